@@ -1,0 +1,34 @@
+//! How does a failed command end? One sentence on stderr and an exit code that scripts can rely on:
+//! 0 done, 1 failed, 2 wrong use, 130 interrupted.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// The user asked for something that cannot be: the sentence says what to do instead.
+#[derive(Debug)]
+pub(crate) struct WrongUse(pub(crate) String);
+
+impl fmt::Display for WrongUse {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrongUse {}
+
+/// Tells the user what went wrong, and the shell how badly.
+pub(crate) fn exit_code(answer: anyhow::Result<ExitCode>) -> ExitCode {
+    let error = match answer {
+        Ok(code) => return code,
+        Err(error) => error,
+    };
+    // A reader that has seen enough (`weir url | head`) is no failure.
+    if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
+        return ExitCode::SUCCESS;
+    }
+    let wrong_use = error.downcast_ref::<WrongUse>().is_some();
+    // Nothing is left to be done if even stderr is gone.
+    let _ = writeln!(io::stderr(), "weir: {error:#}");
+    if wrong_use { ExitCode::from(2) } else { ExitCode::FAILURE }
+}

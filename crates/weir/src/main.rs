@@ -1,0 +1,55 @@
+//! The `weir` binary: reads the command line, calls the crate that does the work, prints what it answers.
+//!
+//! Every subcommand is one file under `commands/`, named after it. This crate holds no logic that another
+//! program could want: that belongs into the crate that owns the noun.
+
+mod commands;
+mod failure;
+mod input;
+mod printer;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{parse, robots, simweb, url};
+use crate::printer::Printer;
+
+/// Crawl a chosen part of the Web politely, keep it, rank it, describe it, search it, stream it.
+#[derive(Parser)]
+#[command(name = "weir", version, max_term_width = 100, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+
+    /// Write one JSON object per line instead of text for people.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
+  weir url 'HTTP://Example.com/a/../b?utm_source=x'
+  weir parse page.html --url https://example.com/
+  weir robots robots.txt --agent weir https://example.com/private/";
+
+#[derive(Subcommand)]
+enum Command {
+    Url(url::Args),
+    Robots(robots::Args),
+    Parse(parse::Args),
+    Simweb(simweb::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut printer = Printer::new(cli.json);
+    let answer = match cli.command {
+        Command::Url(args) => url::run(args, &mut printer),
+        Command::Robots(args) => robots::run(args, &mut printer),
+        Command::Parse(args) => parse::run(args, &mut printer),
+        Command::Simweb(args) => simweb::run(args, &mut printer),
+    };
+    failure::exit_code(answer.and_then(|code| printer.finish().map(|()| code)))
+}
