@@ -1,0 +1,88 @@
+//! Does a source file introduce itself, and does it end while the reader still follows?
+//!
+//! The length of functions is left to clippy (`too_many_lines`).
+
+use crate::finding::Finding;
+use crate::tree::Tree;
+
+/// The most lines a file may have before its unit tests.
+const LINES_MAX: usize = 500;
+
+/// A file whose header begins so is data in the form of Rust, read by nobody from top to bottom; it may be long.
+const TABLE_HEADER: &str = "//! Table: ";
+
+/// Finds source files without a header, and those that are too long.
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let sources = tree.texts().filter(|(path, _)| path.ends_with(".rs"));
+    sources
+        .flat_map(|(path, text)| missing_header(path, text).into_iter().chain(too_long(path, text)))
+        .collect()
+}
+
+fn missing_header(path: &str, text: &str) -> Option<Finding> {
+    let introduced =
+        text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| line.starts_with("//!"));
+    (!introduced).then(|| {
+        let remedy = "open it with a `//!` paragraph: which question it answers, what it never does";
+        Finding::new(path, 1, "the file does not introduce itself", remedy)
+    })
+}
+
+fn too_long(path: &str, text: &str) -> Option<Finding> {
+    // Files under `tests/` are tests from their first line on.
+    let exempt = text.starts_with(TABLE_HEADER) || path.contains("/tests/");
+    let lines = lines_before_tests(text);
+    (!exempt && lines > LINES_MAX).then(|| {
+        let what = format!("{lines} lines before the tests, {LINES_MAX} are the limit");
+        let remedy = format!("split it by noun, or, if it is data only, begin it with `{TABLE_HEADER}...`");
+        Finding::new(path, LINES_MAX + 1, what, remedy)
+    })
+}
+
+fn lines_before_tests(text: &str) -> usize {
+    let lines: Vec<&str> = text.lines().collect();
+    let tests =
+        lines.windows(2).position(|pair| pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod tests"));
+    tests.unwrap_or(lines.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(header: &str, lines: usize, tests: usize) -> String {
+        let code = "fn f() {}\n".repeat(lines - 1);
+        format!("{header}\n{code}#[cfg(test)]\nmod tests {{\n{}}}\n", "    // a test\n".repeat(tests))
+    }
+
+    fn check_text(path: &str, text: &str) -> Vec<Finding> {
+        check(&Tree::of(&[(path, text)]))
+    }
+
+    #[test]
+    fn tests_do_not_count_into_the_length() {
+        assert_eq!(check_text("crates/a/src/b.rs", &source("//! B.", LINES_MAX, 300)), []);
+    }
+
+    #[test]
+    fn a_line_too_many_is_found() {
+        let findings = check_text("crates/a/src/b.rs", &source("//! B.", LINES_MAX + 1, 0));
+        assert_eq!((findings.len(), findings[0].line), (1, LINES_MAX + 1));
+    }
+
+    #[test]
+    fn tables_and_integration_tests_may_be_long() {
+        assert_eq!(
+            check_text("crates/a/src/b.rs", &source("//! Table: all entities.", LINES_MAX + 1, 0)),
+            []
+        );
+        assert_eq!(check_text("crates/a/tests/b.rs", &source("//! B.", LINES_MAX + 1, 0)), []);
+    }
+
+    #[test]
+    fn a_file_without_a_header_is_found() {
+        assert_eq!(check_text("crates/a/src/b.rs", "use std::fmt;\n").len(), 1);
+        assert_eq!(check_text("crates/a/src/b.rs", "").len(), 1);
+        assert_eq!(check_text("crates/a/src/b.rs", "\n//! B.\n"), []);
+    }
+}
