@@ -1,0 +1,313 @@
+//! May this crawler fetch this path? Answers from one site's robots.txt, for one product token, by RFC 9309.
+//!
+//! Groups that name the token are merged, `*` stands in when there are none, the longest pattern decides, and an
+//! `Allow` wins a tie. The mistakes that Google's published matcher forgives are forgiven here (misspelt keys, a
+//! forgotten colon, a torn byte order mark). This module never fetches the file and knows nothing of status codes:
+//! what a missing or unreachable robots.txt means is for the crawler to say.
+
+mod line;
+mod pattern;
+mod spelling;
+
+use std::time::Duration;
+
+use line::{Key, Line};
+use pattern::{Filter, Path, Pattern};
+
+/// What lies beyond this many bytes of a robots.txt is not read (RFC 9309, 2.5: at least 500 KiB).
+pub const ROBOTS_LIMIT_BYTES: usize = 500 * 1024;
+
+/// The most rules kept for one product token, in the order of the file.
+pub const ROBOTS_LIMIT_RULES: usize = 20_000;
+
+/// The most `Sitemap` lines kept of one file.
+pub const ROBOTS_LIMIT_SITEMAPS: usize = 1_000;
+
+/// The rules of one robots.txt for one product token. The default has no rules and allows everything.
+#[derive(Debug, Default)]
+pub struct RobotsRules {
+    /// The longest `Crawl-delay` in the groups that apply.
+    pub crawl_delay: Option<Duration>,
+    /// The addresses in `Sitemap` lines, as written; they belong to no group.
+    pub sitemaps: Vec<String>,
+    /// The most specific rule first, so that the first match decides.
+    rules: Vec<Rule>,
+    /// One for each rule, apart so that a check walks through few cache lines.
+    filters: Vec<Filter>,
+}
+
+/// One `Allow` or `Disallow` line that applies.
+#[derive(Debug)]
+pub struct Rule {
+    /// Whether it allows or forbids.
+    pub allow: bool,
+    /// The line in its usual form: `Disallow: /private/`.
+    pub text: String,
+    /// Its number in the file, from 1.
+    pub line: u32,
+    pattern: Pattern,
+}
+
+/// What the rules say about one path.
+#[derive(Debug)]
+pub struct Decision<'a> {
+    /// Whether the path may be fetched.
+    pub allowed: bool,
+    /// The rule that decided; none when no rule matches, or for `/robots.txt` itself.
+    pub rule: Option<&'a Rule>,
+}
+
+impl RobotsRules {
+    /// Reads a robots.txt for the crawler whose product token is `agent`.
+    pub fn parse(bytes: &[u8], agent: &str) -> RobotsRules {
+        let mut reading = Reading::new(agent);
+        line::for_each_line(bytes, |number, line| reading.take(number, &line));
+        reading.finish()
+    }
+
+    /// Decides on a path with its query, as it stands in the request: `/a/b?c=d`.
+    pub fn decide(&self, path_and_query: &str) -> Decision<'_> {
+        if path_and_query == "/robots.txt" {
+            return Decision { allowed: true, rule: None };
+        }
+        let path = Path::new(path_and_query.as_bytes());
+        let mut candidates = self.filters.iter().zip(&self.rules).filter(|(filter, _)| filter.may_match(&path));
+        let rule = candidates.find(|(_, rule)| rule.pattern.matches(&path)).map(|(_, rule)| rule);
+        Decision { allowed: rule.is_none_or(|rule| rule.allow), rule }
+    }
+
+    /// Decides on an absolute URL, or on a path that starts with `/`. The fragment does not count.
+    pub fn decide_url(&self, url: &str) -> Decision<'_> {
+        let url = url.split('#').next().unwrap_or_default();
+        if url.starts_with('/') {
+            return self.decide(url);
+        }
+        let after_scheme = url.find("://").map_or(url, |at| &url[at + 3..]);
+        match after_scheme.find(['/', '?', ';']) {
+            None => self.decide("/"),
+            Some(at) if after_scheme.as_bytes()[at] == b'/' => self.decide(&after_scheme[at..]),
+            Some(at) => self.decide(&format!("/{}", &after_scheme[at..])),
+        }
+    }
+
+    /// How many rules apply to the product token.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Whether no rule applies, so that everything is allowed.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+}
+
+/// What the groups of one kind (naming the agent, or `*`) have said so far.
+#[derive(Default)]
+struct Groups {
+    seen: bool,
+    /// Whether the group being read is of this kind.
+    open: bool,
+    crawl_delay: Option<Duration>,
+    rules: Vec<Rule>,
+}
+
+impl Groups {
+    fn join(&mut self) {
+        self.seen = true;
+        self.open = true;
+    }
+
+    fn add(&mut self, allow: bool, line: u32, value: &str) {
+        if !self.open || self.rules.len() >= ROBOTS_LIMIT_RULES {
+            return;
+        }
+        let text = format!("{}: {value}", if allow { "Allow" } else { "Disallow" });
+        // Google reads an allowed index page as its folder too: who allows /a/index.html means /a/.
+        if let Some(folder) = value.rfind("/index.htm").filter(|&at| allow && !value[at + 1..].contains('/')) {
+            let folder = format!("{}$", &value[..=folder]);
+            let pattern = Pattern::parse(folder.as_bytes(), allow);
+            self.rules.extend(pattern.map(|pattern| Rule { allow, text: text.clone(), line, pattern }));
+        }
+        let pattern = Pattern::parse(value.as_bytes(), allow);
+        self.rules.extend(pattern.map(|pattern| Rule { allow, text, line, pattern }));
+    }
+}
+
+/// A robots.txt that is being read.
+struct Reading<'a> {
+    agent: &'a str,
+    named: Groups,
+    any: Groups,
+    /// Whether the group being read has rules already, so that the next `User-agent` starts a new one.
+    in_rules: bool,
+    sitemaps: Vec<String>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(agent: &'a str) -> Reading<'a> {
+        Reading {
+            agent,
+            named: Groups::default(),
+            any: Groups::default(),
+            in_rules: false,
+            sitemaps: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, number: u32, line: &Line<'_>) {
+        match line.key {
+            Key::UserAgent => self.user_agent(line.value),
+            Key::Allow | Key::Disallow => self.rule(line.key == Key::Allow, number, line.value),
+            Key::CrawlDelay => self.crawl_delay(line.value),
+            Key::Sitemap if self.sitemaps.len() < ROBOTS_LIMIT_SITEMAPS && !line.value.is_empty() => {
+                self.sitemaps.push(String::from_utf8_lossy(line.value).into_owned());
+            }
+            Key::Sitemap => {}
+        }
+    }
+
+    fn user_agent(&mut self, value: &[u8]) {
+        if self.in_rules {
+            self.in_rules = false;
+            self.named.open = false;
+            self.any.open = false;
+        }
+        let token = value.iter().take_while(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_'));
+        let token = &value[..token.count()];
+        if value.first() == Some(&b'*') && value.get(1).is_none_or(u8::is_ascii_whitespace) {
+            self.any.join();
+        } else if !token.is_empty() && token.eq_ignore_ascii_case(self.agent.as_bytes()) {
+            self.named.join();
+        }
+    }
+
+    fn rule(&mut self, allow: bool, number: u32, value: &[u8]) {
+        // Rules that nobody is named for do not make a group.
+        if !self.named.open && !self.any.open {
+            return;
+        }
+        self.in_rules = true;
+        let value = spelling::readable(value);
+        self.named.add(allow, number, &value);
+        self.any.add(allow, number, &value);
+    }
+
+    fn crawl_delay(&mut self, value: &[u8]) {
+        let delay = parse_delay(value);
+        for groups in [&mut self.named, &mut self.any] {
+            if groups.open {
+                groups.crawl_delay = groups.crawl_delay.max(delay);
+            }
+        }
+    }
+
+    fn finish(self) -> RobotsRules {
+        let groups = if self.named.seen { self.named } else { self.any };
+        let mut rules = groups.rules;
+        // Stable: of equal rules the first in the file is the one that is named.
+        rules.sort_by_key(|rule| (std::cmp::Reverse(rule.pattern.specificity()), !rule.allow));
+        let filters = rules.iter().map(|rule| rule.pattern.filter()).collect();
+        RobotsRules { crawl_delay: groups.crawl_delay, sitemaps: self.sitemaps, rules, filters }
+    }
+}
+
+/// Seconds, perhaps with a fraction; a unit or remark behind them is ignored.
+fn parse_delay(value: &[u8]) -> Option<Duration> {
+    let digits = value.iter().take_while(|&&byte| byte.is_ascii_digit() || byte == b'.').count();
+    let seconds: f64 = std::str::from_utf8(&value[..digits]).ok()?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed(robots: &str, path: &str) -> bool {
+        RobotsRules::parse(robots.as_bytes(), "weir").decide(path).allowed
+    }
+
+    #[test]
+    fn the_longest_match_decides_and_allow_wins_a_tie() {
+        let robots = "User-agent: *\nDisallow: /a\nAllow: /a/b\nDisallow: /a/b/c\nAllow: /a/b/c\n";
+        assert!(!allowed(robots, "/a/x"));
+        assert!(allowed(robots, "/a/b"));
+        assert!(allowed(robots, "/a/b/c"));
+        assert!(allowed(robots, "/"));
+    }
+
+    #[test]
+    fn the_decision_names_the_rule_and_its_line() {
+        let rules = RobotsRules::parse(b"# hello\r\nUser-agent: Weir\r\n\r\ndisalow:   /x # y\r\n", "weir");
+        let decision = rules.decide("/x/1");
+        let rule = decision.rule.unwrap();
+        assert_eq!((decision.allowed, rule.text.as_str(), rule.line), (false, "Disallow: /x", 4));
+        assert!(rules.decide("/y").rule.is_none());
+    }
+
+    #[test]
+    fn groups_of_one_agent_are_merged_and_silence_the_star() {
+        let robots = "user-agent: weir\nallow: /a\nuser-agent: *\ndisallow: /\nuser-agent: WEIR\ndisallow: /b\n";
+        assert!(allowed(robots, "/c"));
+        assert!(!allowed(robots, "/b"));
+        assert!(!RobotsRules::parse(robots.as_bytes(), "other").decide("/c").allowed);
+        assert_eq!(RobotsRules::parse(robots.as_bytes(), "weir").len(), 2);
+    }
+
+    #[test]
+    fn robots_txt_itself_is_always_allowed() {
+        assert!(allowed("User-agent: *\nDisallow: /", "/robots.txt"));
+        assert!(!allowed("User-agent: *\nDisallow: /", "/robots.txt?x"));
+    }
+
+    #[test]
+    fn a_url_is_reduced_to_its_path_and_query() {
+        let rules = RobotsRules::parse(b"user-agent: *\ndisallow: /p\ndisallow: /?q", "weir");
+        for forbidden in ["http://h/p", "h/p", "https://h:1/p?x#y", "/p#/", "http://h?q=1"] {
+            assert!(!rules.decide_url(forbidden).allowed, "{forbidden}");
+        }
+        for free in ["http://h", "", "http://h/#/p", "http://h/a?/p"] {
+            assert!(rules.decide_url(free).allowed, "{free}");
+        }
+    }
+
+    #[test]
+    fn a_disallow_matches_every_spelling_of_the_path() {
+        let robots = "User-agent: *\nDisallow: /%7euser/\nDisallow: /caf\u{e9}\nDisallow: /a b\nDisallow: /s%2a\n";
+        for path in ["/~user/", "/%7Euser/", "/caf%C3%A9", "/caf%c3%a9", "/caf\u{e9}", "/a%20b", "/a b", "/s*"] {
+            assert!(!allowed(robots, path), "{path}");
+        }
+        assert!(allowed(robots, "/sx"));
+        assert!(allowed("User-agent: *\nDisallow: /a/b", "/a%2Fb"), "an encoded slash is another path");
+    }
+
+    #[test]
+    fn crawl_delay_and_sitemaps_are_kept() {
+        let robots = "Sitemap: http://h/1.xml\nUser-agent: *\nCrawl-delay: 2.5\nCrawl-delay: x\nCrawl-delay: 1 s\n\
+                      User-agent: other\nDisallow: /\nCrawl-delay: 9\nSITEMAP:http://h/2.xml";
+        let rules = RobotsRules::parse(robots.as_bytes(), "weir");
+        assert_eq!(rules.crawl_delay, Some(Duration::from_millis(2500)));
+        assert_eq!(rules.sitemaps, ["http://h/1.xml", "http://h/2.xml"]);
+        assert_eq!(parse_delay(b"1e400"), Some(Duration::from_secs(1)));
+        assert_eq!(parse_delay(b"9".repeat(400).as_slice()), None);
+    }
+
+    #[test]
+    fn what_lies_beyond_the_limit_is_not_read() {
+        let mut robots = b"User-agent: *\nDisallow: /a\n".to_vec();
+        robots.resize(ROBOTS_LIMIT_BYTES - 10, b'\n');
+        // Cut in the middle this would forbid everything.
+        robots.extend(b"Disallow: /private\nDisallow: /b\n");
+        let rules = RobotsRules::parse(&robots, "weir");
+        assert!(!rules.decide("/a").allowed);
+        assert!(rules.decide("/b").allowed && rules.decide("/private").allowed);
+    }
+
+    #[test]
+    fn many_stars_against_a_long_path_take_linear_time() {
+        let robots = format!("User-agent: *\nDisallow: /{}b\n", "*a".repeat(5_000));
+        let rules = RobotsRules::parse(robots.as_bytes(), "weir");
+        let path = format!("/{}", "a".repeat(1_000_000));
+        assert!(rules.decide(&path).allowed);
+        assert!(!rules.decide(&(path + "b")).allowed);
+    }
+}

@@ -1,0 +1,135 @@
+//! What does one line of a robots.txt say? Cuts the file into lines and each line into key and value, as
+//! forgivingly as Google's matcher does; what is no known key is skipped.
+
+use super::ROBOTS_LIMIT_BYTES;
+
+/// Lines are cut off here, as in Google's matcher: eight times the 2,083 bytes of the longest URL in old browsers.
+const LINE_LIMIT_BYTES: usize = 8 * 2_083;
+
+/// Keys by the beginnings that stand for them; whatever follows in the word does not matter. The misspellings are
+/// those that Google's matcher accepts.
+const KEYS: [(&str, Key); 14] = [
+    ("user-agent", Key::UserAgent),
+    ("useragent", Key::UserAgent),
+    ("user agent", Key::UserAgent),
+    ("allow", Key::Allow),
+    ("disallow", Key::Disallow),
+    ("dissallow", Key::Disallow),
+    ("dissalow", Key::Disallow),
+    ("disalow", Key::Disallow),
+    ("diasllow", Key::Disallow),
+    ("disallaw", Key::Disallow),
+    ("sitemap", Key::Sitemap),
+    ("site-map", Key::Sitemap),
+    ("crawl-delay", Key::CrawlDelay),
+    ("crawldelay", Key::CrawlDelay),
+];
+
+/// A key that means something here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    UserAgent,
+    Allow,
+    Disallow,
+    Sitemap,
+    CrawlDelay,
+}
+
+/// A line with a known key; the value is trimmed and without its comment.
+pub(super) struct Line<'a> {
+    pub(super) key: Key,
+    pub(super) value: &'a [u8],
+}
+
+/// Calls `each` with the number (from 1) and the content of every line that means something.
+pub(super) fn for_each_line<'a>(bytes: &'a [u8], mut each: impl FnMut(u32, Line<'a>)) {
+    let mut rest = without_mark(readable_part(bytes));
+    let mut number = 0;
+    while !rest.is_empty() {
+        number += 1;
+        let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        if let Some(line) = Line::parse(&rest[..end.min(LINE_LIMIT_BYTES)]) {
+            each(number, line);
+        }
+        let newline = if rest[end..].starts_with(b"\r\n") { 2 } else { 1 };
+        rest = rest.get(end + newline..).unwrap_or_default();
+    }
+}
+
+/// The file up to its limit. A line that the limit cuts is left out: half a pattern would mean something else.
+fn readable_part(bytes: &[u8]) -> &[u8] {
+    match bytes.get(..ROBOTS_LIMIT_BYTES) {
+        Some(part) if part.len() < bytes.len() => {
+            &part[..memchr::memrchr2(b'\n', b'\r', part).map_or(0, |end| end + 1)]
+        }
+        _ => bytes,
+    }
+}
+
+/// Skips the UTF-8 byte order mark, or what is left of it after a careless editor.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    let mark = bytes.iter().zip(b"\xEF\xBB\xBF").take_while(|(byte, mark)| byte == mark).count();
+    &bytes[mark..]
+}
+
+impl<'a> Line<'a> {
+    fn parse(line: &'a [u8]) -> Option<Line<'a>> {
+        let line = &line[..memchr::memchr(b'#', line).unwrap_or(line.len())];
+        let (key, value) = match memchr::memchr(b':', line) {
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
+            None => two_words(line.trim_ascii())?,
+        };
+        let key = Key::parse(key.trim_ascii())?;
+        Some(Line { key, value: value.trim_ascii() })
+    }
+}
+
+/// `disallow /`, where the colon was forgotten: exactly two words, or it is prose.
+fn two_words(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = memchr::memchr2(b' ', b'\t', line)?;
+    let value = line[end..].trim_ascii();
+    memchr::memchr2(b' ', b'\t', value).is_none().then_some((&line[..end], value))
+}
+
+impl Key {
+    fn parse(word: &[u8]) -> Option<Key> {
+        let starts_with =
+            |name: &str| word.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()));
+        KEYS.iter().find(|(name, _)| starts_with(name)).map(|&(_, key)| key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &[u8]) -> Vec<(u32, Key, String)> {
+        let mut lines = Vec::new();
+        for_each_line(text, |n, line| lines.push((n, line.key, String::from_utf8_lossy(line.value).into_owned())));
+        lines
+    }
+
+    #[test]
+    fn every_kind_of_line_end_counts_one_line() {
+        let expected = vec![(1, Key::Allow, "/a".to_owned()), (3, Key::Disallow, "/b".to_owned())];
+        for text in ["allow:/a\n\ndisallow:/b", "allow:/a\r\rdisallow:/b\r", "allow:/a\r\n\r\ndisallow:/b\r\n"] {
+            assert_eq!(lines(text.as_bytes()), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_forgotten_colon_is_forgiven_but_prose_is_not_a_rule() {
+        assert_eq!(lines(b"disallow   /x").len(), 1);
+        assert_eq!(lines(b"disallow everything please").len(), 0);
+        assert_eq!(lines(b"disallow").len(), 0);
+        assert_eq!(lines(b":/x\n: \n # allow: /").len(), 0);
+    }
+
+    #[test]
+    fn a_long_line_is_cut() {
+        let text = [b"allow: /".as_slice(), &b"x".repeat(100_000), b"\nallow: /y"].concat();
+        let lines = lines(&text);
+        assert_eq!(lines[0].2.len(), LINE_LIMIT_BYTES - 7);
+        assert_eq!(lines[1].2, "/y");
+    }
+}
