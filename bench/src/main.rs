@@ -1,1 +1,30 @@
-fn main() {}
+//! How fast is it? `cargo run --release -p bench -- [parse|robots|url|simweb|all]`
+//!
+//! Every figure is a ratio to a well-known yardstick that is measured in the same run, on the same data: absolute
+//! numbers say more about the machine than about the program. README.md tells how to read them.
+
+mod corpus;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+type Bench = fn() -> anyhow::Result<()>;
+
+/// One file per row, named after it.
+const BENCHES: &[(&str, Bench)] = &[];
+
+fn main() -> anyhow::Result<ExitCode> {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let known = |name: &String| name == "all" || BENCHES.iter().any(|(bench, _)| bench == name);
+    if wanted.is_empty() || !wanted.iter().all(known) {
+        let names: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
+        writeln!(io::stderr(), "usage: cargo run --release -p bench -- [{}|all]...", names.join("|"))?;
+        return Ok(ExitCode::from(2));
+    }
+    for (name, bench) in BENCHES {
+        if wanted.iter().any(|word| word == name || word == "all") {
+            bench()?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

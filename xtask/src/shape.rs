@@ -9,7 +9,7 @@ use crate::tree::Tree;
 const LINES_MAX: usize = 500;
 
 /// A file whose header begins so is data in the form of Rust, read by nobody from top to bottom; it may be long.
-const TABLE_HEADER: &str = "//! Table: ";
+const TABLE_HEADER: &str = "//! table:";
 
 /// Finds source files without a header, and those that are too long.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
@@ -30,13 +30,17 @@ fn missing_header(path: &str, text: &str) -> Option<Finding> {
 
 fn too_long(path: &str, text: &str) -> Option<Finding> {
     // Files under `tests/` are tests from their first line on.
-    let exempt = text.starts_with(TABLE_HEADER) || path.contains("/tests/");
+    let exempt = is_table(text) || path.contains("/tests/");
     let lines = lines_before_tests(text);
     (!exempt && lines > LINES_MAX).then(|| {
         let what = format!("{lines} lines before the tests, {LINES_MAX} are the limit");
-        let remedy = format!("split it by noun, or, if it is data only, begin it with `{TABLE_HEADER}...`");
+        let remedy = format!("split it by noun, or, if it is data only, begin it with `{TABLE_HEADER} ...`");
         Finding::new(path, LINES_MAX + 1, what, remedy)
     })
+}
+
+fn is_table(text: &str) -> bool {
+    text.get(..TABLE_HEADER.len()).is_some_and(|start| start.eq_ignore_ascii_case(TABLE_HEADER))
 }
 
 fn lines_before_tests(text: &str) -> usize {
