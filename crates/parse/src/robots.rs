@@ -53,7 +53,7 @@ pub struct Rule {
 pub struct Decision<'a> {
     /// Whether the path may be fetched.
     pub allowed: bool,
-    /// The rule that decided; none when no rule matches, or for `/robots.txt` itself.
+    /// The rule that decided; none when no rule matches.
     pub rule: Option<&'a Rule>,
 }
 
@@ -66,12 +66,13 @@ impl RobotsRules {
     }
 
     /// Decides on a path with its query, as it stands in the request: `/a/b?c=d`.
+    ///
+    /// `/robots.txt` is a path like any other here, as in Google's cases; the crawler that fetches the rules
+    /// themselves has nobody to ask, which is how RFC 9309 comes to allow it implicitly.
     pub fn decide(&self, path_and_query: &str) -> Decision<'_> {
-        if path_and_query == "/robots.txt" {
-            return Decision { allowed: true, rule: None };
-        }
         let path = Path::new(path_and_query.as_bytes());
-        let mut candidates = self.filters.iter().zip(&self.rules).filter(|(filter, _)| filter.may_match(&path));
+        let mut candidates =
+            self.filters.iter().zip(&self.rules).filter(|(filter, _)| filter.may_match(&path));
         let rule = candidates.find(|(_, rule)| rule.pattern.matches(&path)).map(|(_, rule)| rule);
         Decision { allowed: rule.is_none_or(|rule| rule.allow), rule }
     }
@@ -123,7 +124,8 @@ impl Groups {
         }
         let text = format!("{}: {value}", if allow { "Allow" } else { "Disallow" });
         // Google reads an allowed index page as its folder too: who allows /a/index.html means /a/.
-        if let Some(folder) = value.rfind("/index.htm").filter(|&at| allow && !value[at + 1..].contains('/')) {
+        if let Some(folder) = value.rfind("/index.htm").filter(|&at| allow && !value[at + 1..].contains('/'))
+        {
             let folder = format!("{}$", &value[..=folder]);
             let pattern = Pattern::parse(folder.as_bytes(), allow);
             self.rules.extend(pattern.map(|pattern| Rule { allow, text: text.clone(), line, pattern }));
@@ -246,17 +248,12 @@ mod tests {
 
     #[test]
     fn groups_of_one_agent_are_merged_and_silence_the_star() {
-        let robots = "user-agent: weir\nallow: /a\nuser-agent: *\ndisallow: /\nuser-agent: WEIR\ndisallow: /b\n";
+        let robots =
+            "user-agent: weir\nallow: /a\nuser-agent: *\ndisallow: /\nuser-agent: WEIR\ndisallow: /b\n";
         assert!(allowed(robots, "/c"));
         assert!(!allowed(robots, "/b"));
         assert!(!RobotsRules::parse(robots.as_bytes(), "other").decide("/c").allowed);
         assert_eq!(RobotsRules::parse(robots.as_bytes(), "weir").len(), 2);
-    }
-
-    #[test]
-    fn robots_txt_itself_is_always_allowed() {
-        assert!(allowed("User-agent: *\nDisallow: /", "/robots.txt"));
-        assert!(!allowed("User-agent: *\nDisallow: /", "/robots.txt?x"));
     }
 
     #[test]
@@ -272,8 +269,11 @@ mod tests {
 
     #[test]
     fn a_disallow_matches_every_spelling_of_the_path() {
-        let robots = "User-agent: *\nDisallow: /%7euser/\nDisallow: /caf\u{e9}\nDisallow: /a b\nDisallow: /s%2a\n";
-        for path in ["/~user/", "/%7Euser/", "/caf%C3%A9", "/caf%c3%a9", "/caf\u{e9}", "/a%20b", "/a b", "/s*"] {
+        let robots =
+            "User-agent: *\nDisallow: /%7euser/\nDisallow: /caf\u{e9}\nDisallow: /a b\nDisallow: /s%2a\n";
+        for path in
+            ["/~user/", "/%7Euser/", "/caf%C3%A9", "/caf%c3%a9", "/caf\u{e9}", "/a%20b", "/a b", "/s*"]
+        {
             assert!(!allowed(robots, path), "{path}");
         }
         assert!(allowed(robots, "/sx"));
@@ -283,12 +283,18 @@ mod tests {
     #[test]
     fn crawl_delay_and_sitemaps_are_kept() {
         let robots = "Sitemap: http://h/1.xml\nUser-agent: *\nCrawl-delay: 2.5\nCrawl-delay: x\nCrawl-delay: 1 s\n\
-                      User-agent: other\nDisallow: /\nCrawl-delay: 9\nSITEMAP:http://h/2.xml";
+                      Disallow:\nUser-agent: other\nDisallow: /\nCrawl-delay: 9\nSITEMAP:http://h/2.xml";
         let rules = RobotsRules::parse(robots.as_bytes(), "weir");
         assert_eq!(rules.crawl_delay, Some(Duration::from_millis(2500)));
         assert_eq!(rules.sitemaps, ["http://h/1.xml", "http://h/2.xml"]);
         assert_eq!(parse_delay(b"1e400"), Some(Duration::from_secs(1)));
         assert_eq!(parse_delay(b"9".repeat(400).as_slice()), None);
+    }
+
+    #[test]
+    fn a_crawl_delay_does_not_end_the_list_of_agents() {
+        // RFC 9309, 2.2.4: other records must not interfere with groups.
+        assert!(!allowed("User-agent: *\nCrawl-delay: 2\nUser-agent: other\nDisallow: /\n", "/a"));
     }
 
     #[test]

@@ -93,8 +93,9 @@ fn two_words(line: &[u8]) -> Option<(&[u8], &[u8])> {
 
 impl Key {
     fn parse(word: &[u8]) -> Option<Key> {
-        let starts_with =
-            |name: &str| word.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()));
+        let starts_with = |name: &str| {
+            word.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
+        };
         KEYS.iter().find(|(name, _)| starts_with(name)).map(|&(_, key)| key)
     }
 }
@@ -105,14 +106,18 @@ mod tests {
 
     fn lines(text: &[u8]) -> Vec<(u32, Key, String)> {
         let mut lines = Vec::new();
-        for_each_line(text, |n, line| lines.push((n, line.key, String::from_utf8_lossy(line.value).into_owned())));
+        for_each_line(text, |n, line| {
+            lines.push((n, line.key, String::from_utf8_lossy(line.value).into_owned()))
+        });
         lines
     }
 
     #[test]
     fn every_kind_of_line_end_counts_one_line() {
         let expected = vec![(1, Key::Allow, "/a".to_owned()), (3, Key::Disallow, "/b".to_owned())];
-        for text in ["allow:/a\n\ndisallow:/b", "allow:/a\r\rdisallow:/b\r", "allow:/a\r\n\r\ndisallow:/b\r\n"] {
+        for text in
+            ["allow:/a\n\ndisallow:/b", "allow:/a\r\rdisallow:/b\r", "allow:/a\r\n\r\ndisallow:/b\r\n"]
+        {
             assert_eq!(lines(text.as_bytes()), expected, "{text:?}");
         }
     }

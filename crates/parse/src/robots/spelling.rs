@@ -56,7 +56,9 @@ impl Spelling {
         let mut at = 0;
         while let Some(&byte) = part.get(at) {
             at += 1;
-            if byte == b'%' && let Some(octet) = octet(&part[at..]) {
+            if byte == b'%'
+                && let Some(octet) = octet(&part[at..])
+            {
                 at += 2;
                 self.write_octet(octet, &mut out);
             } else if byte == b'%' || PLAIN[usize::from(byte)] || (byte >= 0x80 && !self.encode_non_ascii) {
