@@ -1,1 +1,25 @@
-//! Nouns.
+//! Which things does Weir speak of, and what is always true of them?
+//!
+//! A [`CanonicalUrl`] names one page in one way, whoever links to it and however; [`UrlRules`] make it from what
+//! people write; [`Rejected`] says why something is not a page we could fetch. From the canonical form follow
+//! its site, its [registered domain](CanonicalUrl::registered_domain), its SURT key, its [`UrlClass`] and its
+//! [`PageHash`].
+//!
+//! This crate never does I/O and never reads a clock: the same input gives the same answer, always.
+
+mod canonical_url;
+mod fast_join;
+mod page_hash;
+mod parameter_list;
+mod rejected;
+mod rule;
+mod surt;
+mod url_class;
+mod url_rules;
+
+pub use canonical_url::{CanonicalUrl, Scheme};
+pub use page_hash::{PageHash, UrlHasher};
+pub use parameter_list::ParameterList;
+pub use rejected::Rejected;
+pub use url_class::{ExtensionLists, Group, UrlClass};
+pub use url_rules::UrlRules;

@@ -1,0 +1,198 @@
+//! Which references are so plain that their canonical form can be written down at once?
+//!
+//! Nearly all: of the links in real pages, most are clean ASCII without a percent sign out of form. For those the
+//! result is the base's beginning and the reference, byte for byte, so the URL parser (which would also parse the
+//! base again) is not needed. A reference with anything doubtful in it is left to
+//! [`UrlRules::by_parser`](crate::UrlRules); this module never rejects and never guesses. A property test holds
+//! both ways against each other.
+
+use std::borrow::Cow;
+
+use crate::{CanonicalUrl, Scheme, UrlRules, rule};
+
+/// Writes the canonical form of an absolute URL to `out`; false, and nothing written, if it is not a plain one.
+pub(crate) fn absolute(rules: &UrlRules, input: &str, out: &mut CanonicalUrl) -> bool {
+    plain_part(rules, input).and_then(|text| write_absolute(rules, text, out)).is_some()
+}
+
+/// Writes the canonical form of `reference` on the page `base` to `out`; false, and nothing written, if it is not
+/// a plain one.
+pub(crate) fn join(rules: &UrlRules, base: &CanonicalUrl, reference: &str, out: &mut CanonicalUrl) -> bool {
+    // The parser treats gopher as a scheme it knows nothing of; its references follow other rules.
+    base.scheme() != Scheme::Gopher
+        && plain_part(rules, reference).and_then(|text| write_joined(rules, base, text, out)).is_some()
+}
+
+/// The reference without fragment and the white space around it. None where it could come near the length limit:
+/// the slow way counts exactly.
+fn plain_part<'a>(rules: &UrlRules, reference: &'a str) -> Option<&'a str> {
+    let text = rule::without_fragment(reference.trim_matches(|c| c <= ' '));
+    (text.len() < usize::from(rules.max_length_bytes)).then_some(text)
+}
+
+fn write_joined(rules: &UrlRules, base: &CanonicalUrl, text: &str, out: &mut CanonicalUrl) -> Option<()> {
+    let (prefix, rest) = match text.as_bytes() {
+        [] => (base.as_str(), text),
+        [b'?', ..] => (base.site_and_path(), text),
+        [b'/', b'/', ..] => return write_site(rules, base.scheme(), &text[2..], out),
+        [b'/', ..] => (base.site(), text),
+        _ => match text.strip_prefix(base.site()) {
+            Some(rest) if rest.starts_with('/') => (base.site(), rest),
+            _ if has_colon_before_slash(text) => return write_absolute(rules, text, out),
+            _ => (base.directory(), text),
+        },
+    };
+    let tail = Tail::scan(rest)?;
+    if prefix.len() + rest.len() > usize::from(rules.max_length_bytes) {
+        return None;
+    }
+    if rest.is_empty() {
+        out.copy_from(base);
+    } else {
+        out.start_with(base, prefix);
+        tail.append_to(rules, out);
+    }
+    Some(())
+}
+
+fn write_absolute(rules: &UrlRules, text: &str, out: &mut CanonicalUrl) -> Option<()> {
+    match text.strip_prefix("https://") {
+        Some(rest) => write_site(rules, Scheme::Https, rest, out),
+        None => write_site(rules, Scheme::Http, text.strip_prefix("http://")?, out),
+    }
+}
+
+fn write_site(rules: &UrlRules, scheme: Scheme, text: &str, out: &mut CanonicalUrl) -> Option<()> {
+    let (host, rest) = text.split_at(plain_host_length(text.as_bytes())?);
+    let tail = Tail::scan(rest)?;
+    // `https://`, and the slash of a home page.
+    if text.len() + 9 > usize::from(rules.max_length_bytes) {
+        return None;
+    }
+    out.start_site(scheme, host, None);
+    if !rest.starts_with('/') {
+        out.text_mut().push('/');
+    }
+    tail.append_to(rules, out);
+    Some(())
+}
+
+/// The length of a host that needs nothing done to it: labels of a-z, 0-9, `-` and `_`, none of them an A-label
+/// (which would have to be checked), the last not numeric (which would be an IPv4 address in one of its many
+/// spellings). None if it is another one, or anything but path or query comes behind.
+fn plain_host_length(text: &[u8]) -> Option<usize> {
+    let length = text.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(text.len());
+    let host = &text[..length];
+    let mut label_start = 0;
+    for (at, &byte) in host.iter().enumerate() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'_' => {}
+            b'-' if host.get(at + 1) != Some(&b'-') => {}
+            b'.' if (1..=63).contains(&(at - label_start)) => label_start = at + 1,
+            _ => return None,
+        }
+    }
+    let last = &host[label_start..];
+    let sound = (1..=63).contains(&last.len()) && !last[0].is_ascii_digit() && host.len() <= 253;
+    sound.then_some(length)
+}
+
+/// A first segment with a colon in it could be a scheme.
+fn has_colon_before_slash(text: &str) -> bool {
+    text.bytes().find(|byte| matches!(byte, b':' | b'/' | b'?')) == Some(b':')
+}
+
+/// Path and query of a reference, each of them plain: every byte may stay as it is.
+struct Tail<'a> {
+    path: &'a str,
+    /// Whether a segment of the path begins with a dot, and so may be `.` or `..`.
+    has_dots: bool,
+    query: &'a str,
+}
+
+impl<'a> Tail<'a> {
+    fn scan(text: &'a str) -> Option<Tail<'a>> {
+        let bytes = text.as_bytes();
+        let (mut at, mut has_dots, mut before) = (0, false, b'/');
+        while let Some(&byte) = bytes.get(at) {
+            let in_segment = before != b'/';
+            match PLAIN[usize::from(byte)] {
+                Plain::Everywhere => {}
+                Plain::InsideSegment if in_segment => {}
+                Plain::InsideSegment if byte == b'.' => has_dots = true,
+                Plain::Escape if rule::is_normal_escape(&bytes[at..]) => {}
+                Plain::Question => break,
+                _ => return None,
+            }
+            before = byte;
+            at += 1;
+        }
+        let (path, query) = text.split_at(at);
+        is_plain_query(query.as_bytes()).then_some(Tail { path, has_dots, query })
+    }
+
+    /// Appends itself to what `out` was started with: a site, a directory or a page.
+    fn append_to(&self, rules: &UrlRules, out: &mut CanonicalUrl) {
+        let root = out.site().len();
+        let text = out.text_mut();
+        if self.has_dots {
+            let mut segments = self.path;
+            if let Some(rest) = segments.strip_prefix('/') {
+                text.push('/');
+                segments = rest;
+            }
+            rule::resolve_dot_segments(text, root, segments.split('/').map(Cow::Borrowed));
+        } else {
+            text.push_str(self.path);
+        }
+        let path_end = text.len();
+        if !self.query.is_empty() {
+            rule::push_query(rules, text, &self.query[1..]);
+        }
+        out.finish(path_end);
+    }
+}
+
+fn is_plain_query(query: &[u8]) -> bool {
+    let is_plain = |(at, &byte): (usize, &u8)| match PLAIN[usize::from(byte)] {
+        Plain::Everywhere => byte != b'\'',
+        Plain::InsideSegment | Plain::Question | Plain::InQuery => true,
+        Plain::Escape => rule::is_normal_escape(&query[at..]),
+        Plain::Nowhere => false,
+    };
+    query.iter().enumerate().all(is_plain)
+}
+
+/// Where a byte can be copied without a thought.
+#[derive(Clone, Copy, PartialEq)]
+enum Plain {
+    Everywhere,
+    /// At the start of a segment a dot may be a dot segment, and a parenthesis an ASP.NET session.
+    InsideSegment,
+    /// Not in a path, where a semicolon may lead a session id.
+    InQuery,
+    /// Ends the path.
+    Question,
+    /// If it begins an escape in normal form.
+    Escape,
+    Nowhere,
+}
+
+static PLAIN: [Plain; 256] = {
+    let mut table = [Plain::Nowhere; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte as usize] = match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => Plain::Everywhere,
+            b'-' | b'_' | b'~' | b'!' | b'$' | b'&' | b'\'' | b')' | b'*' => Plain::Everywhere,
+            b'+' | b',' | b'=' | b':' | b'@' | b'/' => Plain::Everywhere,
+            b'.' | b'(' => Plain::InsideSegment,
+            b';' | b'[' | b']' => Plain::InQuery,
+            b'?' => Plain::Question,
+            b'%' => Plain::Escape,
+            _ => Plain::Nowhere,
+        };
+        byte += 1;
+    }
+    table
+};

@@ -1,0 +1,196 @@
+//! Which rules make a parsed URL canonical? One function each; [`UrlRules`](crate::UrlRules) applies them in order.
+//!
+//! The URL standard's parser has already resolved the reference, lowered the scheme and the host, turned
+//! international names into A-labels and encoded what no URL may hold. The rules here join spellings that the
+//! standard keeps apart but that name the same page. What they leave alone, on purpose:
+//!
+//! - `www.` in front of a host: it often is, but need not be, the same site;
+//! - several slashes in a row: most servers take `//` for `/`, but archives (`/web/2020/http://a.org/`) and stores
+//!   with empty keys do not, and a wrong guess loses pages whereas a wrong copy is found as a duplicate;
+//! - upper case in paths, `index.html`, a slash at the end: each server has its own idea.
+
+use std::borrow::Cow;
+
+use crate::{Rejected, Scheme, UrlRules};
+
+/// The longest name that DNS can carry, as text without the root's dot (RFC 1035, section 2.3.4).
+const HOST_LIMIT_BYTES: usize = 253;
+/// The longest label of such a name.
+const LABEL_LIMIT_BYTES: usize = 63;
+
+/// The fragment is dropped: it is never sent to a server.
+///
+/// `#` starts the fragment wherever it stands, so this can be done before parsing.
+pub(crate) fn without_fragment(reference: &str) -> &str {
+    reference.find('#').map_or(reference, |at| &reference[..at])
+}
+
+/// The host loses the dot of the DNS root (`example.com.` is `example.com`) and must be a name DNS could hold.
+///
+/// The URL standard lets `a..b`, `*.example.com` and labels of a thousand bytes pass. No look-up can ever find
+/// them; refusing them here also keeps `,` and `)` out of SURT keys. The underscore stays: it is in use.
+pub(crate) fn dns_name(host: &str) -> Result<&str, Rejected> {
+    let name = host.strip_suffix('.').unwrap_or(host);
+    if name.is_empty() {
+        return Err(Rejected::NoHost);
+    }
+    let label_is_sound = |label: &str| {
+        (1..=LABEL_LIMIT_BYTES).contains(&label.len())
+            && label.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
+    };
+    let sound = name.len() <= HOST_LIMIT_BYTES && name.split('.').all(label_is_sound);
+    if sound { Ok(name) } else { Err(Rejected::Host) }
+}
+
+/// The port is written only where it is not the scheme's own. Port 0 can not be connected to.
+pub(crate) fn explicit_port(scheme: Scheme, port: Option<u16>) -> Result<Option<u16>, Rejected> {
+    match port {
+        Some(0) => Err(Rejected::Port),
+        Some(port) if port == scheme.default_port() => Ok(None),
+        other => Ok(other),
+    }
+}
+
+/// Percent-encoding takes its one normal form (RFC 3986, section 6.2.2):
+///
+/// - an escape of an unreserved character (letter, digit, `-._~`) is that character;
+/// - any other escape stays, in upper case: `%2f` is data where `/` is structure;
+/// - a byte that no URI may hold (`|`, `^`, `{`, `"`, ... which the URL standard tolerates in places) is escaped,
+///   since some servers answer the raw byte with 400;
+/// - a `%` without two hex digits behind it is escaped itself. Left alone it could join with what is decoded
+///   after it (`%%34%31` would turn into `%41`, and that into `A`).
+pub(crate) fn percent_normal_form(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let settled = |at: usize| is_uri_byte(bytes[at]) || is_normal_escape(&bytes[at..]);
+    // The hex digits of a normal escape are URI bytes themselves, so each position can be asked alone.
+    let Some(first) = (0..bytes.len()).find(|&at| !settled(at)) else { return Cow::Borrowed(text) };
+    let mut out = String::with_capacity(text.len() + 16);
+    out.push_str(&text[..first]);
+    let mut at = first;
+    while let Some(&byte) = bytes.get(at) {
+        match escaped_byte(&bytes[at..]) {
+            Some(value) if is_unreserved(value) => out.push(char::from(value)),
+            Some(value) => push_escape(&mut out, value),
+            None if is_uri_byte(byte) => out.push(char::from(byte)),
+            None => push_escape(&mut out, byte),
+        }
+        at += if escaped_byte(&bytes[at..]).is_some() { 3 } else { 1 };
+    }
+    Cow::Owned(out)
+}
+
+/// Whether `bytes` begin with an escape that [`percent_normal_form`] would keep as it is.
+pub(crate) fn is_normal_escape(bytes: &[u8]) -> bool {
+    let is_upper_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'A'..=b'F');
+    escaped_byte(bytes).is_some_and(|value| !is_unreserved(value)) && bytes[1..3].iter().all(is_upper_hex)
+}
+
+/// Sessions in the path are dropped: parameters behind a semicolon (`/a;jsessionid=1F`), and the segments that
+/// ASP.NET puts in for visitors without cookies (`/(S(24 letters))/a.aspx`). Each visit would see new URLs.
+///
+/// An ASP.NET segment becomes `.`, so that the next rule takes it out with its slash.
+pub(crate) fn without_path_session<'a>(rules: &UrlRules, segment: &'a str) -> Cow<'a, str> {
+    if !rules.drop_session_ids {
+        return Cow::Borrowed(segment);
+    }
+    if is_aspnet_session(segment) {
+        return Cow::Borrowed(".");
+    }
+    let mut parameters = segment.split(';');
+    let name = parameters.next().unwrap_or_default();
+    if !parameters.clone().any(|parameter| rules.is_session(parameter)) {
+        return Cow::Borrowed(segment);
+    }
+    let kept = parameters.filter(|parameter| !rules.is_session(parameter));
+    Cow::Owned(kept.fold(name.to_owned(), |all, parameter| all + ";" + parameter))
+}
+
+/// Appends `segments` to `text`, whose part from `root` on is a path that ends with a slash; `.` and `..` are
+/// followed and not written. The parser did this already, but dropping a session may leave new ones
+/// (`/..;jsessionid=1/`).
+pub(crate) fn resolve_dot_segments<'a>(
+    text: &mut String,
+    root: usize,
+    segments: impl Iterator<Item = Cow<'a, str>>,
+) {
+    let mut slash_is_due = false;
+    for segment in segments {
+        if slash_is_due {
+            text.push('/');
+        }
+        slash_is_due = !matches!(segment.as_ref(), "." | "..");
+        if slash_is_due {
+            text.push_str(&segment);
+        } else if segment == ".." {
+            let parent = &text[root..text.len() - 1];
+            text.truncate(root + parent.rfind('/').map_or(1, |slash| slash + 1));
+        }
+    }
+}
+
+/// Appends `?` and the parameters that choose the page. Dropped are session ids, tracking parameters and empty
+/// ones (`a=1&&b=2&`), and the question mark itself where nothing is left.
+///
+/// With [`sort_query`](UrlRules::sort_query) they are ordered by name; those of one name keep their order, which
+/// many programs read as a list.
+pub(crate) fn push_query(rules: &UrlRules, text: &mut String, query: &str) {
+    let chooses_page = |parameter: &&str| {
+        let dropped = (rules.drop_session_ids && rules.is_session(parameter))
+            || (rules.drop_tracking && rules.tracking_parameters.contains(name_of(parameter)));
+        !parameter.is_empty() && !dropped
+    };
+    let mut separator = '?';
+    let mut push = |parameter: &str| {
+        text.push(separator);
+        text.push_str(parameter);
+        separator = '&';
+    };
+    let kept = query.split('&').filter(chooses_page);
+    if rules.sort_query {
+        let mut sorted: Vec<&str> = kept.collect();
+        sorted.sort_by_key(|parameter| name_of(parameter));
+        sorted.into_iter().for_each(&mut push);
+    } else {
+        kept.for_each(&mut push);
+    }
+}
+
+/// Whether a value is a digest in hex: MD5, SHA-1 or SHA-256. Sessions are, names of pages are not.
+pub(crate) fn is_digest(value: &str) -> bool {
+    matches!(value.len(), 32 | 40 | 64) && value.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The name of a parameter: what stands before its first `=`.
+pub(crate) fn name_of(parameter: &str) -> &str {
+    parameter.find('=').map_or(parameter, |at| &parameter[..at])
+}
+
+/// `(S(...))`, with 24 letters or digits inside, in the form that ASP.NET 2.0 and later write.
+fn is_aspnet_session(segment: &str) -> bool {
+    let id = segment.strip_prefix("(S(").and_then(|rest| rest.strip_suffix("))"));
+    id.is_some_and(|id| id.len() == 24 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
+/// The byte that `bytes` begin to spell, if they begin with `%` and two hex digits.
+fn escaped_byte(bytes: &[u8]) -> Option<u8> {
+    let &[b'%', high, low, ..] = bytes else { return None };
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    Some((digit(high)? * 16 + digit(low)?) as u8)
+}
+
+fn push_escape(out: &mut String, byte: u8) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    out.push('%');
+    out.push(char::from(DIGITS[usize::from(byte >> 4)]));
+    out.push(char::from(DIGITS[usize::from(byte & 15)]));
+}
+
+/// Letters, digits, `-._~`: what RFC 3986 calls unreserved.
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+}
+
+/// What may stand in a path or query as it is: unreserved and reserved characters.
+fn is_uri_byte(byte: u8) -> bool {
+    is_unreserved(byte) || b":/?#[]@!$&'()*+,;=".contains(&byte)
+}
