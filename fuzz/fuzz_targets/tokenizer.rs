@@ -1,0 +1,73 @@
+//! Any string is a page: its tokens are slices of it, in order, and stand for text in proportion to it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use parse::html::{Characters, Content, Tag, TokenSink, Tokenizer};
+
+/// One byte of source stands for at most this many: a NUL becomes U+FFFD.
+const GROWTH_MAX: usize = 3;
+
+struct Checker<'a> {
+    page: &'a str,
+    seen: usize,
+    foreign: bool,
+}
+
+impl Checker<'_> {
+    /// Checks that `slice` comes from the page, behind everything seen before.
+    fn advance(&mut self, slice: &str) {
+        let start = slice.as_ptr().addr() - self.page.as_ptr().addr();
+        assert!(start >= self.seen && start + slice.len() <= self.page.len());
+        self.seen = start + slice.len();
+    }
+
+    fn characters(&mut self, characters: Characters<'_>) {
+        self.advance(characters.raw);
+        let mut pushed = String::new();
+        characters.push_to(&mut pushed);
+        assert_eq!(pushed, characters.decoded());
+        assert!(pushed.len() <= GROWTH_MAX * characters.raw.len());
+    }
+
+    fn tag(&mut self, tag: &Tag<'_, '_>) {
+        for attribute in tag.attributes {
+            assert!(tag.attribute(&attribute.name()).is_some());
+            assert!(attribute.value().len() <= GROWTH_MAX * self.page.len());
+        }
+    }
+}
+
+impl TokenSink for Checker<'_> {
+    fn text(&mut self, text: Characters<'_>) {
+        self.characters(text);
+    }
+
+    fn start_tag(&mut self, tag: &Tag<'_, '_>) -> Content {
+        self.tag(tag);
+        match tag.name().as_ref() {
+            "title" | "textarea" => Content::Rcdata,
+            "style" | "iframe" => Content::Rawtext,
+            "script" => Content::Script,
+            "plaintext" => Content::Plaintext,
+            name => {
+                self.foreign |= name == "svg";
+                Content::Markup
+            }
+        }
+    }
+
+    fn end_tag(&mut self, tag: &Tag<'_, '_>) {
+        self.tag(tag);
+        self.foreign &= !tag.is("svg");
+    }
+
+    fn comment(&mut self, text: Characters<'_>) {
+        self.characters(text);
+    }
+
+    fn in_foreign_content(&self) -> bool {
+        self.foreign
+    }
+}
+
+fuzz_target!(|page: &str| Tokenizer::new(page).run(&mut Checker { page, seen: 0, foreign: false }));
