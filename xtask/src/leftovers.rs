@@ -24,7 +24,7 @@ const CONFLICT_MARKERS: &[&str] = &["<<<<<<<", "=======", ">>>>>>>"];
 
 /// Kinds of files that people write by hand here; seeds, fixtures and snapshots are data and look as they look.
 const WRITTEN: &[&str] = &["rs", "md", "toml", "sh", "py", "yml", "yaml", "css", "js"];
-const DATA_FOLDERS: &[&str] = &["corpus", "data", "snapshots"];
+const DATA_FOLDERS: &[&str] = &["artifacts", "corpus", "data", "snapshots"];
 
 /// Finds leftovers in every file that is written by hand.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
