@@ -46,7 +46,8 @@ struct Answer<'a> {
 pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let Args { file, agent, urls } = args;
     if file == "-" && urls.is_empty() {
-        let sentence = "standard input cannot be both the robots.txt and the URLs; give the URLs as arguments";
+        let sentence =
+            "standard input cannot be both the robots.txt and the URLs; give the URLs as arguments";
         return Err(WrongUse(sentence.to_owned()).into());
     }
     let rules = RobotsRules::parse(&read(&file)?, &agent);

@@ -1,0 +1,206 @@
+//! What does a page ask of those who have fetched it? The directives of `<meta name="robots">` and of the
+//! `X-Robots-Tag` header.
+//!
+//! Of several statements the most restrictive holds, whoever makes it. Whether a directive is obeyed is not decided
+//! here.
+
+use std::fmt;
+
+use crate::parse_date;
+
+/// Directives that carry a value behind a colon, and so are no names of crawlers.
+const WITH_VALUE: [&str; 4] = ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"];
+
+const NAMES: [(&str, u8); 8] = [
+    ("noindex", RobotsDirectives::NOINDEX),
+    ("nofollow", RobotsDirectives::NOFOLLOW),
+    ("none", RobotsDirectives::NOINDEX | RobotsDirectives::NOFOLLOW),
+    ("noarchive", RobotsDirectives::NOARCHIVE),
+    ("nocache", RobotsDirectives::NOARCHIVE),
+    ("nosnippet", RobotsDirectives::NOSNIPPET),
+    ("noimageindex", RobotsDirectives::NOIMAGEINDEX),
+    ("notranslate", RobotsDirectives::NOTRANSLATE),
+];
+
+/// What a page forbids; the default forbids nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RobotsDirectives {
+    bits: u8,
+    /// The Unix time from which the page wants to be forgotten.
+    pub unavailable_after: Option<i64>,
+}
+
+impl RobotsDirectives {
+    const NOINDEX: u8 = 1;
+    const NOFOLLOW: u8 = 2;
+    const NOARCHIVE: u8 = 4;
+    const NOSNIPPET: u8 = 8;
+    const NOIMAGEINDEX: u8 = 16;
+    const NOTRANSLATE: u8 = 32;
+
+    /// Reads the content of a meta element whose name is `robots` or the crawler's own.
+    pub fn from_meta(content: &str) -> RobotsDirectives {
+        RobotsDirectives::from_header(content, "")
+    }
+
+    /// Reads one `X-Robots-Tag` value, or several joined by commas, as they concern the crawler `agent`.
+    ///
+    /// A name and a colon address one crawler with everything up to the next name.
+    pub fn from_header(value: &str, agent: &str) -> RobotsDirectives {
+        let mut directives = RobotsDirectives::default();
+        let mut concerned = true;
+        let mut rest = value;
+        while !rest.is_empty() {
+            let part = rest.split(',').next().unwrap_or_default();
+            let mut directive = part;
+            if let Some((name, after)) = part.split_once(':').filter(|(name, _)| !has_value(name)) {
+                concerned = name.trim().eq_ignore_ascii_case(agent);
+                directive = after;
+            }
+            let mut used = part.len();
+            if concerned {
+                used = used.max(
+                    directives.take(directive, &rest[part.len() - directive.len()..]) + part.len()
+                        - directive.len(),
+                );
+            }
+            rest = rest.get(used + 1..).unwrap_or_default();
+        }
+        directives
+    }
+
+    /// Takes one directive; `rest` starts with it. Answers how much of `rest` it spans, commas of a date included.
+    fn take(&mut self, directive: &str, rest: &str) -> usize {
+        let word = directive.trim();
+        if let Some((_, bits)) = NAMES.iter().find(|(name, _)| word.eq_ignore_ascii_case(name)) {
+            self.bits |= bits;
+        }
+        let Some((name, _)) = word.split_once(':') else { return directive.len() };
+        if !name.trim().eq_ignore_ascii_case(WITH_VALUE[0]) {
+            return directive.len();
+        }
+        let start = rest.find(':').map_or(rest.len(), |colon| colon + 1);
+        let commas = rest.match_indices(',').map(|(at, _)| at).chain([rest.len()]);
+        for end in commas.filter(|&end| end >= start).take(3) {
+            if let Some(date) = parse_date(&rest[start..end]) {
+                *self = self.merge(RobotsDirectives { bits: 0, unavailable_after: Some(date) });
+                return end;
+            }
+        }
+        directive.len()
+    }
+
+    /// Both statements together: what either forbids.
+    #[must_use]
+    pub fn merge(self, other: RobotsDirectives) -> RobotsDirectives {
+        let first = [self.unavailable_after, other.unavailable_after].into_iter().flatten().min();
+        RobotsDirectives { bits: self.bits | other.bits, unavailable_after: first }
+    }
+
+    /// The page is not to be found by searching.
+    pub fn noindex(self) -> bool {
+        self.bits & RobotsDirectives::NOINDEX != 0
+    }
+
+    /// The page's links are not to be followed.
+    pub fn nofollow(self) -> bool {
+        self.bits & RobotsDirectives::NOFOLLOW != 0
+    }
+
+    /// No copy of the page is to be shown.
+    pub fn noarchive(self) -> bool {
+        self.bits & RobotsDirectives::NOARCHIVE != 0
+    }
+
+    /// No part of the text is to be shown among search results.
+    pub fn nosnippet(self) -> bool {
+        self.bits & RobotsDirectives::NOSNIPPET != 0
+    }
+
+    /// Whether nothing is forbidden.
+    pub fn is_empty(self) -> bool {
+        self == RobotsDirectives::default()
+    }
+}
+
+/// The directives by name, with commas: `noindex, nofollow`.
+impl fmt::Display for RobotsDirectives {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut left = self.bits;
+        let mut separator = "";
+        for (name, bits) in NAMES.iter().filter(|(_, bits)| bits.count_ones() == 1) {
+            if left & bits != 0 {
+                write!(out, "{separator}{name}")?;
+                separator = ", ";
+                left &= !bits;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn has_value(name: &str) -> bool {
+    WITH_VALUE.iter().any(|known| name.trim().eq_ignore_ascii_case(known))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn meta_content_is_read_without_regard_to_case_and_space() {
+        assert_eq!(
+            RobotsDirectives::from_meta(" NoIndex ,NOFOLLOW,, bogus").to_string(),
+            "noindex, nofollow"
+        );
+        assert_eq!(RobotsDirectives::from_meta("none").to_string(), "noindex, nofollow");
+        assert_eq!(RobotsDirectives::from_meta("nocache,nosnippet").to_string(), "noarchive, nosnippet");
+        assert!(RobotsDirectives::from_meta("all, index, follow, max-snippet:-1").is_empty());
+        assert!(RobotsDirectives::from_meta("").is_empty());
+    }
+
+    #[test]
+    fn a_header_may_address_one_crawler() {
+        let value = "noarchive, other: noindex, nofollow, Weir: nosnippet";
+        assert_eq!(RobotsDirectives::from_header(value, "weir").to_string(), "noarchive, nosnippet");
+        assert_eq!(RobotsDirectives::from_header(value, "other").to_string(), "noindex, nofollow, noarchive");
+        assert_eq!(RobotsDirectives::from_header("noindex", "weir").to_string(), "noindex");
+    }
+
+    #[test]
+    fn a_date_may_contain_commas_and_colons() {
+        for value in [
+            "unavailable_after: 17 May 2024 10:00:00 GMT, noindex",
+            "unavailable_after: Fri, 17 May 2024 10:00:00 GMT, noindex",
+            "weir: unavailable_after: 2024-05-17T10:00:00Z, noindex",
+        ] {
+            let directives = RobotsDirectives::from_header(value, "weir");
+            assert_eq!(directives.unavailable_after, Some(1_715_940_000), "{value}");
+            assert!(directives.noindex(), "{value}");
+        }
+        assert!(RobotsDirectives::from_header("unavailable_after: never, noindex", "weir").noindex());
+    }
+
+    #[test]
+    fn of_two_statements_both_hold() {
+        let early = RobotsDirectives { bits: 0, unavailable_after: Some(1) };
+        let late = RobotsDirectives { unavailable_after: Some(2), ..RobotsDirectives::from_meta("noindex") };
+        let both = late.merge(early);
+        assert!(both.noindex() && both.unavailable_after == Some(1));
+    }
+
+    proptest! {
+        #[test]
+        fn any_value_is_survived(value in "(noindex|unavailable_after|weir|[ :,]|2024|.){0,20}") {
+            let _ = RobotsDirectives::from_header(&value, "weir");
+        }
+
+        #[test]
+        fn what_is_written_out_reads_back(bits in 0_u8..64) {
+            let directives = RobotsDirectives { bits, unavailable_after: None };
+            prop_assert_eq!(RobotsDirectives::from_meta(&directives.to_string()), directives);
+        }
+    }
+}
