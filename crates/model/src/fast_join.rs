@@ -196,3 +196,151 @@ static PLAIN: [Plain; 256] = {
     }
     table
 };
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BASES: [&str; 6] = [
+        "http://example.com/",
+        "https://www.example.com/a/b/c.html?q=1",
+        "http://example.com:8080/a//b/",
+        "https://192.168.0.1/x.y/z",
+        "ftp://example.com/pub/a",
+        "gopher://example.com/1/a",
+    ];
+
+    /// The slow way must agree with whatever the fast way wrote; says whether it wrote anything.
+    fn agrees(rules: &UrlRules, base: &CanonicalUrl, reference: &str) -> bool {
+        let mut out = base.clone();
+        let written = join(rules, base, reference, &mut out);
+        if written {
+            let slow = rules.by_parser(Some(base), reference).unwrap();
+            assert_eq!(out, slow, "{reference:?} on {base}");
+            assert_eq!((out.site(), out.path(), out.port()), (slow.site(), slow.path(), slow.port()));
+        } else {
+            assert_eq!(&out, base);
+        }
+        let mut out = CanonicalUrl::blank();
+        if absolute(rules, reference, &mut out) {
+            assert_eq!(Ok(out), rules.by_parser(None, reference), "{reference:?}");
+        }
+        written
+    }
+
+    fn on_all_bases(reference: &str) -> usize {
+        let rules = UrlRules::default();
+        let bases = BASES.map(|base| rules.canonical(base).unwrap());
+        bases.iter().filter(|base| agrees(&rules, base, reference)).count()
+    }
+
+    #[test]
+    fn plain_references_take_the_fast_way() {
+        let plain = [
+            "foo.html",
+            "../a/b.html#frag",
+            "./a",
+            "/a/b",
+            "/",
+            "#frag",
+            "",
+            "?q=1",
+            "?q=1&utm_source=x",
+            "a?b=/../c",
+            "//cdn.example.org/x.js",
+            "http://example.com",
+            "https://www.example.com/a/../b",
+            "a%20b.html",
+            "..",
+            ".",
+            "https://a_b.example.com?x",
+            " a ",
+            "a//b",
+            "/wiki/Foo_(bar)",
+            "/a/b:c",
+            "http://example.com/http://a.b/",
+            "?a[]=1;b",
+            "/a,b'c",
+            "https://1and1.com",
+            "httpd.html",
+            "/a/.b/..c/...",
+        ];
+        for reference in plain {
+            assert_eq!(on_all_bases(reference), 5, "{reference}");
+        }
+    }
+
+    #[test]
+    fn doubtful_references_take_the_slow_way() {
+        let doubtful = [
+            "a\\b",
+            "é",
+            "a%2fb",
+            "%7Ea",
+            "a;jsessionid=1",
+            "http://xn--a.com/",
+            "http://1.2.3.4/",
+            "http://a.0x1/",
+            "http://a..b/",
+            "http://a.b./",
+            "http://a:80/",
+            "http://u@a/",
+            "HTTP://a/",
+            "http:a",
+            "a:b",
+            "mailto:x",
+            "?a='",
+            "a|b",
+            "a\tb",
+            "/(S(lit3py55t21z5v55vlm25s55))/a",
+            "http://",
+            "///a",
+            "http://A.com/",
+            "%",
+            "http://example.com:80/a",
+        ];
+        for reference in doubtful {
+            assert_eq!(on_all_bases(reference), 0, "{reference}");
+        }
+    }
+
+    #[test]
+    fn near_the_length_limit_both_ways_agree() {
+        for length in 2000..2060 {
+            on_all_bases(&"x".repeat(length));
+            on_all_bases(&format!("https://a.org?{}", "x".repeat(length - 14)));
+        }
+    }
+
+    #[test]
+    fn both_ways_agree_on_the_cases_of_the_url_standard() {
+        let Some(cases) = crate::test_data::url_cases() else { return };
+        let rules = UrlRules::default();
+        for case in &cases {
+            on_all_bases(&case.input);
+            if let Some(base) = case.base.as_ref().and_then(|base| rules.canonical(base).ok()) {
+                agrees(&rules, &base, &case.input);
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn both_ways_agree_on_anything(
+            reference in "(https?://|//|/|\\?|\\.\\./|\\./)?([a-z0-9.~/_-]|[a-z]|\\.\\.|[ -~]|%2[Ff]|xn--|&&|utm_a=|(\\PC)){0,12}(#.*)?"
+        ) {
+            on_all_bases(&reference);
+        }
+
+        #[test]
+        fn both_ways_agree_on_hosts(
+            host in "([a-z]|[0-9]|[-._]|0x|xn--|é|%41|:8){1,9}", rest in "([/?#].{0,3})?"
+        ) {
+            on_all_bases(&format!("http://{host}{rest}"));
+        }
+    }
+}

@@ -8,12 +8,16 @@
 //! This crate never does I/O and never reads a clock: the same input gives the same answer, always.
 
 mod canonical_url;
+#[cfg(test)]
+mod conformance;
 mod fast_join;
 mod page_hash;
 mod parameter_list;
 mod rejected;
 mod rule;
 mod surt;
+#[cfg(test)]
+mod test_data;
 mod url_class;
 mod url_rules;
 

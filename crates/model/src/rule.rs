@@ -93,9 +93,11 @@ pub(crate) fn without_path_session<'a>(rules: &UrlRules, segment: &'a str) -> Co
     if !rules.drop_session_ids {
         return Cow::Borrowed(segment);
     }
-    if is_aspnet_session(segment) {
-        return Cow::Borrowed(".");
-    }
+    let kept = without_session_parameters(rules, segment);
+    if is_aspnet_session(&kept) { Cow::Borrowed(".") } else { kept }
+}
+
+fn without_session_parameters<'a>(rules: &UrlRules, segment: &'a str) -> Cow<'a, str> {
     let mut parameters = segment.split(';');
     let name = parameters.next().unwrap_or_default();
     if !parameters.clone().any(|parameter| rules.is_session(parameter)) {
@@ -193,4 +195,193 @@ fn is_unreserved(byte: u8) -> bool {
 /// What may stand in a path or query as it is: unreserved and reserved characters.
 fn is_uri_byte(byte: u8) -> bool {
     is_unreserved(byte) || b":/?#[]@!$&'()*+,;=".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canonical(url: &str) -> String {
+        UrlRules::default().canonical(url).unwrap().into()
+    }
+
+    fn query(query: &str) -> String {
+        let mut text = String::new();
+        push_query(&UrlRules::default(), &mut text, query);
+        text
+    }
+
+    #[test]
+    fn the_fragment_goes() {
+        assert_eq!(without_fragment("a#b#c"), "a");
+        assert_eq!(without_fragment("#"), "");
+        assert_eq!(canonical("http://example.com/a#!/state"), "http://example.com/a");
+        assert_eq!(canonical("http://example.com#@evil.org/"), "http://example.com/");
+    }
+
+    #[test]
+    fn the_user_goes() {
+        assert_eq!(canonical("http://user:secret@example.com/a"), "http://example.com/a");
+        assert_eq!(canonical("http://user@name@example.com/a"), "http://example.com/a");
+    }
+
+    #[test]
+    fn the_host_is_lower_case_and_has_no_root_dot() {
+        assert_eq!(dns_name("example.com."), Ok("example.com"));
+        assert_eq!(canonical("http://WWW.Example.COM./"), "http://www.example.com/");
+    }
+
+    #[test]
+    fn www_stays() {
+        assert_eq!(canonical("http://www.example.com/"), "http://www.example.com/");
+    }
+
+    #[test]
+    fn a_host_that_dns_cannot_hold_is_rejected() {
+        let (label, host) = ("a".repeat(64), "a.".repeat(127) + "a");
+        for name in [".a", "a..b", "a..", "*.example.com", "a,b", "a)b", &label, &host] {
+            assert_eq!(dns_name(name), Err(Rejected::Host), "{name}");
+        }
+        assert_eq!(dns_name("."), Err(Rejected::NoHost));
+        for name in ["a", "_dmarc.example.com", "-a-.b", &"a".repeat(63), &("a.".repeat(126) + "a")] {
+            assert_eq!(dns_name(name), Ok(name));
+        }
+    }
+
+    #[test]
+    fn international_names_become_a_labels() {
+        assert_eq!(canonical("http://bücher.example/"), "http://xn--bcher-kva.example/");
+        assert_eq!(canonical("http://XN--BCHER-KVA.example/"), "http://xn--bcher-kva.example/");
+    }
+
+    /// A Cyrillic `а` looks like a Latin one; the canonical text shows that it is not.
+    #[test]
+    fn homographs_stay_apart() {
+        assert_eq!(canonical("http://аpple.com/"), "http://xn--pple-43d.com/");
+        assert_ne!(canonical("http://аpple.com/"), canonical("http://apple.com/"));
+    }
+
+    #[test]
+    fn the_default_port_goes() {
+        assert_eq!(explicit_port(Scheme::Http, Some(80)), Ok(None));
+        assert_eq!(explicit_port(Scheme::Http, Some(443)), Ok(Some(443)));
+        assert_eq!(explicit_port(Scheme::Gopher, Some(70)), Ok(None));
+        assert_eq!(explicit_port(Scheme::Https, None), Ok(None));
+        assert_eq!(explicit_port(Scheme::Https, Some(0)), Err(Rejected::Port));
+        assert_eq!(canonical("https://example.com:443"), "https://example.com/");
+        assert_eq!(canonical("https://example.com:"), "https://example.com/");
+    }
+
+    #[test]
+    fn escapes_take_their_normal_form() {
+        assert_eq!(percent_normal_form("/a%2fb%7Ec%c3%a9"), "/a%2Fb~c%C3%A9");
+        assert_eq!(percent_normal_form("/%41%2d%5F"), "/A-_");
+        assert_eq!(percent_normal_form("/a|b^c"), "/a%7Cb%5Ec");
+        assert_eq!(percent_normal_form("é"), "%C3%A9");
+        assert!(matches!(percent_normal_form("/a%2Fb?[c]"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_percent_sign_that_escapes_nothing_is_escaped() {
+        assert_eq!(percent_normal_form("100%"), "100%25");
+        assert_eq!(percent_normal_form("%zz%4"), "%25zz%254");
+        assert_eq!(percent_normal_form("%%34%31"), "%2541");
+        assert_eq!(percent_normal_form("%2541"), "%2541");
+    }
+
+    #[test]
+    fn an_escape_is_normal_in_upper_case_and_if_needed() {
+        assert!(is_normal_escape(b"%2Fb") && is_normal_escape(b"%25"));
+        for other in ["%2f", "%41", "%7E", "%", "%2", "%G0", "a%2F", ""] {
+            assert!(!is_normal_escape(other.as_bytes()), "{other}");
+        }
+    }
+
+    #[test]
+    fn sessions_in_the_path_go() {
+        let rules = UrlRules::default();
+        let without = |segment| without_path_session(&rules, segment).into_owned();
+        assert_eq!(without("a.jsp;jsessionid=1F2E"), "a.jsp");
+        assert_eq!(without("a.jsp;JSESSIONID=1F2E.node1;b=2"), "a.jsp;b=2");
+        assert_eq!(without(";jsessionid"), "");
+        assert_eq!(without("a;b;c=d"), "a;b;c=d");
+        assert_eq!(without("a;jsessionidx=1"), "a;jsessionidx=1");
+        assert_eq!(without("(S(lit3py55t21z5v55vlm25s55))"), ".");
+        assert_eq!(without("(S(lit3py55t21z5v55vlm25s55));jsessionid=1"), ".");
+        assert_eq!(without("(S(short))"), "(S(short))");
+        assert_eq!(canonical("http://a.org/x/(S(lit3py55t21z5v55vlm25s55))/b.aspx"), "http://a.org/x/b.aspx");
+        assert_eq!(canonical("http://a.org/x/y/..;jsessionid=1/b"), "http://a.org/x/b");
+    }
+
+    #[test]
+    fn dot_segments_are_followed() {
+        let resolved = |path: &str| {
+            let mut text = "http://a.org/".to_owned();
+            resolve_dot_segments(&mut text, "http://a.org".len(), path.split('/').map(Cow::Borrowed));
+            text["http://a.org".len()..].to_owned()
+        };
+        assert_eq!(resolved("a/./b/../c"), "/a/c");
+        assert_eq!(resolved("../../a"), "/a");
+        assert_eq!(resolved("a/b/.."), "/a/");
+        assert_eq!(resolved("a/."), "/a/");
+        assert_eq!(resolved("."), "/");
+        assert_eq!(resolved(".."), "/");
+        assert_eq!(resolved("a//../b"), "/a/b");
+        assert_eq!(resolved("a/.../.b/c."), "/a/.../.b/c.");
+        assert_eq!(canonical("http://a.org/a/%2E%2e/%2e/b"), "http://a.org/b");
+    }
+
+    #[test]
+    fn several_slashes_stay() {
+        assert_eq!(canonical("http://a.org//a///b/"), "http://a.org//a///b/");
+        assert_eq!(canonical("http://a.org/web/2020/http://b.org/"), "http://a.org/web/2020/http://b.org/");
+    }
+
+    #[test]
+    fn an_empty_query_goes() {
+        assert_eq!(canonical("http://a.org/?"), "http://a.org/");
+        assert_eq!(query(""), "");
+        assert_eq!(query("&&"), "");
+    }
+
+    #[test]
+    fn empty_parameters_go() {
+        assert_eq!(query("&a=1&&b=&c&"), "?a=1&b=&c");
+        assert_eq!(query("="), "?=");
+    }
+
+    #[test]
+    fn session_parameters_go() {
+        assert_eq!(query("a=1&PHPSESSID=8f&b=2"), "?a=1&b=2");
+        assert_eq!(query("ASPSESSIONIDQQBCSDTA=X&CFID=1&CFTOKEN=2&osCsid=3"), "");
+    }
+
+    #[test]
+    fn an_ambiguous_name_is_a_session_only_with_a_digest() {
+        assert_eq!(query("sid=0123456789abcdef0123456789ABCDEF&t=1"), "?t=1");
+        assert_eq!(query("s=5&sid=news"), "?s=5&sid=news");
+        assert_eq!(query("sid=0123456789abcdef0123456789abcdeg"), "?sid=0123456789abcdef0123456789abcdeg");
+        assert_eq!(query("id=0123456789abcdef0123456789abcdef"), "?id=0123456789abcdef0123456789abcdef");
+    }
+
+    #[test]
+    fn tracking_parameters_go() {
+        assert_eq!(query("utm_source=x&utm_campaign=y&id=1&fbclid=z&gclid"), "?id=1");
+        assert_eq!(canonical("http://a.org/?%75tm_source=x"), "http://a.org/");
+    }
+
+    #[test]
+    fn rules_can_be_switched_off() {
+        let rules = UrlRules { drop_session_ids: false, drop_tracking: false, ..UrlRules::default() };
+        let url = "http://a.org/(S(lit3py55t21z5v55vlm25s55))/b;jsessionid=1?sid=2&PHPSESSID=3&utm_source=4";
+        assert_eq!(rules.canonical(url).unwrap().as_str(), url);
+    }
+
+    #[test]
+    fn the_query_is_sorted_only_on_demand_and_by_name_alone() {
+        let sorted = UrlRules { sort_query: true, ..UrlRules::default() };
+        let url = "http://a.org/?b=2&a=2&b=1&a=1";
+        assert_eq!(canonical(url), url);
+        assert_eq!(sorted.canonical(url).unwrap().as_str(), "http://a.org/?a=2&a=1&b=2&b=1");
+    }
 }
