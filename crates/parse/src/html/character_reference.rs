@@ -39,6 +39,14 @@ impl CharacterReference {
         }
     }
 
+    /// Whether it stands for a space, a line end, a tab or U+00A0.
+    pub(crate) fn is_white_space(self) -> bool {
+        match self.value {
+            Value::Named(text) => matches!(text, "\u{a0}" | "\t" | "\n"),
+            Value::Numeric(character) => matches!(character, ' ' | '\t' | '\n' | '\r' | '\x0c' | '\u{a0}'),
+        }
+    }
+
     /// Appends what it stands for.
     pub(crate) fn push_to(self, out: &mut String) {
         match self.value {

@@ -37,6 +37,11 @@ impl<'a> Characters<'a> {
         Characters { raw, rules }
     }
 
+    /// Another stretch under the same rules.
+    pub(crate) fn with_raw(self, raw: &'a str) -> Characters<'a> {
+        Characters { raw, ..self }
+    }
+
     /// Appends the characters.
     pub fn push_to(&self, out: &mut String) {
         let bytes = self.raw.as_bytes();

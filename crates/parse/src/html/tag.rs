@@ -79,6 +79,10 @@ impl NameKey {
         if length == name.len() { key } else { NameKey::OTHER }
     }
 
+    pub(super) const fn word(self) -> u64 {
+        self.0
+    }
+
     /// Packs letters and digits from `start` on, and tells where they end.
     pub(super) const fn scan(bytes: &[u8], start: usize) -> (NameKey, usize) {
         let mut word = 0;

@@ -1,0 +1,193 @@
+//! Which element is this, and what does it mean for text and links? One table answers both.
+
+use super::tag::NameKey;
+use crate::document::Context;
+
+/// The elements that the extractor treats in a way of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Element {
+    A,
+    Area,
+    Base,
+    Embed,
+    Form,
+    Frame,
+    Heading(u8),
+    Html,
+    Iframe,
+    Image,
+    Input,
+    Link,
+    Meta,
+    Object,
+    Option,
+    Pre,
+    Script,
+    Media,
+    /// Elements whose content is markup of another language.
+    Foreign,
+    /// Elements whose content is nothing but text that nobody reads.
+    Opaque,
+    Plaintext,
+    Template,
+    Textarea,
+    Time,
+    Title,
+    /// Nothing but its place in the flow of text matters.
+    Plain,
+}
+
+/// What separates the text before a tag from the text after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Gap {
+    Nothing,
+    Space,
+    Line,
+}
+
+/// An element, its effect on the flow of text, and the context that it gives to the links within.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Role {
+    pub(super) element: Element,
+    pub(super) gap: Gap,
+    pub(super) context: Context,
+}
+
+impl Role {
+    const fn new(element: Element, gap: Gap, context: Context) -> Role {
+        Role { element, gap, context }
+    }
+
+    const PLAIN: Role = Role::new(Element::Plain, Gap::Nothing, Context::NONE);
+
+    /// The role of the element of that name; elements not in the table are plain and inline.
+    pub(super) fn of(key: NameKey) -> Role {
+        let mut slot = slot_of(key);
+        loop {
+            match SLOTS[slot] {
+                0 => return Role::PLAIN,
+                entry if ROLES[entry as usize - 1].0 == key => return ROLES[entry as usize - 1].1,
+                _ => slot = (slot + 1) % SLOT_COUNT,
+            }
+        }
+    }
+}
+
+/// An open-addressing table over [`ROLES`], four times as large, so that most look-ups touch one slot.
+const SLOT_COUNT: usize = 512;
+const SLOTS: [u8; SLOT_COUNT] = {
+    let mut slots = [0; SLOT_COUNT];
+    let mut entry = 0;
+    while entry < ROLES.len() {
+        let mut slot = slot_of(ROLES[entry].0);
+        while slots[slot] != 0 {
+            slot = (slot + 1) % SLOT_COUNT;
+        }
+        slots[slot] = entry as u8 + 1;
+        entry += 1;
+    }
+    slots
+};
+
+const fn slot_of(key: NameKey) -> usize {
+    // Fibonacci hashing: the top bits of the product are well mixed.
+    (key.word().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) as usize
+}
+
+const fn plain(name: &str, gap: Gap, context: Context) -> (NameKey, Role) {
+    role(name, Element::Plain, gap, context)
+}
+
+const fn role(name: &str, element: Element, gap: Gap, context: Context) -> (NameKey, Role) {
+    (NameKey::new(name), Role::new(element, gap, context))
+}
+
+const ROLES: &[(NameKey, Role)] = &[
+    role("a", Element::A, Gap::Nothing, Context::NONE),
+    role("area", Element::Area, Gap::Nothing, Context::NONE),
+    role("audio", Element::Media, Gap::Nothing, Context::NONE),
+    role("base", Element::Base, Gap::Nothing, Context::NONE),
+    role("embed", Element::Embed, Gap::Nothing, Context::NONE),
+    role("form", Element::Form, Gap::Line, Context::NONE),
+    role("frame", Element::Frame, Gap::Nothing, Context::NONE),
+    role("h1", Element::Heading(1), Gap::Line, Context::HEADING),
+    role("h2", Element::Heading(2), Gap::Line, Context::HEADING),
+    role("h3", Element::Heading(3), Gap::Line, Context::HEADING),
+    role("h4", Element::Heading(4), Gap::Line, Context::HEADING),
+    role("h5", Element::Heading(5), Gap::Line, Context::HEADING),
+    role("h6", Element::Heading(6), Gap::Line, Context::HEADING),
+    role("html", Element::Html, Gap::Line, Context::NONE),
+    role("iframe", Element::Iframe, Gap::Line, Context::NONE),
+    role("image", Element::Image, Gap::Nothing, Context::NONE),
+    role("img", Element::Image, Gap::Nothing, Context::NONE),
+    role("input", Element::Input, Gap::Space, Context::NONE),
+    role("link", Element::Link, Gap::Nothing, Context::NONE),
+    role("math", Element::Foreign, Gap::Nothing, Context::NONE),
+    role("meta", Element::Meta, Gap::Nothing, Context::NONE),
+    role("noembed", Element::Opaque, Gap::Nothing, Context::NONE),
+    role("noframes", Element::Opaque, Gap::Nothing, Context::NONE),
+    role("object", Element::Object, Gap::Nothing, Context::NONE),
+    role("option", Element::Option, Gap::Line, Context::NONE),
+    role("plaintext", Element::Plaintext, Gap::Line, Context::NONE),
+    role("pre", Element::Pre, Gap::Line, Context::NONE),
+    role("script", Element::Script, Gap::Nothing, Context::NONE),
+    role("source", Element::Media, Gap::Nothing, Context::NONE),
+    role("style", Element::Opaque, Gap::Nothing, Context::NONE),
+    role("svg", Element::Foreign, Gap::Nothing, Context::NONE),
+    role("template", Element::Template, Gap::Nothing, Context::NONE),
+    role("textarea", Element::Textarea, Gap::Line, Context::NONE),
+    role("time", Element::Time, Gap::Nothing, Context::NONE),
+    role("title", Element::Title, Gap::Nothing, Context::NONE),
+    role("track", Element::Media, Gap::Nothing, Context::NONE),
+    role("video", Element::Media, Gap::Nothing, Context::NONE),
+    role("xmp", Element::Opaque, Gap::Line, Context::NONE),
+    plain("address", Gap::Line, Context::NONE),
+    plain("article", Gap::Line, Context::MAIN),
+    plain("aside", Gap::Line, Context::ASIDE),
+    plain("b", Gap::Nothing, Context::STRONG),
+    plain("big", Gap::Nothing, Context::STRONG),
+    plain("blockquote", Gap::Line, Context::NONE),
+    plain("body", Gap::Line, Context::NONE),
+    plain("br", Gap::Line, Context::NONE),
+    plain("button", Gap::Space, Context::NONE),
+    plain("caption", Gap::Line, Context::NONE),
+    plain("center", Gap::Line, Context::NONE),
+    plain("dd", Gap::Line, Context::NONE),
+    plain("details", Gap::Line, Context::NONE),
+    plain("dialog", Gap::Line, Context::NONE),
+    plain("dir", Gap::Line, Context::LIST),
+    plain("div", Gap::Line, Context::NONE),
+    plain("dl", Gap::Line, Context::LIST),
+    plain("dt", Gap::Line, Context::NONE),
+    plain("em", Gap::Nothing, Context::EMPHASIS),
+    plain("fieldset", Gap::Line, Context::NONE),
+    plain("figcaption", Gap::Line, Context::NONE),
+    plain("figure", Gap::Line, Context::NONE),
+    plain("footer", Gap::Line, Context::FOOTER),
+    plain("head", Gap::Line, Context::NONE),
+    plain("header", Gap::Line, Context::HEADER),
+    plain("hgroup", Gap::Line, Context::NONE),
+    plain("hr", Gap::Line, Context::NONE),
+    plain("i", Gap::Nothing, Context::EMPHASIS),
+    plain("label", Gap::Space, Context::NONE),
+    plain("legend", Gap::Line, Context::NONE),
+    plain("li", Gap::Line, Context::NONE),
+    plain("main", Gap::Line, Context::MAIN),
+    plain("menu", Gap::Line, Context::NAVIGATION),
+    plain("nav", Gap::Line, Context::NAVIGATION),
+    plain("ol", Gap::Line, Context::LIST),
+    plain("optgroup", Gap::Line, Context::NONE),
+    plain("p", Gap::Line, Context::NONE),
+    plain("section", Gap::Line, Context::NONE),
+    plain("select", Gap::Line, Context::NONE),
+    plain("strong", Gap::Nothing, Context::STRONG),
+    plain("summary", Gap::Line, Context::NONE),
+    plain("table", Gap::Line, Context::TABLE),
+    plain("tbody", Gap::Line, Context::NONE),
+    plain("td", Gap::Space, Context::NONE),
+    plain("tfoot", Gap::Line, Context::NONE),
+    plain("th", Gap::Space, Context::NONE),
+    plain("thead", Gap::Line, Context::NONE),
+    plain("tr", Gap::Line, Context::NONE),
+    plain("ul", Gap::Line, Context::LIST),
+];
