@@ -30,6 +30,8 @@ pub struct Document {
     pub truncated: bool,
     pub(crate) headings: Vec<HeadingRecord>,
     pub(crate) links: Vec<LinkRecord>,
+    /// From which position of the text on which context holds, in order.
+    pub(crate) regions: Vec<(u32, Context)>,
     pub(crate) strings: String,
     pub(crate) base: Option<Span>,
     pub(crate) canonical: Option<Span>,
@@ -149,8 +151,12 @@ impl Context {
     pub const ASIDE: Context = Context(1 << 8);
     /// `main`, `article`
     pub const MAIN: Context = Context(1 << 9);
+    /// `pre`
+    pub const PREFORMATTED: Context = Context(1 << 10);
     /// How many there are.
-    pub(crate) const COUNT: usize = 10;
+    pub(crate) const COUNT: usize = 11;
+    /// Those that hold whole parts of a page.
+    pub(crate) const SECTIONS: Context = Context(0b111_1110_0000);
 
     /// Whether all elements of `other` are in the set.
     pub fn contains(self, other: Context) -> bool {
@@ -228,6 +234,12 @@ impl Document {
             .map(|record| Heading { level: record.level, text: span(&self.text, record.text).trim() })
     }
 
+    /// The context that holds at a position of the text.
+    pub(crate) fn context_at(&self, position: u32) -> Context {
+        let after = self.regions.partition_point(|(start, _)| *start <= position);
+        after.checked_sub(1).map_or(Context::NONE, |region| self.regions[region].1)
+    }
+
     /// The URL that the page calls its own, as written.
     pub fn canonical(&self) -> Option<&str> {
         self.canonical.map(|canonical| span(&self.strings, canonical))
@@ -265,13 +277,24 @@ impl Document {
 
     /// Empties it for the next page; the buffers stay.
     pub(crate) fn clear(&mut self) {
-        let Document { title, description, text, declared_language, kept, headings, links, strings, .. } =
-            self;
+        let Document {
+            title,
+            description,
+            text,
+            declared_language,
+            kept,
+            headings,
+            links,
+            regions,
+            strings,
+            ..
+        } = self;
         for buffer in [title, description, text, declared_language, kept, strings] {
             buffer.clear();
         }
         headings.clear();
         links.clear();
+        regions.clear();
         self.robots = RobotsDirectives::default();
         self.published = None;
         self.modified = None;

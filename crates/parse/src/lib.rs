@@ -13,6 +13,7 @@ mod charset;
 mod date;
 mod directives;
 mod document;
+mod main_text;
 mod robots;
 
 pub use charset::{CharsetSource, Decoded, decode};

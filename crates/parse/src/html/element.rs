@@ -129,7 +129,7 @@ const ROLES: &[(NameKey, Role)] = &[
     role("object", Element::Object, Gap::Nothing, Context::NONE),
     role("option", Element::Option, Gap::Line, Context::NONE),
     role("plaintext", Element::Plaintext, Gap::Line, Context::NONE),
-    role("pre", Element::Pre, Gap::Line, Context::NONE),
+    role("pre", Element::Pre, Gap::Line, Context::PREFORMATTED),
     role("script", Element::Script, Gap::Nothing, Context::NONE),
     role("source", Element::Media, Gap::Nothing, Context::NONE),
     role("style", Element::Opaque, Gap::Nothing, Context::NONE),

@@ -327,8 +327,10 @@ impl<'o, 'd> Extractor<'o, 'd> {
 
     fn open_context(&mut self, context: Context) {
         if context != Context::NONE {
-            self.open_contexts[context.bits().trailing_zeros() as usize] += 1;
+            let open = &mut self.open_contexts[context.bits().trailing_zeros() as usize];
+            *open = open.saturating_add(1);
             self.context.insert(context);
+            self.mark_region(context);
         }
     }
 
@@ -338,8 +340,22 @@ impl<'o, 'd> Extractor<'o, 'd> {
             *open = open.saturating_sub(1);
             if *open == 0 {
                 self.context.remove(context);
+                self.mark_region(context);
             }
         }
+    }
+
+    /// Notes where parts of the page begin and end in its text.
+    fn mark_region(&mut self, changed: Context) {
+        if !Context::SECTIONS.contains(changed) {
+            return;
+        }
+        let start = self.flow.position();
+        let regions = &mut self.document.regions;
+        if regions.last().is_some_and(|(last, _)| *last == start) {
+            regions.pop();
+        }
+        regions.push((start, self.context));
     }
 }
 
