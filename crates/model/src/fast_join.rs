@@ -26,7 +26,11 @@ pub(crate) fn join(rules: &UrlRules, base: &CanonicalUrl, reference: &str, out: 
 /// The reference without fragment and the white space around it. None where it could come near the length limit:
 /// the slow way counts exactly.
 fn plain_part<'a>(rules: &UrlRules, reference: &'a str) -> Option<&'a str> {
-    let text = rule::without_fragment(reference.trim_matches(|c| c <= ' '));
+    let is_space = |byte: Option<&u8>| byte.is_some_and(|&byte| byte <= b' ');
+    let bytes = reference.as_bytes();
+    let is_trim = !is_space(bytes.first()) && !is_space(bytes.last());
+    let text = if is_trim { reference } else { reference.trim_matches(|c| c <= ' ') };
+    let text = rule::without_fragment(text);
     (text.len() < usize::from(rules.max_length_bytes)).then_some(text)
 }
 
@@ -39,20 +43,38 @@ fn write_joined(rules: &UrlRules, base: &CanonicalUrl, text: &str, out: &mut Can
         _ => match text.strip_prefix(base.site()) {
             Some(rest) if rest.starts_with('/') => (base.site(), rest),
             _ if has_colon_before_slash(text) => return write_absolute(rules, text, out),
-            _ => (base.directory(), text),
+            _ => climb(base, text),
         },
     };
     let tail = Tail::scan(rest)?;
     if prefix.len() + rest.len() > usize::from(rules.max_length_bytes) {
         return None;
     }
-    if rest.is_empty() {
+    if text.is_empty() {
         out.copy_from(base);
     } else {
         out.start_with(base, prefix);
         tail.append_to(rules, out);
     }
     Some(())
+}
+
+/// Follows the `../` and `./` that a relative path begins with, where nearly all dot segments stand: what is left of
+/// the base's directory, and of the path.
+fn climb<'a>(base: &'a CanonicalUrl, path: &'a str) -> (&'a str, &'a str) {
+    let (mut directory, mut rest) = (base.directory(), path);
+    loop {
+        if let Some(after) = rest.strip_prefix("../") {
+            let parent = &directory.as_bytes()[..directory.len() - 1];
+            let slash = parent.iter().rposition(|&byte| byte == b'/');
+            directory = &directory[..slash.map_or(0, |slash| slash + 1).max(base.site().len() + 1)];
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("./") {
+            rest = after;
+        } else {
+            return (directory, rest);
+        }
+    }
 }
 
 fn write_absolute(rules: &UrlRules, text: &str, out: &mut CanonicalUrl) -> Option<()> {

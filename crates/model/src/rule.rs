@@ -11,6 +11,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
+
 use crate::{Rejected, Scheme, UrlRules};
 
 /// The longest name that DNS can carry, as text without the root's dot (RFC 1035, section 2.3.4).
@@ -22,7 +24,7 @@ const LABEL_LIMIT_BYTES: usize = 63;
 ///
 /// `#` starts the fragment wherever it stands, so this can be done before parsing.
 pub(crate) fn without_fragment(reference: &str) -> &str {
-    reference.find('#').map_or(reference, |at| &reference[..at])
+    memchr(b'#', reference.as_bytes()).map_or(reference, |at| &reference[..at])
 }
 
 /// The host loses the dot of the DNS root (`example.com.` is `example.com`) and must be a name DNS could hold.
