@@ -45,6 +45,19 @@ pub enum CharsetSource {
     Detected,
 }
 
+impl CharsetSource {
+    /// Its name in tables and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CharsetSource::Mark => "bom",
+            CharsetSource::Header => "header",
+            CharsetSource::Document => "document",
+            CharsetSource::Utf8 => "utf-8",
+            CharsetSource::Detected => "detection",
+        }
+    }
+}
+
 /// Decodes a body. `content_type` is the value of the HTTP header; `top_level_domain` (`de`, `xn--p1ai`) helps the
 /// detection where the bytes alone leave a doubt.
 pub fn decode<'a>(

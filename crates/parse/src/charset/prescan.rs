@@ -12,17 +12,17 @@ const LIMIT_BYTES: usize = 16 * 1024;
 /// The encoding that a meta element declares, or else the XML declaration.
 pub(super) fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let bytes = &bytes[..bytes.len().min(LIMIT_BYTES)];
+    Prescan { rest: bytes }.run().or_else(|| xml_declared(bytes))
+}
+
+/// The encoding in `<?xml version="1.0" encoding="..."?>`, or that of a declaration in UTF-16.
+pub(super) fn xml_declared(bytes: &[u8]) -> Option<&'static Encoding> {
     if bytes.starts_with(b"<\0?\0x\0") {
         return Some(UTF_16LE);
     }
     if bytes.starts_with(b"\0<\0?\0x") {
         return Some(UTF_16BE);
     }
-    Prescan { rest: bytes }.run().or_else(|| xml_declared(bytes))
-}
-
-/// The encoding in `<?xml version="1.0" encoding="..."?>`.
-pub(super) fn xml_declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let declaration = bytes.strip_prefix(b"<?xml")?;
     let declaration = &declaration[..memchr::memchr(b'>', declaration)?];
     let at = memchr::memmem::find(declaration, b"encoding")?;

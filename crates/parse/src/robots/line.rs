@@ -107,7 +107,7 @@ mod tests {
     fn lines(text: &[u8]) -> Vec<(u32, Key, String)> {
         let mut lines = Vec::new();
         for_each_line(text, |n, line| {
-            lines.push((n, line.key, String::from_utf8_lossy(line.value).into_owned()))
+            lines.push((n, line.key, String::from_utf8_lossy(line.value).into_owned()));
         });
         lines
     }
