@@ -1,1 +1,47 @@
-//! A Web.
+//! A deterministic synthetic Web with faults and known truth, to test a crawler against.
+
+mod answer;
+mod body;
+mod change;
+mod charset;
+mod clock;
+mod date;
+mod draw;
+mod error;
+mod files;
+mod href;
+mod html;
+mod language;
+mod links;
+mod log;
+mod page;
+mod path;
+mod rate;
+mod robots;
+mod route;
+mod running;
+mod server;
+mod settings;
+mod site;
+mod sitemap;
+mod stream;
+mod text;
+mod tls;
+mod traps;
+mod world;
+
+pub use answer::{Answer, Ask, Manner};
+pub use charset::{Charset, Declared};
+pub use clock::Clock;
+pub use date::{EPOCH, Moment};
+pub use error::{SettingsError, StartError};
+pub use language::Language;
+pub use links::{Link, Place, Target};
+pub use log::{LogEntry, RequestLog};
+pub use page::{Kind, Page, PageRef, Redirect, Style};
+pub use robots::RobotsKind;
+pub use running::{Endpoints, Running, SimWeb};
+pub use settings::{SettingDoc, Settings};
+pub use site::{Certificate, Copied, Health, SessionStyle, Site, TrapKind};
+pub use sitemap::SitemapKind;
+pub use world::{Naming, Ports, World};

@@ -1,0 +1,252 @@
+//! Which words does a language have, and how often is each said? Real words, most frequent first, drawn by
+//! Zipf's law in constant time.
+//!
+//! Says nothing about sentences: [`crate::text`] makes those.
+
+use std::sync::LazyLock;
+
+use serde::Serialize;
+
+use crate::draw::Draw;
+
+/// A language of the synthetic Web; serialised as its ISO 639-1 code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Language {
+    #[serde(rename = "en")]
+    English,
+    #[serde(rename = "es")]
+    Spanish,
+    #[serde(rename = "pt")]
+    Portuguese,
+    #[serde(rename = "fr")]
+    French,
+    #[serde(rename = "de")]
+    German,
+    #[serde(rename = "it")]
+    Italian,
+    #[serde(rename = "tr")]
+    Turkish,
+    #[serde(rename = "ru")]
+    Russian,
+    #[serde(rename = "el")]
+    Greek,
+    #[serde(rename = "ar")]
+    Arabic,
+    #[serde(rename = "ja")]
+    Japanese,
+    #[serde(rename = "zh")]
+    Chinese,
+}
+
+use Language::*;
+
+impl Language {
+    /// All of them, the most spoken on this Web first.
+    pub const ALL: [Language; 12] = [
+        English, Spanish, German, French, Japanese, Russian, Portuguese, Italian, Chinese, Turkish, Arabic,
+        Greek,
+    ];
+
+    /// ISO 639-1 code, as in `<html lang>`.
+    pub fn code(self) -> &'static str {
+        match self {
+            English => "en",
+            Spanish => "es",
+            Portuguese => "pt",
+            French => "fr",
+            German => "de",
+            Italian => "it",
+            Turkish => "tr",
+            Russian => "ru",
+            Greek => "el",
+            Arabic => "ar",
+            Japanese => "ja",
+            Chinese => "zh",
+        }
+    }
+
+    /// Draws a language: half of the Web is English, the rest by Zipf's law.
+    pub(crate) fn drawn(draw: Draw) -> Language {
+        let rest = Language::ALL.len() as u64 - 1;
+        if draw.chance(0.4) { English } else { Language::ALL[1 + draw.of(0).zipf(rest) as usize] }
+    }
+
+    pub(crate) fn vocabulary(self) -> &'static Vocabulary {
+        &VOCABULARIES[self as usize]
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            English => include_str!("vocabulary/english.txt"),
+            Spanish => include_str!("vocabulary/spanish.txt"),
+            Portuguese => include_str!("vocabulary/portuguese.txt"),
+            French => include_str!("vocabulary/french.txt"),
+            German => include_str!("vocabulary/german.txt"),
+            Italian => include_str!("vocabulary/italian.txt"),
+            Turkish => include_str!("vocabulary/turkish.txt"),
+            Russian => include_str!("vocabulary/russian.txt"),
+            Greek => include_str!("vocabulary/greek.txt"),
+            Arabic => include_str!("vocabulary/arabic.txt"),
+            Japanese => include_str!("vocabulary/japanese.txt"),
+            Chinese => include_str!("vocabulary/chinese.txt"),
+        }
+    }
+
+    /// Whether words are written without spaces between them.
+    fn runs_on(self) -> bool {
+        matches!(self, Japanese | Chinese)
+    }
+}
+
+/// The words before this rank are mostly articles, pronouns and particles: not fit for a title.
+const FUNCTION_WORDS: usize = 80;
+const TABLE_BITS: u32 = 12;
+const TABLE_LEN: usize = 1 << TABLE_BITS;
+
+static VOCABULARIES: LazyLock<Vec<Vocabulary>> = LazyLock::new(|| {
+    let order = [
+        English, Spanish, Portuguese, French, German, Italian, Turkish, Russian, Greek, Arabic, Japanese,
+        Chinese,
+    ];
+    order.into_iter().map(Vocabulary::new).collect()
+});
+
+/// The words of one language, laid out for drawing.
+pub(crate) struct Vocabulary {
+    /// Every word with the space that follows it.
+    text: String,
+    words: Vec<Span>,
+    /// Same words with a capital.
+    capitals: Vec<Span>,
+    /// Words fit for paths: ASCII letters only.
+    slugs: Vec<Span>,
+    /// Word ranks, each as often as Zipf's law has it.
+    zipf: Box<[u16; TABLE_LEN]>,
+    /// Of a word in running text with its gap.
+    pub(crate) mean_word_bytes: f64,
+    /// What stands between two words: a space, or nothing.
+    pub(crate) gap: &'static str,
+    pub(crate) full_stop: &'static str,
+    pub(crate) comma: &'static str,
+}
+
+#[derive(Clone, Copy)]
+struct Span {
+    start: u32,
+    len: u32,
+}
+
+impl Vocabulary {
+    fn new(language: Language) -> Vocabulary {
+        let gap = if language.runs_on() { "" } else { " " };
+        let mut text = String::new();
+        let list: Vec<&str> = language.words().split_whitespace().collect();
+        let words: Vec<Span> = list.iter().map(|word| append(&mut text, word, gap)).collect();
+        let zipf = zipf_table(list.len());
+        let mean_word_bytes =
+            zipf.iter().map(|&rank| f64::from(words[usize::from(rank)].len)).sum::<f64>() / TABLE_LEN as f64;
+        let capitals = list.iter().map(|word| append(&mut text, &capitalised(word), gap)).collect();
+        let slug_source = list.iter().skip(FUNCTION_WORDS).filter(|word| is_slug(word)).copied();
+        let mut slugs: Vec<Span> = slug_source.map(|word| append(&mut text, word, "")).collect();
+        if slugs.len() < 100 {
+            let english =
+                English.words().split_whitespace().skip(FUNCTION_WORDS).filter(|word| is_slug(word));
+            slugs = english.map(|word| append(&mut text, word, "")).collect();
+        }
+        let (full_stop, comma) = match language {
+            Japanese => ("。", "、"),
+            Chinese => ("。", "，"),
+            Arabic => (". ", "، "),
+            _ => (". ", ", "),
+        };
+        Vocabulary { text, words, capitals, slugs, zipf, mean_word_bytes, gap, full_stop, comma }
+    }
+
+    /// The word for these bits (the low twelve count) in running text, with the gap after it.
+    #[inline]
+    pub(crate) fn word(&self, bits: u64) -> &str {
+        self.slice(self.words[usize::from(self.zipf[bits as usize & (TABLE_LEN - 1)])])
+    }
+
+    #[inline]
+    pub(crate) fn capital(&self, bits: u64) -> &str {
+        self.slice(self.capitals[usize::from(self.zipf[bits as usize & (TABLE_LEN - 1)])])
+    }
+
+    /// A word that carries meaning, for titles and anchors, with the gap after it.
+    pub(crate) fn topic(&self, draw: Draw, capital: bool) -> &str {
+        let rank = FUNCTION_WORDS as u64 + draw.below((self.words.len() - FUNCTION_WORDS) as u64);
+        self.slice(if capital { &self.capitals } else { &self.words }[rank as usize])
+    }
+
+    /// A word of ASCII letters, for paths and names.
+    pub(crate) fn slug(&self, draw: Draw) -> &str {
+        self.slice(self.slugs[draw.below(self.slugs.len() as u64) as usize])
+    }
+
+    #[inline]
+    fn slice(&self, span: Span) -> &str {
+        &self.text[span.start as usize..(span.start + span.len) as usize]
+    }
+}
+
+fn append(text: &mut String, word: &str, gap: &str) -> Span {
+    let start = text.len() as u32;
+    text.push_str(word);
+    text.push_str(gap);
+    Span { start, len: text.len() as u32 - start }
+}
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
+fn is_slug(word: &str) -> bool {
+    word.len() >= 3 && word.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+/// Zipf's law with Mandelbrot's shift, quantised: slot `x` of the table holds the rank whose cumulated share
+/// covers it. The rarest words share slots in turn, so each is said.
+fn zipf_table(words: usize) -> Box<[u16; TABLE_LEN]> {
+    let weight = |rank: usize| 1.0 / (rank as f64 + 2.7);
+    let total: f64 = (0..words).map(weight).sum();
+    let mut table = Box::new([0u16; TABLE_LEN]);
+    let (mut rank, mut covered) = (0usize, weight(0));
+    for (slot, entry) in table.iter_mut().enumerate() {
+        let position = (slot as f64 + 0.5) / TABLE_LEN as f64 * total;
+        while position > covered && rank + 1 < words {
+            rank += 1;
+            covered += weight(rank);
+        }
+        *entry = rank as u16;
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_vocabulary_has_some_hundreds_of_words_and_says_all_of_them() {
+        for language in Language::ALL {
+            let vocabulary = language.vocabulary();
+            assert!(vocabulary.words.len() >= 250, "{language:?}: {}", vocabulary.words.len());
+            let mut said: Vec<u16> = vocabulary.zipf.to_vec();
+            said.dedup();
+            assert!(said.len() == vocabulary.words.len(), "{language:?}: {} words said", said.len());
+            assert!(vocabulary.slugs.len() >= 100);
+            assert!(!vocabulary.text.contains(['<', '>', '&', '"', '\'']), "{language:?} needs no escaping");
+        }
+    }
+
+    #[test]
+    fn vocabularies_are_found_by_their_own_language() {
+        assert_eq!(Russian.vocabulary().word(0), "и ");
+        assert_eq!(Chinese.vocabulary().word(0), "的");
+        assert_eq!(German.vocabulary().capital(0), "Der ");
+        assert_eq!(Greek.vocabulary().word(0), "και ");
+    }
+}

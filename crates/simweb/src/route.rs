@@ -1,0 +1,34 @@
+//! Which site is meant? The one the Host names, if it lives on the address the connection came in on.
+
+use std::net::Ipv4Addr;
+
+use crate::site::Health;
+use crate::world::{LOCALHOST, Naming, World};
+
+/// Where a request belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// To a site, called in this way.
+    Site(u32, Naming),
+    /// To no site of this Web, or to one that lives elsewhere.
+    Misdirected,
+}
+
+/// Finds the site for a host (lower case, without port) on a local address.
+///
+/// A bare address stands for the first site on it, or for the portal; `NAME.localhost` for the site NAME wherever it
+/// lives. Both are for people who browse without a name server.
+pub(crate) fn route(world: &World, host: &str, local: Ipv4Addr) -> Route {
+    if host == "localhost" || host.parse::<Ipv4Addr>().is_ok() {
+        let here = if world.one_address.is_some() { None } else { world.site_by_address(local) };
+        return Route::Site(here.unwrap_or(0), Naming::Localhost);
+    }
+    let (name, naming) = match host.strip_suffix(LOCALHOST) {
+        Some(name) => (name, Naming::Localhost),
+        None => (host, Naming::Names),
+    };
+    let Some(index) = world.site_by_name(name) else { return Route::Misdirected };
+    let named = !matches!(world.site(index).health, Health::Nameless | Health::ServFail);
+    let here = naming == Naming::Localhost || world.address(index) == local;
+    if named && here { Route::Site(index, naming) } else { Route::Misdirected }
+}

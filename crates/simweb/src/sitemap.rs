@@ -1,0 +1,179 @@
+//! How does a site tell which pages it has? By a sitemap in one of four forms, and by a robots.rdf, both with the
+//! true date of each page's last change. Isolated pages are in neither.
+
+use std::fmt::Write;
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde::Serialize;
+
+use crate::date::{self, EPOCH};
+use crate::draw::Draw;
+use crate::page::{Kind, Page};
+use crate::path;
+use crate::site::Site;
+use crate::world::{Naming, World};
+
+/// The forms of a sitemap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SitemapKind {
+    /// One XML file.
+    Xml,
+    /// An index of XML files.
+    Index,
+    /// One XML file, gzipped.
+    Gzip,
+    /// One URL per line.
+    Text,
+}
+
+/// A file of the sitemap, ready to be sent.
+pub(crate) struct SitemapFile {
+    pub(crate) content_type: &'static str,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Pages of a sitemap file: fewer than the protocol's 50,000, so that an index is worth it on small sites too.
+const PAGES_PER_FILE: u32 = 5_000;
+const NAMESPACE: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
+
+impl SitemapKind {
+    pub(crate) fn drawn(draw: Draw) -> SitemapKind {
+        [SitemapKind::Xml, SitemapKind::Index, SitemapKind::Gzip, SitemapKind::Text][draw.below(4) as usize]
+    }
+
+    /// Where it begins.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            SitemapKind::Xml => "/sitemap.xml",
+            SitemapKind::Index => "/sitemap-index.xml",
+            SitemapKind::Gzip => "/sitemap.xml.gz",
+            SitemapKind::Text => "/sitemap.txt",
+        }
+    }
+
+    /// How many of a site's pages it lists: one file has room for only so many.
+    pub(crate) fn listed(self, site: &Site) -> u32 {
+        if self == SitemapKind::Index { site.linked } else { site.linked.min(PAGES_PER_FILE) }
+    }
+}
+
+/// The file of a site's sitemap at `path`.
+pub(crate) fn file(
+    world: &World,
+    site: &Site,
+    path: &str,
+    naming: Naming,
+    seconds: u64,
+) -> Option<SitemapFile> {
+    let kind = site.sitemap?;
+    let xml = |bytes| Some(SitemapFile { content_type: "application/xml", bytes });
+    if path == kind.path() {
+        let pages = 0..kind.listed(site);
+        return match kind {
+            SitemapKind::Xml => xml(url_set(world, site, pages, naming, seconds).into_bytes()),
+            SitemapKind::Gzip => {
+                let bytes = gzip(url_set(world, site, pages, naming, seconds).as_bytes());
+                Some(SitemapFile { content_type: "application/gzip", bytes })
+            }
+            SitemapKind::Text => {
+                let bytes = url_list(world, site, pages, naming).into_bytes();
+                Some(SitemapFile { content_type: "text/plain; charset=utf-8", bytes })
+            }
+            SitemapKind::Index => xml(index(world, site, naming).into_bytes()),
+        };
+    }
+    let part: u32 = path.strip_prefix("/sitemap-")?.strip_suffix(".xml")?.parse().ok()?;
+    let first = part.checked_mul(PAGES_PER_FILE)?;
+    let pages = first..first.checked_add(PAGES_PER_FILE)?.min(site.linked);
+    if kind != SitemapKind::Index || pages.is_empty() {
+        return None;
+    }
+    xml(url_set(world, site, pages, naming, seconds).into_bytes())
+}
+
+/// A robots.rdf: the pages of a site with the time of their last change, as Dublin Core in RDF.
+pub(crate) fn rdf(world: &World, site: &Site, naming: Naming, seconds: u64) -> String {
+    let mut out = String::from(
+        "<?xml version=\"1.0\"?>\n<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" \
+         xmlns:dc=\"http://purl.org/dc/elements/1.1/\">\n",
+    );
+    for_each_page(world, site, 0..site.linked.min(PAGES_PER_FILE), naming, |page, url| {
+        let _ = write!(out, "<rdf:Description rdf:about=\"{}\"><dc:date>", url.replace('&', "&amp;"));
+        date::push_iso(&mut out, modified(world, site, page, seconds));
+        out.push_str("</dc:date></rdf:Description>\n");
+    });
+    out.push_str("</rdf:RDF>\n");
+    out
+}
+
+/// Whether a page is in the sitemap of its site, if there is one: what a webmaster would list.
+pub(crate) fn lists(site: &Site, page: &Page) -> bool {
+    page.index < site.linked
+        && matches!(page.kind, Kind::Html | Kind::Duplicate { .. } | Kind::NearDuplicate { .. } | Kind::Text)
+}
+
+/// When a page last changed.
+pub(crate) fn modified(world: &World, site: &Site, page: &Page, seconds: u64) -> date::Moment {
+    let content = if page.content() == page.index { *page } else { world.page(site, page.content()) };
+    let changes = content.changes(world);
+    EPOCH + changes.time_of(changes.count_until(seconds))
+}
+
+fn url_set(world: &World, site: &Site, pages: std::ops::Range<u32>, naming: Naming, seconds: u64) -> String {
+    let mut out = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"{NAMESPACE}\">\n");
+    for_each_page(world, site, pages, naming, |page, url| {
+        let _ = write!(out, "<url><loc>{}</loc><lastmod>", url.replace('&', "&amp;"));
+        date::push_iso(&mut out, modified(world, site, page, seconds));
+        out.push_str("</lastmod></url>\n");
+    });
+    out.push_str("</urlset>\n");
+    out
+}
+
+fn url_list(world: &World, site: &Site, pages: std::ops::Range<u32>, naming: Naming) -> String {
+    let mut out = String::new();
+    for_each_page(world, site, pages, naming, |_, url| {
+        out.push_str(url);
+        out.push('\n');
+    });
+    out
+}
+
+fn index(world: &World, site: &Site, naming: Naming) -> String {
+    let mut out =
+        format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<sitemapindex xmlns=\"{NAMESPACE}\">\n");
+    let mut origin = String::new();
+    world.write_origin(site, naming, &mut origin);
+    for part in 0..site.linked.div_ceil(PAGES_PER_FILE) {
+        let _ = writeln!(out, "<sitemap><loc>{origin}/sitemap-{part}.xml</loc></sitemap>");
+    }
+    out.push_str("</sitemapindex>\n");
+    out
+}
+
+fn for_each_page(
+    world: &World,
+    site: &Site,
+    pages: std::ops::Range<u32>,
+    naming: Naming,
+    mut each: impl FnMut(&Page, &str),
+) {
+    let mut url = String::new();
+    world.write_origin(site, naming, &mut url);
+    let origin = url.len();
+    for page in pages.map(|index| world.page(site, index)).filter(|page| lists(site, page)) {
+        path::write_path(world, site, &page, &mut url);
+        each(&page, &url);
+        url.truncate(origin);
+    }
+}
+
+/// Compressed at the fastest level, as servers do on the fly.
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 3), Compression::fast());
+    // Writing to memory cannot fail; if it did, an empty body would say so.
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).unwrap_or_default()
+}
