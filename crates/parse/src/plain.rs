@@ -39,8 +39,10 @@ fn scheme_start(text: &str) -> Option<usize> {
 
 /// How far an address can reach at most.
 fn run_bytes(text: &str) -> usize {
-    let ends = |c: char| {
-        c.is_whitespace() || c.is_control() || "<>\"`{}|\\^\u{ab}\u{bb}\u{201c}\u{201d}".contains(c)
+    let ends = |c: char| match c {
+        '!'..='~' => matches!(c, '<' | '>' | '"' | '`' | '{' | '}' | '|' | '\\' | '^'),
+        '\u{ab}' | '\u{bb}' | '\u{201c}' | '\u{201d}' => true,
+        _ => c.is_whitespace() || c.is_control(),
     };
     text.find(ends).unwrap_or(text.len())
 }
