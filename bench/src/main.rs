@@ -4,6 +4,9 @@
 //! numbers say more about the machine than about the program. README.md tells how to read them.
 
 mod corpus;
+mod parse;
+mod robots;
+mod url;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -11,7 +14,7 @@ use std::process::ExitCode;
 type Bench = fn() -> anyhow::Result<()>;
 
 /// One file per row, named after it.
-const BENCHES: &[(&str, Bench)] = &[];
+const BENCHES: &[(&str, Bench)] = &[("parse", parse::run), ("robots", robots::run), ("url", url::run)];
 
 fn main() -> anyhow::Result<ExitCode> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
