@@ -12,7 +12,7 @@ pub enum Rejected {
         limit_bytes: usize,
     },
     /// No scheme, and nothing to resolve it against: `example.com/a` lacks its `https://`.
-    #[error("it has no scheme and no base to resolve it against (is `https://` missing?)")]
+    #[error("it has no scheme (is `https://` missing?)")]
     Relative,
     /// `mailto:`, `javascript:`, `data:` and all others that name no document on a server.
     #[error("the scheme `{0}` is not fetched, only http, https, ftp and gopher are")]
