@@ -192,8 +192,9 @@ impl World {
     fn html_answer(&self, site: &Site, page: &Page, ask: &Ask<'_>) -> Answer {
         let (version, modified) = self.version(site, page, ask.seconds);
         let mut answer = ok(html_type(site.charset), Vec::new());
-        let directives = html::robots_directives(self, site, page);
-        answer.robots_tag = directives.filter(|_| page.robots_in_header() || page.content() != page.index);
+        let content = self.page(site, page.content());
+        let directives = html::robots_directives(self, site, &content);
+        answer.robots_tag = directives.filter(|_| content.robots_in_header());
         if self.validate(site, page, version, modified, ask, &mut answer) {
             return answer;
         }

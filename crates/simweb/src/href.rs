@@ -3,7 +3,7 @@
 
 use crate::links::{Link, Target};
 use crate::path;
-use crate::site::{SessionStyle, Site, TrapKind, push_number};
+use crate::site::{SessionStyle, Site, push_number};
 use crate::text;
 use crate::world::{Naming, World};
 
@@ -79,9 +79,7 @@ impl HrefWriter<'_> {
                 self.url.push_str(&self.world.name(site));
                 self.url.push_str(":1/");
             }
-            Target::Trap(TrapKind::Calendar) => self.url.push_str("/calendar/2026/01"),
-            Target::Trap(TrapKind::Growing) => self.url.push_str("/archive/"),
-            Target::Trap(TrapKind::Maze) => self.url.push_str("/maze/0"),
+            Target::Trap(trap) => self.url.push_str(trap.entrance()),
             Target::Own(_) | Target::Abroad(_) => {}
         }
     }

@@ -62,7 +62,7 @@ pub(crate) fn render(world: &World, site: &Site, page: &Page, edition: Edition<'
         },
         out: String::with_capacity(expected as usize + 2048),
     };
-    writer.head(page);
+    writer.head();
     writer.body();
     writer.out
 }
@@ -106,7 +106,7 @@ struct PageWriter<'w> {
 }
 
 impl PageWriter<'_> {
-    fn head(&mut self, asked: &Page) {
+    fn head(&mut self) {
         let (world, site, page) = (self.href.world, self.href.site, self.page);
         let out = &mut self.out;
         out.push_str("<!DOCTYPE html>\n<html lang=\"");
@@ -122,11 +122,8 @@ impl PageWriter<'_> {
         out.push_str("</title>\n<meta name=\"description\" content=\"");
         text::push_sentence(out, self.words, page.about(About::Title).of(99));
         out.push_str("\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-        // Directives belong to the page that was asked for; copies must be the same bytes, so theirs is a header.
-        let directives = robots_directives(world, site, asked);
-        if let (Some(directives), false) =
-            (directives, asked.robots_in_header() || asked.content() != asked.index)
-        {
+        let directives = robots_directives(world, site, &page);
+        if let Some(directives) = directives.filter(|_| !page.robots_in_header()) {
             let _ = writeln!(out, "<meta name=\"robots\" content=\"{directives}\">");
         }
         if page.has_canonical(world) {

@@ -173,9 +173,9 @@ fn find_page(world: &World, site: &Site, asked: &str) -> Option<Found> {
     };
     let mut made = String::with_capacity(asked.len() + 16);
     if hop > 0 {
-        write_hop(site, &page, hop, &mut made)
+        write_hop(site, &page, hop, &mut made);
     } else {
-        write_path(world, site, &page, &mut made)
+        write_path(world, site, &page, &mut made);
     }
     (made == asked).then_some(Found::Page { page: index, hop })
 }

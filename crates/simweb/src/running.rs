@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::thread::JoinHandle;
 
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::{TcpListener, TcpSocket, UdpSocket};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use crate::clock::Clock;
+use crate::dns;
 use crate::error::StartError;
 use crate::log::RequestLog;
 use crate::rate::RateLimits;
@@ -106,13 +107,14 @@ impl SimWeb {
         });
         handles[0].spawn(server::accept(http, None, Arc::clone(&shared), handles.clone()));
         handles[0].spawn(server::accept(https, Some(acceptor), shared, handles.clone()));
+        let dns = endpoints.dns.map(|address| name_server(address, &handles[0], &world)).transpose()?;
         drop(guard);
         let (stop, stopped) = watch::channel(false);
         let threads =
             runtimes.into_iter().map(|runtime| run(runtime, stopped.clone())).collect::<Result<_, _>>()?;
         let here = endpoints.http.ip();
         let (http, https) = ((here, ports.http).into(), (here, ports.https).into());
-        Ok(Running { world, http, https, dns: None, authority_pem, log, clock, stop, threads })
+        Ok(Running { world, http, https, dns, authority_pem, log, clock, stop, threads })
     }
 }
 
@@ -178,6 +180,19 @@ fn bind_device(socket: &TcpSocket, device: &[u8]) -> io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 fn bind_device(_: &TcpSocket, _: &[u8]) -> io::Result<()> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+/// Starts the name server and tells where it is.
+fn name_server(address: SocketAddr, worker: &Handle, world: &Arc<World>) -> Result<SocketAddr, StartError> {
+    ipv4(address)?;
+    let bound = std::net::UdpSocket::bind(address).and_then(|socket| {
+        socket.set_nonblocking(true)?;
+        Ok((socket.local_addr()?, UdpSocket::from_std(socket)?))
+    });
+    let (bound_to, socket) =
+        bound.map_err(|source| StartError::Listen { service: "dns", address, source })?;
+    worker.spawn(dns::serve(socket, Arc::clone(world)));
+    Ok(bound_to)
 }
 
 fn port(listener: &TcpListener) -> Result<u16, StartError> {

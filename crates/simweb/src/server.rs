@@ -250,7 +250,7 @@ fn accepts_gzip(encodings: &str) -> bool {
 
 /// The host a request names, lower case and without port; empty when there is none worth looking at.
 fn host(request: &Request<Incoming>) -> String {
-    let named = request.uri().authority().map(|authority| authority.as_str());
+    let named = request.uri().authority().map(hyper::http::uri::Authority::as_str);
     let host = named.or_else(|| request.headers().get(header::HOST)?.to_str().ok()).unwrap_or("");
     let host = host.rsplit_once(':').map_or(host, |(host, _)| host).trim_end_matches('.');
     if host.len() > HOST_LIMIT_BYTES { String::new() } else { host.to_ascii_lowercase() }

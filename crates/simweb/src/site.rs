@@ -148,6 +148,17 @@ pub enum TrapKind {
     Maze,
 }
 
+impl TrapKind {
+    /// Where the site's root leads into it.
+    pub(crate) fn entrance(self) -> &'static str {
+        match self {
+            TrapKind::Calendar => "/calendar/2026/01",
+            TrapKind::Growing => "/archive/",
+            TrapKind::Maze => "/maze/0",
+        }
+    }
+}
+
 /// What the draws below a site's key are for.
 #[derive(Clone, Copy)]
 enum About {
