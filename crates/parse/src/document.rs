@@ -5,11 +5,19 @@
 
 use model::{CanonicalUrl, Rejected, UrlRules};
 
+use crate::charset::CharsetSource;
 use crate::directives::RobotsDirectives;
+use crate::page::PageKind;
 
 /// What was parsed from one fetch.
 #[derive(Debug, Default, Clone)]
 pub struct Document {
+    /// What the body was.
+    pub kind: PageKind,
+    /// The encoding of the body, in lower case; empty when it was not read as text.
+    pub charset: String,
+    /// What the choice of that encoding rests on.
+    pub charset_source: Option<CharsetSource>,
     /// The title, white space collapsed; empty when there is none.
     pub title: String,
     /// The description that the page gives of itself.
@@ -89,8 +97,10 @@ pub enum LinkKind {
     Embed,
     /// `<script src>`
     Script,
-    /// A URL in plain text or a feed.
+    /// A URL in plain text.
     Text,
+    /// An entry of a feed or a sitemap.
+    Feed,
 }
 
 impl LinkKind {
@@ -114,6 +124,7 @@ impl LinkKind {
             LinkKind::Embed => "embed",
             LinkKind::Script => "script",
             LinkKind::Text => "text",
+            LinkKind::Feed => "feed",
         }
     }
 
@@ -253,7 +264,12 @@ impl Document {
     }
 
     /// Resolves every link, in source order, and hands it to `each`; the URL lives in a buffer that is used again.
-    pub fn resolve(&self, page: &CanonicalUrl, rules: &UrlRules, mut each: impl FnMut(Resolved<'_, '_>)) {
+    pub fn resolve<'d>(
+        &'d self,
+        page: &CanonicalUrl,
+        rules: &UrlRules,
+        mut each: impl FnMut(Resolved<'d, '_>),
+    ) {
         let base = self.base(page, rules);
         let mut url = page.clone();
         for link in self.links() {
@@ -275,32 +291,24 @@ impl Document {
         }
     }
 
-    /// Empties it for the next page; the buffers stay.
+    /// Empties it for the next page; the large buffers stay.
     pub(crate) fn clear(&mut self) {
-        let Document {
-            title,
-            description,
-            text,
-            declared_language,
-            kept,
-            headings,
-            links,
-            regions,
-            strings,
-            ..
-        } = self;
-        for buffer in [title, description, text, declared_language, kept, strings] {
+        fn emptied(buffer: &mut String) -> String {
             buffer.clear();
+            std::mem::take(buffer)
         }
-        headings.clear();
-        links.clear();
-        regions.clear();
-        self.robots = RobotsDirectives::default();
-        self.published = None;
-        self.modified = None;
-        self.base = None;
-        self.canonical = None;
-        self.truncated = false;
+        self.headings.clear();
+        self.links.clear();
+        self.regions.clear();
+        *self = Document {
+            text: emptied(&mut self.text),
+            kept: emptied(&mut self.kept),
+            strings: emptied(&mut self.strings),
+            headings: std::mem::take(&mut self.headings),
+            links: std::mem::take(&mut self.links),
+            regions: std::mem::take(&mut self.regions),
+            ..Document::default()
+        };
     }
 
     fn link(&self, record: &LinkRecord) -> Link<'_> {

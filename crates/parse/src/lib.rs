@@ -1,7 +1,6 @@
 //! What do bytes from the Web mean?
 //!
-//! A page goes through [`decode`] to become text, then through [`html::parse_html`] to become a [`Document`]: links,
-//! words, title, wishes. Around it stand the parsers for what servers say about their pages: [`RobotsRules`], sitemaps
+//! [`Document::read`] takes whatever a server sent and tells what it says: links, words, title, wishes. Around it stand the parsers for what servers say about their pages: [`RobotsRules`], sitemaps
 //! and feeds.
 //!
 //! Everything here takes hostile input. No parser fails, panics or hangs; none grows beyond its limits; none does I/O
@@ -13,11 +12,22 @@ mod charset;
 mod date;
 mod directives;
 mod document;
+mod language;
 mod main_text;
+mod page;
+mod plain;
 mod robots;
+mod sitemap;
 
 pub use charset::{CharsetSource, Decoded, decode};
 pub use date::parse_date;
 pub use directives::RobotsDirectives;
 pub use document::{Context, Document, Heading, Link, LinkKind, Resolved};
+pub use language::{Language, detect_language};
+pub use page::PageKind;
+pub use plain::plain_urls;
 pub use robots::{Decision, ROBOTS_LIMIT_BYTES, ROBOTS_LIMIT_RULES, ROBOTS_LIMIT_SITEMAPS, RobotsRules, Rule};
+pub use sitemap::{
+    SITEMAP_LIMIT_DEPTH, SITEMAP_LIMIT_NODE_BYTES, SITEMAP_LIMIT_URL_BYTES, SitemapEnd, SitemapEntry, SitemapKind,
+    SitemapLimit, SitemapLimits, SitemapSummary, read_sitemap,
+};

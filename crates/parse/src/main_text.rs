@@ -51,7 +51,7 @@ impl Document {
         for line in self.text.split('\n') {
             let end = start + line.len() as u32;
             let mut linked_words = 0;
-            while let Some(link) = links.next_if(|link| link.words.start <= end) {
+            while let Some(link) = links.next_if(|link| link.words.start < end) {
                 let text = &self.text
                     [link.words.start.max(start) as usize..link.words.end.min(end).max(start) as usize];
                 linked_words += count_words(text);
@@ -165,6 +165,12 @@ mod tests {
         let text = main_text(&html);
         assert!(text.starts_with("Weirs\nA weir is"), "{text}");
         assert!(text.ends_with("designs exist."), "{text}");
+    }
+
+    #[test]
+    fn a_link_on_a_line_of_its_own_is_no_content() {
+        let html = format!("<p>{PARAGRAPH}</p><a href=1>More</a><p>{PARAGRAPH}</p>");
+        assert!(!main_text(&html).contains("More"));
     }
 
     #[test]

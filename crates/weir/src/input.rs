@@ -1,24 +1,41 @@
-//! Where a command's items come from: its arguments, or stdin, one per line.
+//! Where a command's items come from: its arguments, or a list with one per line.
 
-use std::io::{self, BufRead};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 
 use anyhow::Context;
 
-/// The longest line taken from stdin; what lies beyond is cut off, never kept in memory.
+use crate::failure::WrongUse;
+
+/// The longest line taken from a list; what lies beyond is cut off, never kept in memory.
 const LINE_LIMIT_BYTES: usize = 1 << 20;
 
-/// Calls `each` with every argument, or with every line of stdin when there are none.
-///
-/// Lines need not be UTF-8: a bad byte becomes U+FFFD, as it would in a browser.
+/// Calls `each` with every argument, or with every line of standard input when there are none.
 pub(crate) fn for_each_item(
     arguments: &[String],
     mut each: impl FnMut(&str) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    if !arguments.is_empty() {
-        return arguments.iter().try_for_each(|item| each(item));
+    if arguments.is_empty() {
+        return for_each_line_of("-", each);
     }
-    let mut lines = Lines { source: io::stdin().lock(), line: Vec::new() };
-    while let Some(line) = lines.next().context("cannot read standard input")? {
+    arguments.iter().try_for_each(|item| each(item))
+}
+
+/// Calls `each` with every line of a file; `-` is standard input.
+///
+/// Lines need not be UTF-8: a bad byte becomes U+FFFD, as it would in a browser.
+pub(crate) fn for_each_line_of(
+    list: &str,
+    mut each: impl FnMut(&str) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let source: Box<dyn BufRead> = if list == "-" {
+        Box::new(io::stdin().lock())
+    } else {
+        let file = File::open(list).map_err(|error| WrongUse(format!("cannot open {list}: {error}")))?;
+        Box::new(BufReader::with_capacity(64 * 1024, file))
+    };
+    let mut lines = Lines { source, line: Vec::new() };
+    while let Some(line) = lines.next().with_context(|| format!("cannot read the lines of {list}"))? {
         each(&String::from_utf8_lossy(line))?;
     }
     Ok(())
@@ -50,5 +67,27 @@ impl<S: BufRead> Lines<S> {
                 return Ok(Some(&self.line));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(source: &[u8]) -> Vec<Vec<u8>> {
+        let mut lines = Lines { source: BufReader::with_capacity(3, source), line: Vec::new() };
+        std::iter::from_fn(|| lines.next().unwrap().map(<[u8]>::to_vec)).collect()
+    }
+
+    #[test]
+    fn lines_end_at_line_feeds_and_at_the_end() {
+        assert_eq!(lines(b"ab\r\n\ncdefg\nh"), [&b"ab"[..], b"", b"cdefg", b"h"]);
+        assert_eq!(lines(b""), [[0u8; 0]; 0]);
+    }
+
+    #[test]
+    fn a_line_without_end_takes_no_more_than_the_limit() {
+        let found = lines(&[vec![b'a'; 2 * LINE_LIMIT_BYTES], b"\nb".to_vec()].concat());
+        assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [LINE_LIMIT_BYTES, 1]);
     }
 }

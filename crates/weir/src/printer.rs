@@ -47,6 +47,11 @@ impl Printer {
         Ok(self.out.write_all(b"\n")?)
     }
 
+    /// Tells on stderr about one item that failed while the others go on.
+    pub(crate) fn complain(&mut self, sentence: &str) -> anyhow::Result<()> {
+        Ok(writeln!(io::stderr(), "weir: {sentence}")?)
+    }
+
     /// Paints a word by what it means.
     pub(crate) fn paint(&self, meaning: Meaning, word: &str) -> String {
         let code = match meaning {
