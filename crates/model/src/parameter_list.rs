@@ -63,23 +63,20 @@ pub(crate) const SESSION_PARAMETERS: &[&str] = &[
     "JSESSIONIDSSO", // the same, across applications
     "ASPSESSIONID*", // classic ASP appends eight random letters
     "ASP.NET_SessionId",
-    "CFID",    // ColdFusion numbers its clients
-    "CFTOKEN", // and gives each a random token
-    "SESSIONID",
-    "SESSION_ID",
-    "osCsid", // osCommerce
-    "XTCsid", // xt:Commerce, modified eCommerce
-    "zenid",  // Zen Cart
-    "MODsid", // its successor
-    "BV_SessionID",
+    "CFID",         // ColdFusion numbers its clients
+    "CFTOKEN",      // and gives each a random token
+    "osCsid",       // osCommerce
+    "XTCsid",       // xt:Commerce
+    "zenid",        // Zen Cart
+    "MODsid",       // modified eCommerce
+    "BV_SessionID", // BroadVision
     "BV_EngineID",
-    "sid_session",
     "_session_id", // Rails
 ];
 
-/// Names that carry a session on some sites and choose the page on others (a story, a section, a series): dropped
-/// only where the value is a digest, which no editor gives to a page. phpBB writes `sid`, vBulletin `s`.
-pub(crate) const DIGEST_PARAMETERS: &[&str] = &["sid", "s", "session", "sessionkey", "hash_sid"];
+/// Names that carry a session on some sites and choose the page on others (a story, a section, a conference's
+/// session): dropped only where the value is a digest, which no editor gives to a page. phpBB writes `sid`, vBulletin `s`.
+pub(crate) const DIGEST_PARAMETERS: &[&str] = &["sid", "s", "session", "sessionid", "session_id"];
 
 /// Parameters that tell the site's owner which advertisement, letter or share brought the visitor.
 ///
