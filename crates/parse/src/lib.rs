@@ -26,8 +26,10 @@ pub use document::{Context, Document, Heading, Link, LinkKind, Resolved};
 pub use language::{Language, detect_language};
 pub use page::PageKind;
 pub use plain::plain_urls;
-pub use robots::{Decision, ROBOTS_LIMIT_BYTES, ROBOTS_LIMIT_RULES, ROBOTS_LIMIT_SITEMAPS, RobotsRules, Rule};
+pub use robots::{
+    Decision, ROBOTS_LIMIT_BYTES, ROBOTS_LIMIT_RULES, ROBOTS_LIMIT_SITEMAPS, RobotsRules, Rule,
+};
 pub use sitemap::{
-    SITEMAP_LIMIT_DEPTH, SITEMAP_LIMIT_NODE_BYTES, SITEMAP_LIMIT_URL_BYTES, SitemapEnd, SitemapEntry, SitemapKind,
-    SitemapLimit, SitemapLimits, SitemapSummary, read_sitemap,
+    SITEMAP_LIMIT_DEPTH, SITEMAP_LIMIT_NODE_BYTES, SITEMAP_LIMIT_URL_BYTES, SitemapEnd, SitemapEntry,
+    SitemapKind, SitemapLimit, SitemapLimits, SitemapSummary, read_sitemap,
 };

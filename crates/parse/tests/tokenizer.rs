@@ -3,6 +3,8 @@
 //! Two things differ from the letter of the cases. Parse errors are not compared: a crawler has no use for them, so
 //! the tokenizer does not report any. Lone surrogates, which JSON can write and UTF-8 cannot, stand as U+FFFD on
 //! both sides, as they do after decoding a page.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+#![allow(clippy::disallowed_methods, reason = "a test reads its cases from files")]
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
 //! `weir parse` as a user runs it.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::io::Write;
 use std::path::PathBuf;

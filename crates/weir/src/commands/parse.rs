@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use model::{CanonicalUrl, UrlRules};
 use parse::html::{KeptTags, Options};
-use parse::{Document, detect_language};
+use parse::{CharsetSource, Document, detect_language};
 use serde::Serialize;
 
 use crate::failure::WrongUse;
@@ -175,7 +175,7 @@ impl Reading {
             language_confidence: language.map(|language| language.confidence),
             declared_language: some(&document.declared_language),
             charset: some(&document.charset),
-            charset_source: document.charset_source.map(|source| source.as_str()),
+            charset_source: document.charset_source.map(CharsetSource::as_str),
             canonical: document.canonical().map(|raw| self.resolve(raw)),
             robots: document.robots.to_string(),
             published: document.published,
