@@ -1,0 +1,336 @@
+//! Does the Web look like the Web, and is it the size it says? Without any socket.
+
+use std::collections::{HashMap, HashSet};
+
+use simweb::{Ask, Kind, Language, PageRef, Ports, Settings, Site, World};
+
+const PORTS: Ports = Ports { http: 80, https: 443 };
+
+fn world(settings: Settings) -> World {
+    World::new(settings, PORTS).unwrap()
+}
+
+fn path(world: &World, site: &Site, page: u32) -> String {
+    let url = world.url(PageRef { site: site.index, page });
+    url[url.match_indices('/').nth(2).unwrap().0..].to_owned()
+}
+
+fn body(world: &World, site: &Site, page: u32, seconds: u64) -> Vec<u8> {
+    world.answer(site, &Ask::new(&path(world, site, page), seconds)).body
+}
+
+/// Pages spread over all sites, the same for the same numbers.
+fn sample(world: &World, count: u32) -> impl Iterator<Item = (Site, u32)> + '_ {
+    let sites = world.settings.sites as u32;
+    (0..count).map(move |n| {
+        let site = world.site(n.wrapping_mul(2_654_435_761) % sites);
+        (site, n.wrapping_mul(40_503) % site.linked)
+    })
+}
+
+#[test]
+fn a_hundred_million_pages_on_a_hundred_thousand_sites_can_be_addressed() {
+    let world = world(Settings { sites: 100_000, pages: 100_000_000, ..Settings::default() });
+    let total: u64 = world.site_indexes().map(|index| u64::from(world.site(index).pages)).sum();
+    assert!((90_000_000..115_000_000).contains(&total), "{total} pages");
+    for n in 0..20_000u32 {
+        let site = world.site(n.wrapping_mul(2_654_435_761) % 100_000);
+        let page = PageRef { site: site.index, page: n.wrapping_mul(40_503) % site.pages };
+        let url = world.url(page);
+        assert_eq!(world.page_by_url(&url), Some(page), "{url}");
+        assert_eq!(world.site_by_name(&world.name(site.index)), Some(site.index));
+    }
+    let largest = world.site(0).pages.max(world.site(1).pages);
+    let last = body(&world, &world.site(1), world.site(1).pages - 1, 0);
+    assert!(!last.is_empty() && largest > 100_000);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_does_not_grow_with_the_pages_asked_for() {
+    let resident_kb = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap().to_owned();
+        line.split_whitespace().nth(1).unwrap().parse::<i64>().unwrap()
+    };
+    let world = world(Settings { sites: 100_000, pages: 100_000_000, ..Settings::default() });
+    let fetch = |count| sample(&world, count).for_each(|(site, page)| drop(body(&world, &site, page, 1)));
+    fetch(200);
+    let before = resident_kb();
+    fetch(4_000);
+    assert!(resident_kb() - before < 64 * 1024, "{} KB more", resident_kb() - before);
+}
+
+#[test]
+fn names_and_addresses_lead_back_to_their_sites() {
+    let world = world(Settings {
+        sites: 5_000,
+        virtual_hosts: 0.3,
+        aliases: 0.1,
+        mirrors: 0.1,
+        ..Settings::default()
+    });
+    let mut names = HashSet::new();
+    let mut domains = HashMap::<String, u32>::new();
+    for index in world.site_indexes() {
+        let name = world.name(index);
+        assert_eq!(world.site_by_name(&name), Some(index), "{name}");
+        assert!(names.insert(name.clone()), "{name} twice");
+        let labels: Vec<&str> = name.rsplit('.').collect();
+        *domains.entry(labels[1].to_owned()).or_default() += 1;
+        if let Some(first) = world.site_by_address(world.address(index)) {
+            assert_eq!(world.address(first), world.address(index));
+        }
+        let site = world.site(index);
+        assert_eq!(site.copy.is_some(), site.content != index);
+    }
+    assert!(domains.values().any(|&hosts| hosts >= 4) && domains.values().any(|&hosts| hosts == 1));
+    let addresses: HashSet<_> = world.site_indexes().map(|index| world.address(index)).collect();
+    assert!((2_500..4_600).contains(&addresses.len()), "{} addresses", addresses.len());
+    for nobody in [
+        "",
+        "test",
+        "x.test",
+        "www.test",
+        "portal.test.test",
+        "www99999999999.a.test",
+        "riverstone1.test.",
+        "a-b99.test",
+    ] {
+        assert_eq!(world.site_by_name(nobody), None, "{nobody}");
+    }
+}
+
+#[test]
+fn the_number_of_addresses_can_be_set() {
+    let world = world(Settings { sites: 500, addresses: 300, ..Settings::plain() });
+    let addresses: HashSet<_> = world.site_indexes().map(|index| world.address(index)).collect();
+    assert_eq!(addresses.len(), 300);
+}
+
+#[test]
+fn pages_have_the_size_and_the_links_of_the_web() {
+    let world = world(Settings { sites: 300, pages: 100_000, ..Settings::plain() });
+    let sizes: Vec<f64> =
+        sample(&world, 2_000).map(|(site, page)| body(&world, &site, page, 0).len() as f64).collect();
+    let mean = sizes.iter().sum::<f64>() / sizes.len() as f64;
+    assert!((18_000.0..22_000.0).contains(&mean), "mean size {mean}");
+    let large = sizes.iter().filter(|&&size| size > 2.0 * mean).count();
+    let small = sizes.iter().filter(|&&size| size < 0.6 * mean).count();
+    assert!(large > 60 && small > 300, "{large} large, {small} small");
+    for (site, page) in sample(&world, 500) {
+        let links = world.links_truth(&site, page).count();
+        assert!((40..=60).contains(&links), "{links} links");
+    }
+}
+
+#[test]
+fn in_degrees_fall_by_a_power_law_and_most_links_stay_at_home() {
+    let world = world(Settings { sites: 100, pages: 5_000, ..Settings::plain() });
+    let (mut degrees, mut own, mut all) = (HashMap::<PageRef, u32>::new(), 0, 0);
+    for site in world.site_indexes().map(|index| world.site(index)) {
+        for link in (0..site.pages).flat_map(|page| world.links_truth(&site, page).collect::<Vec<_>>()) {
+            let target = link.target_page.unwrap();
+            *degrees.entry(target).or_default() += 1;
+            own += u32::from(target.site == site.index);
+            all += 1;
+        }
+    }
+    let share = f64::from(own) / f64::from(all);
+    assert!((0.6..0.95).contains(&share), "{share} of the links stay in their site");
+    let mut sorted: Vec<u32> = degrees.values().copied().collect();
+    sorted.sort_unstable_by(|a, b| b.cmp(a));
+    let reached = sorted.len() as u64;
+    let total: u64 = world.site_indexes().map(|index| u64::from(world.site(index).linked)).sum();
+    assert_eq!(reached, total, "every page has a link");
+    let top: u32 = sorted[..sorted.len() / 100].iter().sum();
+    assert!(f64::from(top) / f64::from(all) > 0.2, "one page in a hundred has {top} of {all} links");
+    assert!(sorted[sorted.len() / 2] < 40, "the median page has {} in-links", sorted[sorted.len() / 2]);
+}
+
+#[test]
+fn languages_can_be_recognised() {
+    let world = world(Settings { sites: 400, pages: 40_000, ..Settings::plain() });
+    let (mut right, mut all, mut seen) = (0, 0, HashSet::new());
+    for (site, index) in sample(&world, 1_500) {
+        let page = world.page(&site, index);
+        let html = String::from_utf8(body(&world, &site, index, 0)).unwrap();
+        let text = visible(&html);
+        let found = whatlang::detect(&text).unwrap().lang();
+        seen.insert(page.language);
+        all += 1;
+        right += u32::from(found == expected(page.language));
+    }
+    assert_eq!(seen.len(), Language::ALL.len());
+    assert!(f64::from(right) / f64::from(all) > 0.98, "{right} of {all}");
+}
+
+fn visible(html: &str) -> String {
+    let body = html.split_once("<body>").unwrap().1;
+    let mut text = String::new();
+    for piece in body.split('<') {
+        text.push_str(piece.split_once('>').map_or("", |(_, text)| text));
+        text.push(' ');
+    }
+    text
+}
+
+fn expected(language: Language) -> whatlang::Lang {
+    match language {
+        Language::English => whatlang::Lang::Eng,
+        Language::Spanish => whatlang::Lang::Spa,
+        Language::Portuguese => whatlang::Lang::Por,
+        Language::French => whatlang::Lang::Fra,
+        Language::German => whatlang::Lang::Deu,
+        Language::Italian => whatlang::Lang::Ita,
+        Language::Turkish => whatlang::Lang::Tur,
+        Language::Russian => whatlang::Lang::Rus,
+        Language::Greek => whatlang::Lang::Ell,
+        Language::Arabic => whatlang::Lang::Ara,
+        Language::Japanese => whatlang::Lang::Jpn,
+        Language::Chinese => whatlang::Lang::Cmn,
+    }
+}
+
+#[test]
+fn shares_that_are_set_are_the_shares_that_are_found() {
+    let world = world(Settings {
+        sites: 400,
+        pages: 100_000,
+        duplicates: 0.2,
+        missing: 0.1,
+        isolated: 0.1,
+        ..Settings::plain()
+    });
+    let (mut leaves, mut duplicates, mut missing, mut pages, mut isolated) = (0, 0, 0, 0, 0);
+    for site in world.site_indexes().skip(1).map(|index| world.site(index)) {
+        pages += site.pages;
+        isolated += site.pages - site.linked;
+        for page in (1..site.linked)
+            .map(|index| world.page(&site, index))
+            .filter(|page| page.index * 8 + 1 >= site.linked)
+        {
+            leaves += 1;
+            duplicates += u32::from(matches!(page.kind, Kind::Duplicate { .. }));
+            missing += u32::from(page.kind == Kind::Missing);
+        }
+    }
+    let share = |part: u32, of: u32| f64::from(part) / f64::from(of);
+    assert!((share(duplicates, leaves) - 0.2).abs() < 0.01, "{}", share(duplicates, leaves));
+    assert!((share(missing, leaves) - 0.1).abs() < 0.01, "{}", share(missing, leaves));
+    assert!((share(isolated, pages) - 0.1).abs() < 0.01, "{}", share(isolated, pages));
+}
+
+#[test]
+fn duplicates_are_equal_and_near_duplicates_overlap_as_told() {
+    let world = world(Settings {
+        sites: 20,
+        pages: 3_000,
+        duplicates: 0.2,
+        near_duplicates: 0.2,
+        near_duplicate_change: 0.1,
+        ..Settings::plain()
+    });
+    let (mut exact, mut near) = (0, 0);
+    for site in world.site_indexes().map(|index| world.site(index)) {
+        for index in 0..site.linked.min(200) {
+            match world.page(&site, index).kind {
+                Kind::Duplicate { of } => {
+                    assert!(body(&world, &site, index, 9_999) == body(&world, &site, of, 9_999));
+                    exact += 1;
+                }
+                Kind::NearDuplicate { of } => {
+                    let sentences =
+                        |page| paragraphs(&String::from_utf8(body(&world, &site, page, 9_999)).unwrap());
+                    let (copy, original) = (sentences(index), sentences(of));
+                    let shared = copy.iter().zip(&original).filter(|(a, b)| a == b).count();
+                    assert_eq!(copy.len(), original.len());
+                    let overlap = world.page_truth(&site, index).overlap.unwrap();
+                    assert!(overlap >= 0.5);
+                    assert_eq!(overlap < 1.0, shared < copy.len(), "{shared} of {}", copy.len());
+                    near += 1;
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(exact > 100 && near > 100, "{exact} exact, {near} near");
+}
+
+fn paragraphs(html: &str) -> Vec<String> {
+    html.split("<p>").map(|part| part.split("</p>").next().unwrap_or("").to_owned()).collect()
+}
+
+#[test]
+fn pages_change_as_often_as_told() {
+    let settings = Settings {
+        sites: 5,
+        pages: 400,
+        changing: 1.0,
+        changes_per_day: 0.5,
+        change_spread: 0.0,
+        validators: 1.0,
+        ..Settings::plain()
+    };
+    let world = world(settings);
+    let site = world.site(1);
+    let (days, mut changes) = (200, 0);
+    for page in 0..site.linked.min(60) {
+        assert_eq!(world.page_truth(&site, page).changes_per_day, 0.5);
+        let path = path(&world, &site, page);
+        let etags = (0..=days).map(|day| world.answer(&site, &Ask::new(&path, day * 86_400)).etag);
+        let mut etags: Vec<_> = etags.collect();
+        etags.dedup();
+        changes += etags.len() - 1;
+    }
+    // A day without change has probability e^-0.5.
+    let expected = f64::from(site.linked.min(60)) * days as f64 * (1.0 - (-0.5f64).exp());
+    let error = (expected * (-0.5f64).exp()).sqrt();
+    assert!((changes as f64 - expected).abs() < 4.0 * error, "{changes} changes seen, {expected} expected");
+}
+
+#[test]
+fn a_change_touches_the_text_and_only_a_part_of_it() {
+    let world = world(Settings {
+        sites: 3,
+        pages: 300,
+        changing: 1.0,
+        changes_per_day: 0.01,
+        change_spread: 0.0,
+        ..Settings::plain()
+    });
+    let site = world.site(1);
+    let mut changed = 0;
+    for page in 0..40 {
+        let (before, after) = (body(&world, &site, page, 0), body(&world, &site, page, 60 * 86_400));
+        let (before, after) = (String::from_utf8(before).unwrap(), String::from_utf8(after).unwrap());
+        if before != after {
+            changed += 1;
+            let (old, new) = (paragraphs(&before), paragraphs(&after));
+            let kept = new.iter().filter(|paragraph| old.contains(paragraph)).count();
+            assert!(kept * 2 > new.len().min(old.len()) || new.len() < 8, "{kept} of {} kept", new.len());
+        }
+    }
+    assert!((5..35).contains(&changed), "{changed} of 40 changed");
+}
+
+#[test]
+fn unknown_paths_are_nobody() {
+    let world = world(Settings { sites: 10, ..Settings::default() });
+    let site = world.site(1);
+    let known = path(&world, &site, 3);
+    let bent = [
+        known.to_uppercase(),
+        format!("{known}x"),
+        format!("/x{known}"),
+        known.replace("-3", "-03"),
+        known.replace("-3", "-4"),
+    ];
+    for path in bent
+        .iter()
+        .map(String::as_str)
+        .chain(["", "x", "?", "/?id=", "/?id=3", "//", "/-", "/-.", "/%00", "/é-3"])
+    {
+        assert_eq!(world.answer(&site, &Ask::new(path, 0)).status, 404, "{path}");
+    }
+}
