@@ -1,0 +1,89 @@
+//! What can go wrong with a collection: each error names the operation and the file.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An operation on a collection that failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused.
+    #[error("cannot {operation} {}: {source}", path.display())]
+    Io {
+        /// What was attempted: `read`, `write`, `sync`.
+        operation: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file does not hold what was written to it.
+    #[error("{} is damaged {at}: {what}; run `weir check` to see what it affects", path.display())]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// Where: `at byte 16384`, `in line 3`.
+        at: String,
+        /// The evidence, such as both checksums.
+        what: String,
+    },
+    /// There is no collection here.
+    #[error("{} is no collection: it has no MANIFEST; `weir init` makes one", path.display())]
+    NotACollection {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// There is one already.
+    #[error("{} holds a collection already", path.display())]
+    AlreadyACollection {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Another process writes to it.
+    #[error("{} is being written to by another process; wait for it, or stop it", path.display())]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// It was written by a program that knows more.
+    #[error("{} has format version {found}, and this program knows {known}; use a newer weir", path.display())]
+    UnknownVersion {
+        /// The manifest.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The newest version this program knows.
+        known: u32,
+    },
+    /// No such snapshot is kept.
+    #[error("there is no snapshot {name}; `weir snapshots` lists those that are kept")]
+    NoSnapshot {
+        /// As asked for.
+        name: String,
+    },
+    /// More than the format can number.
+    #[error("the collection is full: {what}")]
+    Full {
+        /// Of what there is too much.
+        what: &'static str,
+    },
+}
+
+/// The result of an operation on a collection.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Says which operation on which file failed.
+pub(crate) trait Context<T> {
+    fn context(self, operation: &'static str, path: &Path) -> Result<T>;
+}
+
+impl<T> Context<T> for io::Result<T> {
+    fn context(self, operation: &'static str, path: &Path) -> Result<T> {
+        self.map_err(|source| Error::Io { operation, path: path.to_owned(), source })
+    }
+}
+
+/// A damaged file, with the place and the evidence.
+pub(crate) fn damaged(path: &Path, at: impl Into<String>, what: impl Into<String>) -> Error {
+    Error::Damaged { path: path.to_owned(), at: at.into(), what: what.into() }
+}

@@ -1,0 +1,146 @@
+//! How are things of any size kept in a growing file? In frames: length, checksum, payload.
+//!
+//! A frame is known by the offset where it starts. It is checked whenever it is read; the checksum is seeded with the
+//! offset, so that a frame found in the wrong place is as damaged as a wrong one.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::error::{Context, Result, damaged};
+use crate::growing::GrowingFile;
+use crate::manifest::FileEntry;
+
+const HEADER_BYTES: usize = 12;
+
+/// No frame is longer; a longer length is a damaged one.
+pub(crate) const MAX_FRAME_BYTES: usize = 64 << 20;
+
+/// Appends a frame; tells its offset.
+pub(crate) fn append_frame(file: &mut GrowingFile, payload: &[u8]) -> Result<u64> {
+    debug_assert!(payload.len() <= MAX_FRAME_BYTES);
+    let offset = file.length();
+    let mut header = [0; HEADER_BYTES];
+    header[..4].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+    header[4..].copy_from_slice(&xxh3_64_with_seed(payload, offset).to_le_bytes());
+    file.append(&header)?;
+    file.append(payload)?;
+    Ok(offset)
+}
+
+/// Reads the frames of a file up to a commit's length.
+#[derive(Debug)]
+pub(crate) struct FrameReader {
+    path: PathBuf,
+    file: File,
+    length: u64,
+}
+
+impl FrameReader {
+    /// Opens a file as a manifest names it; what was appended later is not seen.
+    pub(crate) fn open(folder: &Path, entry: &FileEntry) -> Result<FrameReader> {
+        let path = folder.join(&entry.name);
+        let file = File::open(&path).context("open", &path)?;
+        let found = file.metadata().context("read", &path)?.len();
+        if found < entry.length() {
+            let what = format!("it has {found} bytes, and the manifest says {}", entry.length());
+            return Err(damaged(&path, "at its end", what));
+        }
+        Ok(FrameReader { path, file, length: entry.length() })
+    }
+
+    /// Where the last frame ends.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Replaces the content of `out` by the payload of the frame at `offset`; tells where the next one starts.
+    pub(crate) fn read(&self, offset: u64, out: &mut Vec<u8>) -> Result<u64> {
+        let at = || format!("at byte {offset}");
+        let mut header = [0; HEADER_BYTES];
+        if offset + HEADER_BYTES as u64 > self.length {
+            return Err(damaged(&self.path, at(), "a frame is cut off"));
+        }
+        self.file.read_exact_at(&mut header, offset).context("read", &self.path)?;
+        let (length, checksum) = header.split_at(4);
+        let length = u32::from_le_bytes(length.try_into().unwrap_or_default()) as usize;
+        let stored = u64::from_le_bytes(checksum.try_into().unwrap_or_default());
+        let end = offset + (HEADER_BYTES + length) as u64;
+        if length > MAX_FRAME_BYTES || end > self.length {
+            return Err(damaged(&self.path, at(), format!("a frame of {length} bytes is cut off")));
+        }
+        out.resize(length, 0);
+        self.file.read_exact_at(out, offset + HEADER_BYTES as u64).context("read", &self.path)?;
+        let found = xxh3_64_with_seed(out, offset);
+        if found != stored {
+            return Err(damaged(&self.path, at(), format!("checksum {found:016x}, expected {stored:016x}")));
+        }
+        Ok(end)
+    }
+
+    /// Calls `each` with every frame's offset and payload, in order.
+    pub(crate) fn for_each(&self, mut each: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+        let mut payload = Vec::new();
+        let mut offset = 0;
+        while offset < self.length {
+            let next = self.read(offset, &mut payload)?;
+            each(offset, &payload)?;
+            offset = next;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_back_and_uncommitted_ones_do_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = GrowingFile::create(folder.path(), "frames").unwrap();
+        let first = append_frame(&mut file, b"one").unwrap();
+        let second = append_frame(&mut file, &[2; 100_000]).unwrap();
+        let entry = file.commit().unwrap();
+        append_frame(&mut file, b"lost").unwrap();
+        file.write_pending().unwrap();
+        drop(file);
+
+        let reader = FrameReader::open(folder.path(), &entry).unwrap();
+        let mut seen = Vec::new();
+        reader.for_each(|offset, payload| Ok(seen.push((offset, payload.len())))).unwrap();
+        assert_eq!(seen, [(first, 3), (second, 100_000)]);
+
+        let mut file = GrowingFile::open(folder.path(), entry.clone()).unwrap();
+        assert_eq!(file.length(), entry.length(), "what was not committed is cut off");
+        append_frame(&mut file, b"three").unwrap();
+        let entry = file.commit().unwrap();
+        assert_eq!(entry.extents.len(), 2);
+        let mut payload = Vec::new();
+        let reader = FrameReader::open(folder.path(), &entry).unwrap();
+        reader.read(entry.extents[0].length, &mut payload).unwrap();
+        assert_eq!(payload, b"three");
+    }
+
+    #[test]
+    fn any_flipped_byte_is_found_when_it_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = GrowingFile::create(folder.path(), "frames").unwrap();
+        for number in 0..20u8 {
+            append_frame(&mut file, &vec![number; 10 + number as usize]).unwrap();
+        }
+        let entry = file.commit().unwrap();
+        let path = folder.path().join("frames");
+        let bytes = std::fs::read(&path).unwrap();
+        for at in 0..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 4;
+            std::fs::write(&path, flipped).unwrap();
+            let reader = FrameReader::open(folder.path(), &entry).unwrap();
+            let error = reader.for_each(|_, _| Ok(())).unwrap_err();
+            assert!(error.to_string().contains("frames is damaged at byte"), "byte {at}: {error}");
+        }
+    }
+}

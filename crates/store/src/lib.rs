@@ -1,0 +1,16 @@
+//! Where is everything that was crawled, and what survives a power cut?
+//!
+//! A collection is a folder of immutable files and of files that only grow, all named in a [`Manifest`]. A commit
+//! writes and syncs files, then puts a new manifest in place; so a snapshot is a manifest, a crash loses only what was
+//! not committed, and a reader needs no lock.
+//!
+//! This crate never knows HTTP or HTML: it keeps what others have understood.
+
+mod blocks;
+mod error;
+mod frames;
+mod growing;
+mod manifest;
+
+pub use error::{Error, Result};
+pub use manifest::{Extent, FORMAT_VERSION, FileEntry, Manifest};
