@@ -11,6 +11,7 @@ mod canonical_url;
 #[cfg(test)]
 mod conformance;
 mod fast_join;
+mod ids;
 mod page_hash;
 mod parameter_list;
 mod rejected;
@@ -22,6 +23,7 @@ mod url_class;
 mod url_rules;
 
 pub use canonical_url::{CanonicalUrl, Scheme};
+pub use ids::{PageId, SiteId};
 pub use page_hash::{PageHash, UrlHasher};
 pub use parameter_list::ParameterList;
 pub use rejected::Rejected;
