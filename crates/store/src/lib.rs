@@ -7,10 +7,17 @@
 //! This crate never knows HTTP or HTML: it keeps what others have understood.
 
 mod blocks;
+mod directory;
 mod error;
+mod failpoint;
 mod frames;
 mod growing;
+mod layout;
 mod manifest;
+mod snapshot;
 
 pub use error::{Error, Result};
 pub use manifest::{Extent, FORMAT_VERSION, FileEntry, Manifest};
+pub use snapshot::{
+    SNAPSHOT_NAME_LIMIT_BYTES, SnapshotEntry, find_snapshot, list_snapshots, pin_snapshot, unpin_snapshot,
+};
