@@ -6,14 +6,14 @@
 //! a block in the wrong place is as damaged as a wrong one.
 
 use std::fs::File;
-use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::error::{Context, Result, damaged};
 use crate::manifest::FileEntry;
+use crate::whole_file::WholeFile;
 
 /// A block on disk, with its checksum.
 pub(crate) const BLOCK_BYTES: usize = 16 << 10;
@@ -28,34 +28,24 @@ pub(crate) const fn records_per_block(record_bytes: usize) -> usize {
 
 /// Writes a block file.
 pub(crate) struct BlockWriter {
-    name: String,
-    path: PathBuf,
-    file: File,
-    hasher: Box<Xxh3>,
+    file: WholeFile,
     /// The payload of the block under construction.
     block: Vec<u8>,
     /// Full blocks that wait to be written together.
     pending: Vec<u8>,
     block_number: u64,
     payload_bytes: usize,
-    length: u64,
 }
 
 impl BlockWriter {
     /// Starts a file of this name, relative to the collection's folder, for records of this size.
     pub(crate) fn create(folder: &Path, name: &str, record_bytes: usize) -> Result<BlockWriter> {
-        let path = folder.join(name);
-        let file = File::create(&path).context("create", &path)?;
         Ok(BlockWriter {
-            name: name.to_owned(),
-            path,
-            file,
-            hasher: Box::default(),
+            file: WholeFile::create(folder, name)?,
             block: Vec::with_capacity(BLOCK_BYTES),
             pending: Vec::with_capacity(PENDING_BLOCKS * BLOCK_BYTES),
             block_number: 0,
             payload_bytes: records_per_block(record_bytes) * record_bytes,
-            length: 0,
         })
     }
 
@@ -79,8 +69,7 @@ impl BlockWriter {
             self.end_block()?;
         }
         self.write_pending()?;
-        self.file.sync_data().context("sync", &self.path)?;
-        Ok(FileEntry::complete(&self.name, self.length, self.hasher.digest()))
+        self.file.finish()
     }
 
     fn end_block(&mut self) -> Result<()> {
@@ -93,9 +82,7 @@ impl BlockWriter {
     }
 
     fn write_pending(&mut self) -> Result<()> {
-        self.hasher.update(&self.pending);
-        self.length += self.pending.len() as u64;
-        self.file.write_all(&self.pending).context("write", &self.path)?;
+        self.file.push(&self.pending)?;
         self.pending.clear();
         Ok(())
     }

@@ -15,6 +15,8 @@ mod growing;
 mod layout;
 mod manifest;
 mod snapshot;
+mod tiers;
+mod whole_file;
 
 pub use error::{Error, Result};
 pub use manifest::{Extent, FORMAT_VERSION, FileEntry, Manifest};
