@@ -10,16 +10,25 @@ mod blocks;
 mod directory;
 mod error;
 mod failpoint;
+mod fields;
 mod frames;
 mod growing;
 mod layout;
 mod manifest;
+mod page_state;
+mod records;
 mod snapshot;
+mod tables;
 mod tiers;
+mod url_table;
+mod varint;
 mod whole_file;
 
 pub use error::{Error, Result};
 pub use manifest::{Extent, FORMAT_VERSION, FileEntry, Manifest};
+pub use page_state::{Column, Location, PageFlags, PageRecord, PageState, PageStateReader, ScanRow, Stage};
 pub use snapshot::{
     SNAPSHOT_NAME_LIMIT_BYTES, SnapshotEntry, find_snapshot, list_snapshots, pin_snapshot, unpin_snapshot,
 };
+pub use tables::{DocumentRow, FetchRow, LinkRow, SiteRow, Table, Tables};
+pub use url_table::{DEFAULT_CACHE_ENTRIES, NewPage, Resolved, UrlBatch, UrlReader, UrlTable};

@@ -1,0 +1,202 @@
+//! What can others ask of the collection with their own tools? Four tables of Parquet files: fetches, documents, links
+//! and sites.
+//!
+//! Each commit adds a file to each table that has new rows; files are merged as they gather, so that a table is a
+//! handful of files. DuckDB, Spark or pandas read them as they are: every file of a table has the same columns.
+//! The rows are written once and never changed; what the crawler needs to look up or update is in `state/`.
+
+mod column;
+mod documents;
+mod fetches;
+mod links;
+mod rows;
+mod sites;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+
+pub use documents::DocumentRow;
+pub use fetches::FetchRow;
+pub use links::LinkRow;
+pub use sites::SiteRow;
+
+use crate::error::{Context, Error, Result, damaged};
+use crate::manifest::{FileEntry, Manifest};
+use crate::tiers;
+use crate::whole_file::WholeFile;
+use documents::DocumentRows;
+use fetches::FetchRows;
+use links::LinkRows;
+use rows::Rows;
+use sites::SiteRows;
+
+/// Rows of one group of a file: what a reader that looks for one page has to unpack.
+const GROUP_ROWS: usize = 100_000;
+/// Rows that are merged at a time.
+const MERGE_ROWS: usize = 8_192;
+
+/// The four tables, open for writing.
+#[derive(Debug)]
+pub struct Tables {
+    /// One row for each fetch.
+    pub fetches: Table<FetchRows>,
+    /// One row for each document that was parsed.
+    pub documents: Table<DocumentRows>,
+    /// One row for each link of such a document.
+    pub links: Table<LinkRows>,
+    /// One row for each site, as it was when the crawl last said so.
+    pub sites: Table<SiteRows>,
+}
+
+impl Tables {
+    /// Goes on from a commit.
+    pub fn open(folder: &Path, manifest: &Manifest) -> Tables {
+        Tables {
+            fetches: Table::open(folder, manifest),
+            documents: Table::open(folder, manifest),
+            links: Table::open(folder, manifest),
+            sites: Table::open(folder, manifest),
+        }
+    }
+
+    /// Writes the new rows and says which files the tables now are.
+    pub fn commit(&mut self, generation: u64) -> Result<Vec<FileEntry>> {
+        let mut files = self.fetches.commit(generation)?;
+        files.extend(self.documents.commit(generation)?);
+        files.extend(self.links.commit(generation)?);
+        files.extend(self.sites.commit(generation)?);
+        Ok(files)
+    }
+}
+
+/// One table: its files, and the rows that are new since the last commit.
+#[derive(Debug)]
+pub struct Table<R> {
+    folder: PathBuf,
+    /// From old to new.
+    files: Vec<FileEntry>,
+    /// Rows since the last commit; push to it.
+    pub rows: R,
+}
+
+impl<R: Rows> Table<R> {
+    fn open(folder: &Path, manifest: &Manifest) -> Table<R> {
+        let files = manifest.files_in("tables").filter(|file| file.name.starts_with(&prefix::<R>()));
+        Table { folder: folder.to_owned(), files: files.cloned().collect(), rows: R::default() }
+    }
+
+    fn commit(&mut self, generation: u64) -> Result<Vec<FileEntry>> {
+        if !self.rows.is_empty() {
+            let mut writer = self.create(generation, "")?;
+            let batch = self.rows.take().map_err(|error| self.failed(&error.into()))?;
+            writer.write(&batch).map_err(|error| self.failed(&error))?;
+            let file = self.finish(writer)?;
+            self.files.push(file);
+        }
+        let sizes: Vec<u64> = self.files.iter().map(FileEntry::length).collect();
+        if let Some(range) = tiers::choose_merge(&sizes) {
+            let merged = self.merge(&self.files[range.clone()], generation)?;
+            self.files.splice(range, [merged]);
+        }
+        Ok(self.files.clone())
+    }
+
+    fn merge(&self, files: &[FileEntry], generation: u64) -> Result<FileEntry> {
+        let mut writer = self.create(generation, "-merged")?;
+        for entry in files {
+            let path = self.folder.join(&entry.name);
+            let file = File::open(&path).context("open", &path)?;
+            let wrong = |error: &dyn std::fmt::Display| damaged(&path, "as a table", error.to_string());
+            let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+                .and_then(|builder| builder.with_batch_size(MERGE_ROWS).build())
+                .map_err(|error| wrong(&error))?;
+            for batch in reader {
+                let batch = batch.map_err(|error| wrong(&error))?;
+                writer.write(&batch).map_err(|error| self.failed(&error))?;
+            }
+        }
+        self.finish(writer)
+    }
+
+    fn create(&self, generation: u64, mark: &str) -> Result<ArrowWriter<WholeFile>> {
+        let name = format!("{}{generation:010}{mark}.parquet", prefix::<R>());
+        let file = WholeFile::create(&self.folder, &name)?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_max_row_group_row_count(Some(GROUP_ROWS))
+            .set_created_by("weir".to_owned())
+            .build();
+        ArrowWriter::try_new(file, R::schema(), Some(properties)).map_err(|error| self.failed(&error))
+    }
+
+    fn finish(&self, writer: ArrowWriter<WholeFile>) -> Result<FileEntry> {
+        writer.into_inner().map_err(|error| self.failed(&error))?.finish()
+    }
+
+    fn failed(&self, error: &ParquetError) -> Error {
+        let path = self.folder.join("tables").join(R::NAME);
+        Error::Io { operation: "write", path, source: std::io::Error::other(error.to_string()) }
+    }
+}
+
+fn prefix<R: Rows>() -> String {
+    format!("tables/{}-", R::NAME)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(page: u32) -> LinkRow<'static> {
+        LinkRow {
+            source_page_id: page,
+            target_page_id: page.is_multiple_of(3).then_some(page + 1),
+            target_url: "http://a.test/",
+            fetch_time: 1_700_000_000_000 + i64::from(page),
+            kind: "a",
+            rel: None,
+            anchor: Some("words"),
+            internal: true,
+            position: 0.5,
+        }
+    }
+
+    fn count(folder: &Path, files: &[FileEntry]) -> usize {
+        let rows = |file: &FileEntry| {
+            let file = File::open(folder.join(&file.name)).unwrap();
+            ParquetRecordBatchReaderBuilder::try_new(file).unwrap().metadata().file_metadata().num_rows()
+                as usize
+        };
+        files.iter().map(rows).sum()
+    }
+
+    #[test]
+    fn rows_of_many_commits_are_all_there_in_few_files() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("tables")).unwrap();
+        let mut manifest = Manifest::empty();
+        for generation in 1..=100 {
+            // Opened anew each time, as after a crash.
+            let mut tables = Tables::open(folder.path(), &manifest);
+            for page in 0..generation as u32 {
+                tables.links.rows.push(&row(page));
+            }
+            manifest.files = tables.commit(generation).unwrap();
+        }
+        assert_eq!(count(folder.path(), &manifest.files), 100 * 101 / 2);
+        assert!(manifest.files.len() < 20, "{} files", manifest.files.len());
+        assert!(manifest.files.iter().all(|file| file.name.starts_with("tables/links-")));
+    }
+
+    #[test]
+    fn a_commit_without_rows_writes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Tables::open(folder.path(), &Manifest::empty()).commit(1).unwrap(), []);
+    }
+}

@@ -1,0 +1,127 @@
+//! What can a cell hold? The kinds of columns, each with the value that a row gives and the builder that takes it.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_array::builder::{
+    BooleanBuilder, Float32Builder, Int16Builder, Int32Builder, Int64Builder, StringBuilder,
+    TimestampMillisecondBuilder, UInt32Builder,
+};
+use arrow_schema::{DataType, Field, TimeUnit};
+
+/// A kind of column.
+pub(super) trait Kind {
+    /// What a row gives.
+    type Value<'a>;
+    /// What gathers the values.
+    type Builder: Default + std::fmt::Debug;
+
+    /// The column's type, and whether it may be empty.
+    fn field(name: &str) -> Field;
+    /// Adds a value.
+    fn append(builder: &mut Self::Builder, value: Self::Value<'_>);
+    /// The column.
+    fn finish(builder: &mut Self::Builder) -> ArrayRef;
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $Kind:ident, $Optional:ident: $Value:ty, $Builder:ty, $type:expr;)*) => {$(
+        $(#[$doc])*
+        pub(super) struct $Kind;
+        /// The same, or nothing.
+        pub(super) struct $Optional;
+
+        impl Kind for $Kind {
+            type Value<'a> = $Value;
+            type Builder = $Builder;
+
+            fn field(name: &str) -> Field {
+                Field::new(name, $type, false)
+            }
+
+            fn append(builder: &mut Self::Builder, value: Self::Value<'_>) {
+                builder.append_value(value);
+            }
+
+            fn finish(builder: &mut Self::Builder) -> ArrayRef {
+                Arc::new(builder.finish())
+            }
+        }
+
+        impl Kind for $Optional {
+            type Value<'a> = Option<$Value>;
+            type Builder = $Builder;
+
+            fn field(name: &str) -> Field {
+                Field::new(name, $type, true)
+            }
+
+            fn append(builder: &mut Self::Builder, value: Self::Value<'_>) {
+                builder.append_option(value);
+            }
+
+            fn finish(builder: &mut Self::Builder) -> ArrayRef {
+                Arc::new(builder.finish())
+            }
+        }
+    )*};
+}
+
+kinds! {
+    /// Characters.
+    Text, MaybeText: &'a str, StringBuilder, DataType::Utf8;
+    /// 16 bits, signed: Common Crawl's type for statuses.
+    Int16, MaybeInt16: i16, Int16Builder, DataType::Int16;
+    /// 32 bits, signed.
+    Int32, MaybeInt32: i32, Int32Builder, DataType::Int32;
+    /// 64 bits, signed.
+    Int64, MaybeInt64: i64, Int64Builder, DataType::Int64;
+    /// A page or a site.
+    Id, MaybeId: u32, UInt32Builder, DataType::UInt32;
+    /// A real number.
+    Real, MaybeReal: f32, Float32Builder, DataType::Float32;
+    /// Yes or no.
+    Flag, MaybeFlag: bool, BooleanBuilder, DataType::Boolean;
+}
+
+/// A moment, in Unix milliseconds.
+pub(super) struct Time;
+
+impl Kind for Time {
+    type Value<'a> = i64;
+    type Builder = TimestampMillisecondBuilder;
+
+    fn field(name: &str) -> Field {
+        Field::new(name, DataType::Timestamp(TimeUnit::Millisecond, Some(UTC.into())), false)
+    }
+
+    fn append(builder: &mut Self::Builder, value: i64) {
+        builder.append_value(value);
+    }
+
+    fn finish(builder: &mut Self::Builder) -> ArrayRef {
+        Arc::new(builder.finish().with_timezone(UTC))
+    }
+}
+
+/// A moment, or nothing.
+pub(super) struct MaybeTime;
+
+impl Kind for MaybeTime {
+    type Value<'a> = Option<i64>;
+    type Builder = TimestampMillisecondBuilder;
+
+    fn field(name: &str) -> Field {
+        Time::field(name).with_nullable(true)
+    }
+
+    fn append(builder: &mut Self::Builder, value: Option<i64>) {
+        builder.append_option(value);
+    }
+
+    fn finish(builder: &mut Self::Builder) -> ArrayRef {
+        Time::finish(builder)
+    }
+}
+
+const UTC: &str = "UTC";
