@@ -28,7 +28,12 @@ impl UrlHasher {
 
     /// The hash of the page that `url` names.
     pub fn page(&self, url: &CanonicalUrl) -> PageHash {
-        PageHash(xxh3_64_with_seed(url.as_str().as_bytes(), self.key))
+        self.text(url.as_str())
+    }
+
+    /// The hash of a page by the text of its canonical URL, as the store keeps it; also that of a site by its name.
+    pub fn text(&self, canonical: &str) -> PageHash {
+        PageHash(xxh3_64_with_seed(canonical.as_bytes(), self.key))
     }
 }
 

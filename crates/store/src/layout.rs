@@ -6,6 +6,7 @@
 //! DIR/MANIFEST                      the newest commit: a hard link to the manifest of that generation
 //! DIR/manifests/GENERATION          the commits that are kept, each a snapshot
 //! DIR/manifests/GENERATION.pin      a snapshot that somebody wants to keep; its content is the snapshot's name
+//! DIR/scratch/                      files of long background work, which no manifest names yet
 //! DIR/urls/ state/ pages/ tables/ links/    the components' files, all named in manifests
 //! ```
 
@@ -16,6 +17,8 @@ pub(crate) const MANIFEST: &str = "MANIFEST";
 /// The next manifest, before it takes the place of the last one.
 pub(crate) const NEXT_MANIFEST: &str = "MANIFEST.next";
 pub(crate) const MANIFESTS: &str = "manifests";
+/// Where background work writes: a file moves to its component in the commit that names it.
+pub(crate) const SCRATCH: &str = "scratch";
 const PIN: &str = "pin";
 const EXPIRED: &str = "expired";
 
