@@ -1,0 +1,271 @@
+//! What is known about one page, and how it lies in its record.
+//!
+//! A record has 92 bytes in ten columns, little-endian and without gaps, in the order of [`PageRecord`]'s fields. The
+//! first nine columns have four bytes each and are what the manager looks through to choose the next batch; the last
+//! holds everything that is only read together with the rest of a page's record:
+//!
+//! | column | fields |
+//! |---|---|
+//! | 0 `Site` | site `u32` |
+//! | 1 `Marks` | depth `u8`, stage `u8`, reason `u8`, flags `u8` |
+//! | 2 `NotBefore` | not before `u32` |
+//! | 3 `LastVisit` | last visit `u32` |
+//! | 4 `ChangeRate` | changes per day `f32` |
+//! | 5 `InLinks` | in-links `u32` |
+//! | 6 `Cash` | cash `f32` |
+//! | 7 `CashHistory` | cash history `f32` |
+//! | 8 `Score` | score `f32` |
+//! | 9 `Past` | status `u16`, visits `u16`, changes `u16`, first visit `u32`, last change `u32`, unchanged `u32`, content hash `u64`, content length `u32`, text hash `u64`, stored: file `u32`, offset 48 bits, length `u32`; duplicate of `u32` (0 none, else page id + 1) |
+//!
+//! Times are Unix seconds in 32 bits, enough until 2106; 0 stands for never.
+
+use model::{PageId, SiteId};
+
+use crate::fields::{PutFields, TakeFields};
+
+/// A record's size.
+pub(super) const ROW_BYTES: usize = 92;
+/// The widths of the columns.
+pub(super) const COLUMN_BYTES: [usize; 10] = [4, 4, 4, 4, 4, 4, 4, 4, 4, 56];
+
+/// Everything that is known about a page.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PageRecord {
+    /// The site it belongs to.
+    pub site: SiteId,
+    /// Links away from a seed.
+    pub depth: u8,
+    /// How far the crawl has come with it.
+    pub stage: Stage,
+    /// Why it failed or was rejected, as a code of the crawl; 0 for no reason.
+    pub reason: u8,
+    /// What else it is.
+    pub flags: PageFlags,
+    /// It must not be visited before this time, in Unix seconds.
+    pub not_before_s: u32,
+    /// When it was last visited, in Unix seconds; 0 if never.
+    pub last_visit_s: u32,
+    /// How often it changes, as estimated; 0 as long as nothing is known.
+    pub changes_per_day: f32,
+    /// How many links from other pages lead to it.
+    pub in_links: u32,
+    /// OPIC: importance it has received and not passed on.
+    pub cash: f32,
+    /// OPIC: importance it has passed on so far.
+    pub cash_history: f32,
+    /// The manager's last judgement of its quality.
+    pub score: f32,
+    /// HTTP status of the last visit; 0 if there was no answer.
+    pub status: u16,
+    /// How often it was visited; 65,535 stands for that many or more.
+    pub visits: u16,
+    /// At how many visits its content had changed; 65,535 stands for that many or more.
+    pub changes: u16,
+    /// When it was first visited, in Unix seconds; 0 if never.
+    pub first_visit_s: u32,
+    /// When its content was last seen to change, or was last modified by its own word, in Unix seconds; 0 if never.
+    pub last_change_s: u32,
+    /// Sum of the times between visits in which it did not change: what the change rate is estimated from.
+    pub unchanged_s: u32,
+    /// Hash of the body of the last version; 0 if there is none.
+    pub content_hash: u64,
+    /// Length of that body.
+    pub content_bytes: u32,
+    /// Hash of its main text, so that a new advertisement is no change.
+    pub text_hash: u64,
+    /// Where the last version is stored.
+    pub stored: Option<Location>,
+    /// The page whose content it has, if its own is no news.
+    pub duplicate_of: Option<PageId>,
+}
+
+/// How far the crawl has come with a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[repr(u8)]
+pub enum Stage {
+    /// Known by its URL only.
+    #[default]
+    New = 0,
+    /// In a batch that is not finished.
+    Queued = 1,
+    /// The last visit brought content, or the news that it has not changed.
+    Fetched = 2,
+    /// The last visit brought nothing; there may be another.
+    Failed = 3,
+    /// It is not to be visited; the reason says why.
+    Rejected = 4,
+}
+
+impl Stage {
+    /// A checksum stands over the byte and a version over the file, so no other value is met; were it, then the page is
+    /// left alone.
+    fn from_byte(byte: u8) -> Stage {
+        match byte {
+            0 => Stage::New,
+            1 => Stage::Queued,
+            2 => Stage::Fetched,
+            3 => Stage::Failed,
+            _ => Stage::Rejected,
+        }
+    }
+}
+
+/// Yes-or-no facts about a page, one bit each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct PageFlags(pub u8);
+
+impl PageFlags {
+    /// Its URL looks as if its content is made on request.
+    pub const DYNAMIC: PageFlags = PageFlags(1);
+    /// Its content is that of another page.
+    pub const DUPLICATE: PageFlags = PageFlags(2);
+    /// It was named by the user, not found by a link.
+    pub const SEED: PageFlags = PageFlags(4);
+
+    /// Whether all of these are set.
+    pub fn has(self, flags: PageFlags) -> bool {
+        self.0 & flags.0 == flags.0
+    }
+
+    /// With these set, too.
+    #[must_use]
+    pub fn with(self, flags: PageFlags) -> PageFlags {
+        PageFlags(self.0 | flags.0)
+    }
+
+    /// With these not set.
+    #[must_use]
+    pub fn without(self, flags: PageFlags) -> PageFlags {
+        PageFlags(self.0 & !flags.0)
+    }
+}
+
+/// Where a version of a page is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Location {
+    /// Number of the file.
+    pub file: u32,
+    /// Where it starts; less than 2^48.
+    pub offset: u64,
+    /// Its length; not 0.
+    pub bytes: u32,
+}
+
+impl PageRecord {
+    /// A page that was just heard of.
+    pub fn new(site: SiteId, depth: u8, flags: PageFlags) -> PageRecord {
+        let mut record = PageRecord::decode(&[0; ROW_BYTES]);
+        (record.site, record.depth, record.flags) = (site, depth, flags);
+        record
+    }
+
+    pub(super) fn encode(&self) -> [u8; ROW_BYTES] {
+        let mut row = [0; ROW_BYTES];
+        let mut put = PutFields(&mut row);
+        put.u32(self.site.0);
+        put.bytes(&[self.depth, self.stage as u8, self.reason, self.flags.0]);
+        put.u32(self.not_before_s);
+        put.u32(self.last_visit_s);
+        put.f32(self.changes_per_day);
+        put.u32(self.in_links);
+        put.f32(self.cash);
+        put.f32(self.cash_history);
+        put.f32(self.score);
+        put.u16(self.status);
+        put.u16(self.visits);
+        put.u16(self.changes);
+        put.u32(self.first_visit_s);
+        put.u32(self.last_change_s);
+        put.u32(self.unchanged_s);
+        put.u64(self.content_hash);
+        put.u32(self.content_bytes);
+        put.u64(self.text_hash);
+        let stored = self.stored.unwrap_or(Location { file: 0, offset: 0, bytes: 0 });
+        put.u32(stored.file);
+        put.u48(stored.offset);
+        put.u32(stored.bytes);
+        put.u32(self.duplicate_of.map_or(0, |page| page.0 + 1));
+        row
+    }
+
+    pub(super) fn decode(row: &[u8; ROW_BYTES]) -> PageRecord {
+        let mut take = TakeFields(row);
+        PageRecord {
+            site: SiteId(take.u32()),
+            depth: take.u8(),
+            stage: Stage::from_byte(take.u8()),
+            reason: take.u8(),
+            flags: PageFlags(take.u8()),
+            not_before_s: take.u32(),
+            last_visit_s: take.u32(),
+            changes_per_day: take.f32(),
+            in_links: take.u32(),
+            cash: take.f32(),
+            cash_history: take.f32(),
+            score: take.f32(),
+            status: take.u16(),
+            visits: take.u16(),
+            changes: take.u16(),
+            first_visit_s: take.u32(),
+            last_change_s: take.u32(),
+            unchanged_s: take.u32(),
+            content_hash: take.u64(),
+            content_bytes: take.u32(),
+            text_hash: take.u64(),
+            stored: Some(Location { file: take.u32(), offset: take.u48(), bytes: take.u32() })
+                .filter(|stored| stored.bytes > 0),
+            duplicate_of: take.u32().checked_sub(1).map(PageId),
+        }
+    }
+}
+
+/// Depth, stage, reason and flags from their column.
+pub(super) fn marks([depth, stage, reason, flags]: [u8; 4]) -> (u8, Stage, u8, PageFlags) {
+    (depth, Stage::from_byte(stage), reason, PageFlags(flags))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_comes_back() {
+        let record = PageRecord {
+            site: SiteId(1),
+            depth: 2,
+            stage: Stage::Failed,
+            reason: 4,
+            flags: PageFlags::DYNAMIC.with(PageFlags::DUPLICATE),
+            not_before_s: 6,
+            last_visit_s: 7,
+            changes_per_day: 8.5,
+            in_links: 9,
+            cash: 10.5,
+            cash_history: 11.5,
+            score: 12.5,
+            status: 404,
+            visits: 14,
+            changes: 15,
+            first_visit_s: 16,
+            last_change_s: 17,
+            unchanged_s: 18,
+            content_hash: u64::MAX - 19,
+            content_bytes: 20,
+            text_hash: u64::MAX - 21,
+            stored: Some(Location { file: 22, offset: (1 << 48) - 23, bytes: 24 }),
+            duplicate_of: Some(PageId(25)),
+        };
+        assert_eq!(PageRecord::decode(&record.encode()), record);
+        let new = PageRecord::new(SiteId(3), 1, PageFlags::SEED);
+        assert_eq!(PageRecord::decode(&new.encode()), new);
+        assert_eq!((new.stage, new.stored, new.duplicate_of), (Stage::New, None, None));
+        assert_eq!(COLUMN_BYTES.iter().sum::<usize>(), ROW_BYTES);
+    }
+
+    #[test]
+    fn flags_are_set_and_taken_back() {
+        let flags = PageFlags::DYNAMIC.with(PageFlags::SEED);
+        assert!(flags.has(PageFlags::SEED) && !flags.has(PageFlags::DUPLICATE));
+        assert_eq!(flags.without(PageFlags::SEED), PageFlags::DYNAMIC);
+    }
+}
