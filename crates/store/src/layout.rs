@@ -7,6 +7,7 @@
 //! DIR/manifests/GENERATION          the commits that are kept, each a snapshot
 //! DIR/manifests/GENERATION.pin      a snapshot that somebody wants to keep; its content is the snapshot's name
 //! DIR/scratch/                      files of long background work, which no manifest names yet
+//! DIR/parquet/TABLE/                links to the Parquet files of the newest commit, for people and their tools
 //! DIR/urls/ state/ pages/ tables/ links/    the components' files, all named in manifests
 //! ```
 

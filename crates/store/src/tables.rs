@@ -2,7 +2,8 @@
 //! and sites.
 //!
 //! Each commit adds a file to each table that has new rows; files are merged as they gather, so that a table is a
-//! handful of files. DuckDB, Spark or pandas read them as they are: every file of a table has the same columns.
+//! handful of files. DuckDB, Spark or pandas read them as they are, in `parquet/TABLE/`: every file of a table has the
+//! same columns.
 //! The rows are written once and never changed; what the crawler needs to look up or update is in `state/`.
 
 mod column;
@@ -11,6 +12,7 @@ mod fetches;
 mod links;
 mod rows;
 mod sites;
+mod view;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -63,6 +65,15 @@ impl Tables {
             links: Table::open(folder, manifest),
             sites: Table::open(folder, manifest),
         }
+    }
+
+    /// Makes `parquet/` show the tables of the newest commit, for people and their tools.
+    pub(crate) fn show(folder: &Path, manifest: &Manifest) -> Result<()> {
+        view::refresh(
+            folder,
+            manifest,
+            &[FetchRows::NAME, DocumentRows::NAME, LinkRows::NAME, SiteRows::NAME],
+        )
     }
 
     /// Writes the new rows and says which files the tables now are.
@@ -151,6 +162,8 @@ fn prefix<R: Rows>() -> String {
 
 #[cfg(test)]
 mod tests {
+    use arrow_schema::DataType;
+
     use super::*;
 
     fn row(page: u32) -> LinkRow<'static> {
@@ -188,10 +201,51 @@ mod tests {
                 tables.links.rows.push(&row(page));
             }
             manifest.files = tables.commit(generation).unwrap();
+            Tables::show(folder.path(), &manifest).unwrap();
         }
+        let view = std::fs::read_dir(folder.path().join("parquet/links")).unwrap();
+        assert_eq!(view.count(), manifest.files.len(), "no file that was merged is seen");
         assert_eq!(count(folder.path(), &manifest.files), 100 * 101 / 2);
         assert!(manifest.files.len() < 20, "{} files", manifest.files.len());
         assert!(manifest.files.iter().all(|file| file.name.starts_with("tables/links-")));
+    }
+
+    fn describe<R: Rows>(about: &str) -> String {
+        let mut text = format!("\n## {}\n\n{about}\n\n| column | type | meaning |\n|---|---|---|\n", R::NAME);
+        for field in R::schema().fields() {
+            let nothing = if field.is_nullable() { ", or nothing" } else { "" };
+            let kind = match field.data_type() {
+                DataType::Timestamp(..) => "timestamp, UTC".to_owned(),
+                other => format!("{other}").to_lowercase(),
+            };
+            let meaning = &field.metadata()[rows::DESCRIPTION];
+            text += &format!("| `{}` | {kind}{nothing} | {meaning} |\n", field.name());
+        }
+        text
+    }
+
+    /// `WEIR_WRITE_DOCS=1 cargo test -p store` writes the lists anew.
+    #[test]
+    fn the_document_lists_every_column() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tables.md");
+        let lists = [
+            describe::<FetchRows>(
+                "One row for each fetch. The columns of Common Crawl's cc-index have its names.",
+            ),
+            describe::<DocumentRows>("One row for each document that was parsed."),
+            describe::<LinkRows>("One row for each link of such a document."),
+            describe::<SiteRows>(
+                "One row for each site whenever the crawl describes it; the newest `time` counts.",
+            ),
+        ]
+        .concat();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let introduction = text.split("\n## ").next().unwrap();
+        let wanted = format!("{introduction}{lists}");
+        if std::env::var_os("WEIR_WRITE_DOCS").is_some() {
+            std::fs::write(&path, &wanted).unwrap();
+        }
+        assert!(text == wanted, "docs/tables.md is not up to date; WEIR_WRITE_DOCS=1 writes it");
     }
 
     #[test]

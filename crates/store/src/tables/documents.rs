@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 
 use super::column::{Id, Int32, Int64, Kind, MaybeInt64, MaybeReal, MaybeText, MaybeTime, Text, Time};
-use super::rows::{Rows, table};
+use super::rows::{Rows, described, table};
 
 table! {
     /// One document, as it was at one fetch.

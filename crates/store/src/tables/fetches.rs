@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 use super::column::{
     Id, Int16, Int64, Kind, MaybeFlag, MaybeId, MaybeInt32, MaybeInt64, MaybeText, Text, Time,
 };
-use super::rows::{Rows, table};
+use super::rows::{Rows, described, table};
 
 table! {
     /// One fetch.

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 
 use super::column::{Flag, Id, Kind, MaybeId, MaybeText, Real, Text, Time};
-use super::rows::{Rows, table};
+use super::rows::{Rows, described, table};
 
 table! {
     /// One link of a document.

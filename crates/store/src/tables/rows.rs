@@ -1,7 +1,9 @@
 //! How does a table come to be from one list of its columns?
 
+use std::collections::HashMap;
+
 use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, Field, SchemaRef};
 
 /// Rows of a table that are not written yet.
 pub trait Rows: Default {
@@ -16,17 +18,25 @@ pub trait Rows: Default {
     fn take(&mut self) -> Result<RecordBatch, ArrowError>;
 }
 
+/// A column that carries its meaning with it, into every file.
+pub(super) fn described(field: Field, meaning: &str) -> Field {
+    field.with_metadata(HashMap::from([(DESCRIPTION.to_owned(), meaning.trim().to_owned())]))
+}
+
+/// The key under which a column's meaning stands in the schema of a file.
+pub(super) const DESCRIPTION: &str = "description";
+
 /// Defines a table: the row that a caller gives, and the builders that gather rows, from one list of columns.
 macro_rules! table {
     (
         $(#[$doc:meta])* $name:literal, $Row:ident, $Rows:ident {
-            $($(#[$column_doc:meta])+ $column:ident: $Kind:ident,)+
+            $(#[doc = $column_doc:literal] $column:ident: $Kind:ident,)+
         }
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
         pub struct $Row<'a> {
-            $($(#[$column_doc])+ pub $column: <$Kind as Kind>::Value<'a>,)+
+            $(#[doc = $column_doc] pub $column: <$Kind as Kind>::Value<'a>,)+
         }
 
         /// Rows that are not written yet.
@@ -48,7 +58,7 @@ macro_rules! table {
             const NAME: &'static str = $name;
 
             fn schema() -> SchemaRef {
-                Arc::new(Schema::new(vec![$(<$Kind as Kind>::field(stringify!($column)),)+]))
+                Arc::new(Schema::new(vec![$(described(<$Kind as Kind>::field(stringify!($column)), $column_doc),)+]))
             }
 
             fn is_empty(&self) -> bool {

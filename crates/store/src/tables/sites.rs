@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 
 use super::column::{Id, Int64, Kind, MaybeId, MaybeInt16, MaybeInt32, MaybeText, Text, Time};
-use super::rows::{Rows, table};
+use super::rows::{Rows, described, table};
 
 table! {
     /// One site, at one moment.
