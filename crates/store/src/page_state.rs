@@ -19,7 +19,7 @@ use crate::records::{Changes, Chunk, Records, Schema};
 use record::{COLUMN_BYTES, ROW_BYTES};
 use top_k::TopK;
 
-pub use record::{Location, PageFlags, PageRecord, Stage};
+pub use record::{PageFlags, PageRecord, Stage};
 
 const SCHEMA: Schema = Schema {
     name: "pages",
@@ -256,6 +256,7 @@ fn for_each_row(chunk: &Chunk, mut each: impl FnMut(&ScanRow)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page_store::PageLocation;
     use proptest::prelude::*;
     use std::fs::{self, OpenOptions};
     use std::io::Write;
@@ -283,11 +284,11 @@ mod tests {
     }
 
     fn page(number: u32) -> PageRecord {
-        let stored = Some(Location { file: number, offset: u64::from(number) << 9, bytes: number % 3 });
+        let stored = Some(PageLocation { file: number, offset: u64::from(number) << 9, length: number % 3 });
         PageRecord {
             score: number as f32 / 7.0,
             content_hash: u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15),
-            stored: stored.filter(|stored| stored.bytes > 0),
+            stored: stored.filter(|stored| stored.length > 0),
             ..PageRecord::new(SiteId(number % 9), (number % 5) as u8, PageFlags::DYNAMIC)
         }
     }

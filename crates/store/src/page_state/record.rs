@@ -22,6 +22,7 @@
 use model::{PageId, SiteId};
 
 use crate::fields::{PutFields, TakeFields};
+use crate::page_store::PageLocation;
 
 /// A record's size.
 pub(super) const ROW_BYTES: usize = 92;
@@ -74,7 +75,7 @@ pub struct PageRecord {
     /// Hash of its main text, so that a new advertisement is no change.
     pub text_hash: u64,
     /// Where the last version is stored.
-    pub stored: Option<Location>,
+    pub stored: Option<PageLocation>,
     /// The page whose content it has, if its own is no news.
     pub duplicate_of: Option<PageId>,
 }
@@ -140,17 +141,6 @@ impl PageFlags {
     }
 }
 
-/// Where a version of a page is stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Location {
-    /// Number of the file.
-    pub file: u32,
-    /// Where it starts; less than 2^48.
-    pub offset: u64,
-    /// Its length; not 0.
-    pub bytes: u32,
-}
-
 impl PageRecord {
     /// A page that was just heard of.
     pub fn new(site: SiteId, depth: u8, flags: PageFlags) -> PageRecord {
@@ -180,10 +170,10 @@ impl PageRecord {
         put.u64(self.content_hash);
         put.u32(self.content_bytes);
         put.u64(self.text_hash);
-        let stored = self.stored.unwrap_or(Location { file: 0, offset: 0, bytes: 0 });
+        let stored = self.stored.unwrap_or(PageLocation { file: 0, offset: 0, length: 0 });
         put.u32(stored.file);
         put.u48(stored.offset);
-        put.u32(stored.bytes);
+        put.u32(stored.length);
         put.u32(self.duplicate_of.map_or(0, |page| page.0 + 1));
         row
     }
@@ -212,8 +202,8 @@ impl PageRecord {
             content_hash: take.u64(),
             content_bytes: take.u32(),
             text_hash: take.u64(),
-            stored: Some(Location { file: take.u32(), offset: take.u48(), bytes: take.u32() })
-                .filter(|stored| stored.bytes > 0),
+            stored: Some(PageLocation { file: take.u32(), offset: take.u48(), length: take.u32() })
+                .filter(|stored| stored.length > 0),
             duplicate_of: take.u32().checked_sub(1).map(PageId),
         }
     }
@@ -252,7 +242,7 @@ mod tests {
             content_hash: u64::MAX - 19,
             content_bytes: 20,
             text_hash: u64::MAX - 21,
-            stored: Some(Location { file: 22, offset: (1 << 48) - 23, bytes: 24 }),
+            stored: Some(PageLocation { file: 22, offset: (1 << 48) - 23, length: 24 }),
             duplicate_of: Some(PageId(25)),
         };
         assert_eq!(PageRecord::decode(&record.encode()), record);
