@@ -1,0 +1,686 @@
+//! Is everything that was stored read back, by us and by the tools of others?
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use store::{
+    Appended, Capture, DigestVerdict, Keep, Manifest, PageLocation, PageReader, PageSettings, PageStore, Preparer,
+    Truncated, Verify, WarcKind, WarcReader, WarcRecord,
+};
+
+const MS: i64 = 1_794_731_400_000;
+const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nX-Odd:  kept \r\n\r\n";
+
+fn capture<'a>(url: &'a str, fetched_at_ms: i64, body: &'a [u8]) -> Capture<'a> {
+    Capture {
+        url,
+        fetched_at_ms,
+        address: Some([192, 0, 2, 7].into()),
+        protocols: &["http/1.1"],
+        head: HEAD,
+        body,
+        truncated: None,
+        request: None,
+        metadata: &[],
+    }
+}
+
+/// A body of some kilobytes that compresses badly, and differs from all others.
+fn body(seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        b'a' + (state % 26) as u8
+    };
+    std::iter::repeat_with(next).take(3_000 + seed as usize % 500).collect()
+}
+
+fn settings(roll_over_bytes: u64) -> PageSettings {
+    let info = [("software", "weir"), ("isPartOf", "test"), ("robots", "obey")];
+    let info = info.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    PageSettings { roll_over_bytes, info, ..PageSettings::default() }
+}
+
+/// A page store with the commits that a collection would make.
+struct Pages {
+    folder: tempfile::TempDir,
+    store: PageStore,
+    manifest: Manifest,
+}
+
+impl Pages {
+    fn new(roll_over_bytes: u64) -> Pages {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = Manifest::empty();
+        let store = PageStore::open(folder.path(), &manifest, settings(roll_over_bytes)).unwrap();
+        Pages { folder, store, manifest }
+    }
+
+    fn append(&mut self, url: &str, ms: i64, body: &[u8]) -> Appended {
+        self.store.append(&capture(url, ms, body), None).unwrap()
+    }
+
+    fn commit(&mut self) {
+        let generation = self.manifest.generation + 1;
+        let files = self.store.commit(generation).unwrap();
+        self.manifest = Manifest { generation, files, ..Manifest::empty() };
+    }
+
+    fn reopen(&mut self, roll_over_bytes: u64) {
+        self.store = PageStore::open(self.folder.path(), &self.manifest, settings(roll_over_bytes)).unwrap();
+    }
+
+    fn reader(&self) -> PageReader {
+        PageReader::open(self.folder.path(), &self.manifest).unwrap()
+    }
+
+    fn bytes_on_disk(&self) -> u64 {
+        self.manifest.files_in("pages").map(store::FileEntry::length).sum()
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.folder.path().join("pages")
+    }
+}
+
+fn read_body(reader: &PageReader, location: &PageLocation) -> Vec<u8> {
+    reader.read(location, Verify::Digests).unwrap().body().into_owned()
+}
+
+#[test]
+fn pages_are_read_by_place_and_by_url_and_time() {
+    let mut pages = Pages::new(1 << 30);
+    let mut stored = Vec::new();
+    for commit in 0..20 {
+        for site in 0..5 {
+            let (url, number) = (format!("https://www.example.com/Page?n={site}"), commit * 5 + site);
+            let ms = MS + number as i64 * 60_000;
+            stored.push((url.clone(), ms, pages.append(&url, ms, &body(number)).location, body(number)));
+        }
+        pages.commit();
+    }
+    let reader = pages.reader();
+    for (url, ms, location, body) in &stored {
+        let page = reader.read(location, Verify::Digests).unwrap();
+        assert_eq!((page.url(), page.fetched_at_ms(), page.head()), (url.as_str(), *ms, HEAD));
+        assert_eq!(&page.body()[..], body);
+        let found = reader.nearest(url, *ms + 1_000).unwrap().unwrap();
+        assert_eq!((found.location, found.fetched_at_ms, found.status), (*location, *ms, Some(200)));
+    }
+    let versions = reader.versions("https://www.example.com/Page?n=3").unwrap();
+    assert_eq!(versions.len(), 20);
+    assert!(versions.is_sorted_by_key(|version| version.fetched_at_ms));
+    // The key is the same, but the page is not.
+    assert_eq!(reader.versions("http://example.com/page?n=3").unwrap(), []);
+    let indexes = pages.manifest.files_in("pages").filter(|file| file.name.ends_with(".cdxj")).count();
+    assert!(indexes < 12, "{indexes} index files after 20 commits");
+}
+
+#[test]
+fn what_was_not_committed_is_never_seen() {
+    let mut pages = Pages::new(1 << 30);
+    let first = pages.append("http://a/1", MS, &body(1)).location;
+    pages.commit();
+    pages.append("http://a/2", MS, &body(2));
+    // Half a member reaches the disk.
+    let warc = pages.folder().join(first.file_name());
+    let mut bytes = std::fs::read(&warc).unwrap();
+    bytes.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0]);
+    std::fs::write(&warc, bytes).unwrap();
+    let reader = pages.reader();
+    assert_eq!(reader.records().count(), 2, "the record about the file, and the page");
+    assert_eq!(reader.check().unwrap().damages, []);
+    pages.reopen(1 << 30);
+    let second = pages.append("http://a/3", MS, &body(3)).location;
+    assert_eq!(second.offset, first.offset + u64::from(first.length), "it takes the place of the torn one");
+    pages.commit();
+    assert_eq!(read_body(&pages.reader(), &second), body(3));
+    assert_eq!(pages.reader().check().unwrap().damages, []);
+    // The earlier reader still sees its own commit.
+    assert_eq!(reader.records().count(), 2);
+}
+
+#[test]
+fn a_body_is_stored_once() {
+    let mut pages = Pages::new(1 << 30);
+    let original = pages.append("http://a/1", MS, &body(1));
+    let twin = pages.append("http://b/2", MS + 1_500, &body(1));
+    assert_eq!((original.original, twin.original), (None, Some(original.location)));
+    assert!(twin.location.length < 1_000, "{}", twin.location.length);
+    pages.commit();
+    // The memory of duplicates is gone, but the page's state knows its last version.
+    pages.reopen(1 << 30);
+    let again = capture("http://b/2", MS + 90_000, b"");
+    let again = Capture { body: &body(1), ..again };
+    let third = pages.store.append(&again, Some(twin.location)).unwrap();
+    assert_eq!(third.original, Some(original.location), "found through the record that refers to it");
+    let changed = pages.store.append(&Capture { body: &body(2), ..again }, Some(third.location)).unwrap();
+    assert_eq!(changed.original, None);
+    let tiny = [0, 1].map(|n| pages.append("http://a/tiny", MS + n, b"moved").original);
+    assert_eq!(tiny, [None, None], "not worth a reference");
+    pages.commit();
+
+    let reader = pages.reader();
+    let page = reader.read(&twin.location, Verify::Digests).unwrap();
+    assert_eq!((page.url(), &page.body()[..], page.head()), ("http://b/2", &body(1)[..], HEAD));
+    let header = &page.record().header;
+    assert_eq!(header.kind(), WarcKind::Revisit);
+    assert_eq!(header.get("WARC-Refers-To-Target-URI"), Some("http://a/1"));
+    assert_eq!(header.get("WARC-Refers-To-Date"), Some("2026-11-15T08:30:00Z"));
+    assert_eq!(read_body(&reader, &third.location), body(1));
+    assert_eq!(reader.check().unwrap().damages, []);
+}
+
+#[test]
+fn requests_and_metadata_lie_behind_their_response() {
+    let mut pages = Pages::new(1 << 30);
+    let page = Capture {
+        request: Some(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+        metadata: &[("via", "http://seed/"), ("hopsFromSeed", "L")],
+        truncated: Some(Truncated::Length),
+        ..capture("http://a/", MS, b"cut")
+    };
+    pages.store.append(&page, None).unwrap();
+    pages.commit();
+    let records: Vec<WarcRecord> = pages.reader().records().map(|record| record.unwrap().1).collect();
+    let kinds: Vec<WarcKind> = records.iter().map(|record| record.header.kind()).collect();
+    assert_eq!(kinds, [WarcKind::Warcinfo, WarcKind::Response, WarcKind::Request, WarcKind::Metadata]);
+    assert!(records[0].block().starts_with(b"format: WARC File Format 1.1\r\n"));
+    assert!(records[0].block().ends_with(b"software: weir\r\nisPartOf: test\r\nrobots: obey\r\n"));
+    assert_eq!(records[1].truncated(), Some(Truncated::Length));
+    assert_eq!(records[2].head(), page.request.unwrap());
+    assert_eq!(records[3].block(), b"via: http://seed/\r\nhopsFromSeed: L\r\n");
+    for record in &records[2..] {
+        assert_eq!(record.header.get("WARC-Concurrent-To"), records[1].header.get("WARC-Record-ID"));
+        assert_eq!(record.verify(), DigestVerdict::Right);
+    }
+    assert_eq!(pages.reader().check().unwrap().damages, []);
+}
+
+#[test]
+fn files_roll_over_and_stay_in_crawl_order() {
+    let mut pages = Pages::new(20_000);
+    let mut urls = Vec::new();
+    for number in 0..60 {
+        let url = format!("http://a/{}", (number * 37) % 60);
+        pages.append(&url, MS + number as i64, &body(number));
+        urls.push(url);
+        if number % 7 == 0 {
+            pages.commit();
+        }
+        if number % 20 == 0 {
+            pages.commit();
+            pages.reopen(20_000);
+        }
+    }
+    pages.commit();
+    let files: Vec<u64> =
+        pages.manifest.files_in("pages").filter(|f| f.name.ends_with(".warc.gz")).map(|f| f.length()).collect();
+    assert!(files.len() > 6 && files.iter().all(|length| *length <= 20_000), "{files:?}");
+    let reader = pages.reader();
+    let found: Vec<String> = reader
+        .records()
+        .map(|record| record.unwrap().1.header)
+        .filter(|header| header.kind() == WarcKind::Response)
+        .map(|header| header.url().unwrap().to_owned())
+        .collect();
+    assert_eq!(found, urls);
+    assert_eq!(reader.check().unwrap().records, 60 + files.len() as u64);
+}
+
+#[test]
+fn pages_are_prepared_on_many_threads() {
+    let mut pages = Pages::new(1 << 30);
+    let prepared: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4u64)
+            .map(|thread| {
+                scope.spawn(move || {
+                    let mut preparer = Preparer::new(6);
+                    let numbers = (0..25).map(|number| thread * 25 + number);
+                    let prepare = |number| {
+                        preparer.prepare(&capture(&format!("http://a/{number}"), MS, &body(number))).unwrap()
+                    };
+                    numbers.map(prepare).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let places: Vec<PageLocation> =
+        prepared.into_iter().map(|page| pages.store.append_prepared(page, None).unwrap().location).collect();
+    pages.commit();
+    let reader = pages.reader();
+    for (number, place) in places.iter().enumerate() {
+        assert_eq!(read_body(&reader, place), body(number as u64));
+    }
+}
+
+#[test]
+fn compaction_drops_what_the_policy_drops_and_gives_its_space_back() {
+    for (keep, versions_left) in [(Keep::All, 8), (Keep::Versions(3), 3), (Keep::Latest, 1)] {
+        let mut pages = Pages::new(60_000);
+        let mut places: BTreeMap<(u64, u64), PageLocation> = BTreeMap::new();
+        for version in 0..8 {
+            for page in 0..30 {
+                let place = pages.append(&format!("http://a/{page}"), MS + version as i64 * 5_000, &body(version * 30 + page));
+                places.insert((page, version), place.location);
+            }
+            pages.commit();
+        }
+        let (before, old_reader) = (pages.bytes_on_disk(), pages.reader());
+        let order = |reader: &PageReader| -> Vec<String> {
+            let headers = reader.records().map(|record| record.unwrap().1.header);
+            headers.filter_map(|header| Some(format!("{} {}", header.date_ms()?, header.url()?))).collect()
+        };
+        let old_order = order(&old_reader);
+        // More files than one compaction rewrites; so it is repeated until there is nothing to do.
+        loop {
+            let relocations = pages.store.compact(keep).unwrap();
+            pages.commit();
+            if relocations.is_empty() {
+                break;
+            }
+            places.retain(|_, place| relocations.new_place(*place).map(|new| *place = new).is_some());
+        }
+        let reader = pages.reader();
+        assert_eq!(places.len(), 30 * versions_left, "{keep:?}");
+        for ((page, version), place) in &places {
+            assert!(*version >= 8 - versions_left as u64);
+            assert_eq!(read_body(&reader, place), body(version * 30 + page));
+        }
+        for page in 0..30 {
+            assert_eq!(reader.versions(&format!("http://a/{page}")).unwrap().len(), versions_left);
+        }
+        assert_eq!(reader.check().unwrap().damages, []);
+        let expected = before as f64 * versions_left as f64 / 8.0;
+        assert!((pages.bytes_on_disk() as f64) < expected * 1.1 + 5_000.0, "{keep:?}: {}", pages.bytes_on_disk());
+        let new_order = order(&reader);
+        let mut rest = old_order.iter();
+        assert!(new_order.iter().all(|record| rest.any(|old| old == record)), "still in crawl order");
+        assert_eq!(order(&old_reader), old_order, "an older snapshot is untouched");
+
+        // The collection goes on.
+        pages.reopen(60_000);
+        let place = pages.append("http://a/new", MS, &body(999)).location;
+        assert!(places.values().all(|old| *old < place));
+        pages.commit();
+        assert_eq!(read_body(&pages.reader(), &place), body(999));
+    }
+}
+
+#[test]
+fn compaction_keeps_bodies_that_others_refer_to_and_what_goes_with_a_page() {
+    let mut pages = Pages::new(1 << 30);
+    let original = pages.append("http://a/", MS, &body(1)).location;
+    let twin = pages.append("http://b/", MS, &body(1)).location;
+    let request: &[u8] = b"GET / HTTP/1.1\r\n\r\n";
+    for version in 1..6 {
+        let body = body(10 + version);
+        let page = Capture { request: Some(request), ..capture("http://a/", MS + version as i64 * 1_000, &body) };
+        pages.store.append(&page, None).unwrap();
+    }
+    pages.commit();
+    let relocations = pages.store.compact(Keep::Latest).unwrap();
+    pages.commit();
+    let reader = pages.reader();
+    let twin = relocations.new_place(twin).unwrap();
+    assert_eq!(read_body(&reader, &twin), body(1));
+    assert!(relocations.new_place(original).is_some());
+    assert_eq!(reader.versions("http://a/").unwrap().len(), 2, "the newest, and the one that is referred to");
+    let requests = reader.records().filter(|record| record.as_ref().unwrap().1.header.kind() == WarcKind::Request);
+    assert_eq!(requests.count(), 1);
+    assert_eq!(reader.check().unwrap().damages, []);
+    // Nothing more to do, and it does not try forever.
+    assert!(pages.store.compact(Keep::Latest).unwrap().is_empty());
+}
+
+#[test]
+fn a_crawl_goes_on_beside_a_compaction() {
+    let mut pages = Pages::new(1 << 30);
+    for version in 0..4 {
+        pages.append("http://a/", MS + version * 1_000, &body(version as u64));
+    }
+    pages.commit();
+    let compaction = pages.store.start_compaction(Keep::Latest).unwrap().unwrap();
+    assert!(pages.store.start_compaction(Keep::Latest).unwrap().is_none(), "one at a time");
+    // This body is about to be dropped, so nothing may refer to it.
+    let again = pages.append("http://c/", MS, &body(0));
+    assert_eq!(again.original, None);
+    pages.commit();
+    let compacted = std::thread::spawn(move || compaction.run().unwrap()).join().unwrap();
+    let newer = pages.append("http://d/", MS, &body(0));
+    assert_eq!(newer.original, Some(again.location), "but to new ones");
+    let relocations = pages.store.finish_compaction(compacted).unwrap();
+    assert_eq!(relocations.new_place(again.location), Some(again.location));
+    pages.commit();
+    let reader = pages.reader();
+    assert_eq!(reader.versions("http://a/").unwrap().len(), 1);
+    assert_eq!(read_body(&reader, &newer.location), body(0));
+    assert_eq!(reader.check().unwrap().damages, []);
+}
+
+#[test]
+fn a_flipped_byte_is_found_and_never_becomes_a_wrong_page() {
+    let mut pages = Pages::new(1 << 30);
+    let mut places = Vec::new();
+    for number in 0..3 {
+        places.push(pages.append(&format!("http://a/{number}"), MS, &body(number)[..700]).location);
+    }
+    pages.commit();
+    let path = pages.folder().join(places[0].file_name());
+    let bytes = std::fs::read(&path).unwrap();
+    for at in 0..bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 1 << (at % 8);
+        std::fs::write(&path, flipped).unwrap();
+        let reader = pages.reader();
+        let damages = reader.check().unwrap().damages;
+        assert!(!damages.is_empty() && damages.iter().all(|damage| damage.path == path), "byte {at}: {damages:?}");
+        for (number, place) in places.iter().enumerate() {
+            match reader.read(place, Verify::Checksum) {
+                Ok(page) => assert_eq!(&page.body()[..], &body(number as u64)[..700], "byte {at}"),
+                Err(error) => {
+                    assert!(error.to_string().contains("weir-000000.warc.gz is damaged at byte"), "{error}");
+                    let named = damages.iter().any(|damage| {
+                        damage.offset == Some(place.offset) && damage.url == Some(format!("http://a/{number}"))
+                    });
+                    assert!(named, "byte {at}: {damages:?}");
+                }
+            }
+        }
+    }
+}
+
+/// The samples of web archives, if they are there.
+fn samples() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/warc");
+    if !folder.is_dir() {
+        eprintln!("skipped: {} is not there", folder.display());
+        return None;
+    }
+    Some(folder)
+}
+
+/// All records up to the first error, and that error.
+fn read_all(path: &Path) -> (Vec<WarcRecord>, Option<String>) {
+    let reader = match WarcReader::open(path) {
+        Ok(reader) => reader,
+        Err(error) => return (Vec::new(), Some(error.to_string())),
+    };
+    let (mut records, mut failure) = (Vec::new(), None);
+    for record in reader {
+        match record {
+            Ok(record) => records.push(record),
+            Err(error) => failure = Some(error.to_string()),
+        }
+    }
+    (records, failure)
+}
+
+#[test]
+fn files_of_others_are_read_to_their_end_or_to_a_clear_error() {
+    let Some(folder) = samples() else { return };
+    // Name; records; wrong digests among them; what the error says.
+    let expected: &[(&str, usize, usize, Option<&str>)] = &[
+        ("bad.arc", 0, 0, Some("older ARC format")),
+        ("example-bad-non-chunked.warc.gz", 6, 0, None),
+        ("example-bad.warc.gz.bad", 4, 0, None),
+        ("example-digest.warc", 4, 1, None),
+        ("example-iana.org-chunked.warc", 3, 0, None),
+        ("example-resource.warc.gz", 3, 0, None),
+        ("example-space-in-target-uri.warc.gz", 2, 0, None),
+        ("example-space-in-url.arc", 0, 0, Some("older ARC format")),
+        ("example-trunc.warc", 4, 1, None),
+        ("example-wget-bad-target-uri.warc.gz", 5, 0, None),
+        ("example-wrong-chunks.warc.gz", 1, 0, Some("<!doctype html>")),
+        ("example.arc", 0, 0, Some("older ARC format")),
+        ("example.arc.gz", 0, 0, Some("older ARC format")),
+        ("example.warc", 6, 0, None),
+        ("example.warc.gz", 6, 0, None),
+        ("post-test.warc.gz", 6, 0, None),
+    ];
+    let mut found = Vec::new();
+    for (name, ..) in expected {
+        let (records, failure) = read_all(&folder.join(name));
+        let wrong = records.iter().filter(|r| matches!(r.verify(), DigestVerdict::Wrong { .. })).count();
+        found.push((*name, records.len(), wrong, failure));
+    }
+    for ((name, records, wrong, failure), (_, expected_records, expected_wrong, expected)) in found.iter().zip(expected)
+    {
+        assert_eq!((records, wrong), (expected_records, expected_wrong), "{name}: {failure:?}");
+        match expected {
+            Some(text) => assert!(failure.as_ref().unwrap().contains(text), "{name}: {failure:?}"),
+            None => assert_eq!(*failure, None, "{name}"),
+        }
+    }
+}
+
+#[test]
+fn chunked_pages_of_others_are_stored_without_chunks_and_read_back() {
+    let Some(folder) = samples() else { return };
+    let mut pages = Pages::new(1 << 30);
+    let mut stored = Vec::new();
+    for name in ["example-iana.org-chunked.warc", "example.warc", "example-wget-bad-target-uri.warc.gz"] {
+        for record in read_all(&folder.join(name)).0 {
+            let url = record.header.url().unwrap_or_default();
+            if record.header.kind() == WarcKind::Response && url.starts_with("http") {
+                let body = record.body();
+                let page = Capture {
+                    head: record.head(),
+                    ..capture(url, record.header.date_ms().unwrap(), &body)
+                };
+                let place = pages.store.append(&page, None).unwrap().location;
+                stored.push((place, body.into_owned()));
+            }
+        }
+    }
+    assert!(stored.len() >= 3, "{}", stored.len());
+    pages.commit();
+    let reader = pages.reader();
+    for (place, body) in stored {
+        let page = reader.read(&place, Verify::Digests).unwrap();
+        assert_eq!(&page.body()[..], body);
+        let head = String::from_utf8_lossy(page.head()).to_lowercase();
+        assert!(!head.contains("\ntransfer-encoding"), "{head}");
+    }
+}
+
+#[test]
+fn all_forms_of_a_warc_file_are_read_alike() {
+    let mut pages = Pages::new(1 << 30);
+    for number in 0..20 {
+        pages.append(&format!("http://a/{number}"), MS, &body(number));
+    }
+    pages.commit();
+    let reader = pages.reader();
+    let expected: Vec<WarcRecord> = reader.records().map(|record| record.unwrap().1).collect();
+    let plain = |record: &WarcRecord| {
+        let fields = record.header.fields.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+        let header = format!("WARC/1.1\r\n{}\r\n", fields.collect::<String>());
+        [header.as_bytes(), record.block(), b"\r\n\r\n"].concat()
+    };
+    let texts: Vec<Vec<u8>> = expected.iter().map(plain).collect();
+    let zstd = |text: &Vec<u8>| zstd::encode_all(text.as_slice(), 3).unwrap();
+    let dictionary = texts[1].clone();
+    let with_dictionary = |text: &Vec<u8>| {
+        zstd::bulk::Compressor::with_dictionary(3, &dictionary).unwrap().compress(text).unwrap()
+    };
+    let skippable = |content: &[u8]| {
+        [&0x184d_2a5d_u32.to_le_bytes(), &(content.len() as u32).to_le_bytes(), content].concat()
+    };
+    let frames: Vec<u8> = texts.iter().flat_map(with_dictionary).collect();
+    let forms = [
+        ("members.warc.gz", std::fs::read(pages.folder().join("weir-000000.warc.gz")).unwrap()),
+        ("plain.warc", texts.concat()),
+        ("frames.warc.zst", texts.iter().flat_map(zstd).collect()),
+        ("dictionary.warc.zst", [skippable(&dictionary), frames.clone()].concat()),
+        ("packed.warc.zst", [skippable(&zstd(&dictionary)), frames].concat()),
+    ];
+    for (name, bytes) in forms {
+        let path = pages.folder.path().join(name);
+        std::fs::write(&path, &bytes).unwrap();
+        let (records, failure) = read_all(&path);
+        assert_eq!(failure, None, "{name}");
+        assert_eq!(records.len(), expected.len(), "{name}");
+        for (record, expected) in records.iter().zip(&expected) {
+            assert_eq!((&record.header, record.block()), (&expected.header, expected.block()), "{name}");
+        }
+        // Cut anywhere, it gives what came before, and says so.
+        std::fs::write(&path, &bytes[..bytes.len() - 1_500]).unwrap();
+        let (records, failure) = read_all(&path);
+        assert!(failure.is_some(), "{name}");
+        assert!((15..expected.len()).contains(&records.len()), "{name}: {}", records.len());
+    }
+}
+
+/// A Python with the tools of others, made at first use; none, with a message, where that is impossible.
+fn venv() -> Option<PathBuf> {
+    let requirements = include_str!("python/requirements.txt");
+    let default = || Path::new(env!("CARGO_TARGET_TMPDIR")).join("venv");
+    let venv = std::env::var_os("WEIR_VENV").map_or_else(default, PathBuf::from);
+    std::fs::create_dir_all(&venv).unwrap();
+    // Tests run side by side; one makes it, the others wait.
+    let lock = std::fs::File::create(venv.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let complete = venv.join("complete");
+    if std::fs::read_to_string(&complete).is_ok_and(|made_of| made_of == requirements) {
+        return Some(venv.join("bin"));
+    }
+    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/requirements.txt");
+    let pip = venv.join("bin/pip");
+    let install = ["install", "--quiet", "--disable-pip-version-check", "--requirement"];
+    for (what, command) in [
+        ("python3 -m venv", Command::new("python3").args(["-m", "venv"]).arg(&venv)),
+        ("pip install", Command::new(pip).args(install).arg(list)),
+    ] {
+        match command.output() {
+            Ok(output) if output.status.success() => {}
+            outcome => {
+                eprintln!("skipped: the tools of others cannot be had, `{what}` failed: {outcome:?}");
+                return None;
+            }
+        }
+    }
+    std::fs::write(complete, requirements).unwrap();
+    Some(venv.join("bin"))
+}
+
+fn run(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let [out, errors] = [stdout, stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(status.success(), "{command:?} ended with {status}:\n{out}\n{errors}");
+    out
+}
+
+/// Pages of all kinds, over two files and several commits, as a crawl leaves them; what each body should be.
+fn crawled() -> (Pages, Vec<(String, i64, Vec<u8>)>) {
+    let mut pages = Pages::new(100_000);
+    let mut expected = Vec::new();
+    for number in 0..60u64 {
+        let url = format!("http://www.Example.com/Path{}?b={number}&a=1", number / 2);
+        let ms = MS + number as i64 * 1_000 + 125;
+        let body = body(if number % 5 == 4 { number - 1 } else { number });
+        let length = body.len();
+        let head = match number % 4 {
+            0 => "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/plain\r\n\r\n".to_owned(),
+            1 => "HTTP/2 200\r\ncontent-type: text/plain\r\n\r\n".to_owned(),
+            2 => format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nContent-Type: text/plain\r\n\r\n"),
+            _ => "HTTP/1.1 200 OK\r\nContent-Length: 99999\r\nContent-Type: text/plain\r\n\r\n".to_owned(),
+        };
+        let page = Capture {
+            head: head.as_bytes(),
+            protocols: if number % 4 == 1 { &["h2", "tls/1.3"] } else { &[] },
+            truncated: (number % 4 == 3).then_some(Truncated::Disconnect),
+            request: (number % 6 == 0).then_some(b"GET /Path HTTP/1.1\r\nHost: www.example.com\r\n\r\n"),
+            metadata: if number % 7 == 0 { &[("via", "http://seed/")] } else { &[] },
+            ..capture(&url, ms, &body)
+        };
+        pages.store.append(&page, None).unwrap();
+        expected.push((url.clone(), ms, body.clone()));
+        if number % 9 == 0 {
+            pages.commit();
+        }
+    }
+    let empty = Capture { head: b"HTTP/1.1 204 No Content\r\n\r\n", ..capture("http://a/empty", MS, b"") };
+    pages.store.append(&empty, None).unwrap();
+    pages.commit();
+    (pages, expected)
+}
+
+fn warc_paths(pages: &Pages) -> Vec<PathBuf> {
+    let names = pages.manifest.files_in("pages").filter(|file| file.name.ends_with(".warc.gz"));
+    names.map(|file| pages.folder.path().join(&file.name)).collect()
+}
+
+#[test]
+fn warcio_and_fastwarc_accept_our_files() {
+    let Some(bin) = venv() else { return };
+    let (mut pages, expected) = crawled();
+    // Once as crawled, and once compacted: all the records that there are.
+    for round in 0..2 {
+        let reader = pages.reader();
+        let records = reader.records().count();
+        let paths = warc_paths(&pages);
+        let verdicts = run(Command::new(bin.join("warcio")).arg("check").arg("-v").args(&paths));
+        assert!(!verdicts.contains("failed") && verdicts.matches("digest pass").count() > 50, "{verdicts}");
+        let fields = "offset,warc-type,warc-target-uri";
+        let index = run(Command::new(bin.join("warcio")).args(["index", "-f", fields]).args(&paths));
+        assert_eq!(index.lines().count(), records, "{index}");
+        for (location, record) in reader.records().map(Result::unwrap) {
+            let kind = record.header.kind().name();
+            let line = format!("\"offset\": \"{}\", \"warc-type\": \"{kind}\"", location.offset);
+            assert!(index.contains(&line), "{line}");
+        }
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/read_warc.py");
+        let read = run(Command::new(bin.join("python")).arg(script).args(&paths));
+        assert_eq!(read.trim(), format!("{records} records, 0 wrong digests"), "round {round}");
+        if round == 0 {
+            assert!(records > expected.len());
+            let newer = Capture { body: &body(1_000), ..capture(&expected[0].0, MS + 999_000, b"") };
+            for _ in 0..20 {
+                pages.store.append(&newer, None).unwrap();
+            }
+            pages.commit();
+            pages.store.compact(Keep::Latest).unwrap();
+            pages.commit();
+        }
+    }
+}
+
+#[test]
+fn surt_makes_the_same_keys() {
+    let Some(bin) = venv() else { return };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let script = folder.join("python/cdx_keys.py");
+    let table = std::fs::read_to_string(folder.join("data/cdx_keys.tsv")).unwrap();
+    let keys = run(Command::new(bin.join("python")).arg(script).arg(folder.join("data/cdx_keys.tsv")));
+    assert_eq!(keys, table, "the table is what the surt package says");
+    for line in keys.lines() {
+        let (url, key) = line.split_once('\t').unwrap();
+        assert_eq!(store::cdx_key(url), key, "{url}");
+    }
+}
+
+#[test]
+fn pywb_replays_our_pages() {
+    let Some(bin) = venv() else { return };
+    let (pages, expected) = crawled();
+    let work = tempfile::tempdir().unwrap();
+    for (number, (_, _, body)) in expected.iter().enumerate() {
+        std::fs::write(work.path().join(format!("{number}.body")), body).unwrap();
+    }
+    let list: String = expected.iter().map(|(url, ms, _)| format!("{}\t{url}\n", timestamp(*ms))).collect();
+    std::fs::write(work.path().join("pages.tsv"), list).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/replay.py");
+    let replayed = run(Command::new(bin.join("python")).arg(script).arg(pages.folder()).arg(work.path()));
+    assert_eq!(replayed.trim(), format!("{} pages replayed", expected.len()));
+}
+
+/// As in the index: all of the pages are within one hour.
+fn timestamp(ms: i64) -> String {
+    let seconds = (ms - MS) / 1_000;
+    format!("2026111508{:02}{:02}", 30 + seconds / 60, seconds % 60)
+}
