@@ -7,6 +7,8 @@
 //! This crate never knows HTTP or HTML: it keeps what others have understood.
 
 mod blocks;
+mod cdxj;
+mod collection;
 mod directory;
 mod error;
 mod failpoint;
@@ -14,21 +16,38 @@ mod fields;
 mod frames;
 mod growing;
 mod layout;
+mod link_log;
 mod manifest;
 mod page_state;
+mod page_store;
 mod records;
+mod site_state;
 mod snapshot;
 mod tables;
 mod tiers;
 mod url_table;
 mod varint;
+mod warc;
 mod whole_file;
 
+pub use cdxj::cdx_key;
+pub use collection::Collection;
 pub use error::{Error, Result};
+pub use link_log::{Link, LinkLog, LinkLogReader};
 pub use manifest::{Extent, FORMAT_VERSION, FileEntry, Manifest};
-pub use page_state::{Column, Location, PageFlags, PageRecord, PageState, PageStateReader, ScanRow, Stage};
+pub use page_state::{Column, PageFlags, PageRecord, PageState, PageStateReader, ScanRow, Stage};
+pub use page_store::{
+    Appended, Compacted, Compaction, IndexMerge, Keep, MergedIndex, PageCheck, PageDamage, PageLocation,
+    PageReader, PageSettings, PageStore, PageVersion, Relocations, StoredPage, Verify,
+};
+pub use site_state::{SiteRecord, SiteState, SiteStateReader};
 pub use snapshot::{
-    SNAPSHOT_NAME_LIMIT_BYTES, SnapshotEntry, find_snapshot, list_snapshots, pin_snapshot, unpin_snapshot,
+    SNAPSHOT_NAME_LIMIT_BYTES, Snapshot, SnapshotEntry, find_snapshot, list_snapshots, pin_snapshot,
+    unpin_snapshot,
 };
 pub use tables::{DocumentRow, FetchRow, LinkRow, SiteRow, Table, Tables};
 pub use url_table::{DEFAULT_CACHE_ENTRIES, NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
+pub use warc::{
+    Capture, DigestVerdict, Prepared, Preparer, Truncated, WarcError, WarcHeader, WarcKind, WarcReader,
+    WarcRecord,
+};

@@ -3,12 +3,55 @@
 //! Works beside a process that writes: a pin is one small file, and the writer looks for it before it removes a commit.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::directory::{generations, read_current, read_generation};
 use crate::error::{Context, Error, Result};
 use crate::layout;
+use crate::link_log::LinkLogReader;
 use crate::manifest::Manifest;
+use crate::page_state::PageStateReader;
+use crate::page_store::PageReader;
+use crate::site_state::SiteStateReader;
+use crate::url_table::UrlReader;
+
+/// A collection as it was at one commit, for reading. A crawl may go on beside it.
+pub struct Snapshot {
+    /// The commit.
+    pub manifest: Manifest,
+    /// URLs and their numbers.
+    pub urls: UrlReader,
+    /// What is known about each page.
+    pub pages: PageStateReader,
+    /// What is known about each site.
+    pub sites: SiteStateReader,
+    /// The pages themselves.
+    pub bodies: PageReader,
+    /// Which page links to which.
+    pub links: LinkLogReader,
+    folder: PathBuf,
+}
+
+impl Snapshot {
+    /// Opens the commit meant by a name or a generation, or the newest one.
+    pub fn open(folder: &Path, wanted: Option<&str>) -> Result<Snapshot> {
+        let manifest = find_snapshot(folder, wanted)?;
+        Ok(Snapshot {
+            urls: UrlReader::open(folder, &manifest)?,
+            pages: PageStateReader::open(folder, &manifest)?,
+            sites: SiteStateReader::open(folder, &manifest)?,
+            bodies: PageReader::open(folder, &manifest)?,
+            links: LinkLogReader::open(folder, &manifest)?,
+            folder: folder.to_owned(),
+            manifest,
+        })
+    }
+
+    /// The collection's folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
 
 /// A commit that can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use arrow_array::builder::{
 use arrow_schema::{DataType, Field, TimeUnit};
 
 /// A kind of column.
-pub(super) trait Kind {
+pub trait Kind {
     /// What a row gives.
     type Value<'a>;
     /// What gathers the values.
@@ -27,9 +27,9 @@ pub(super) trait Kind {
 macro_rules! kinds {
     ($($(#[$doc:meta])* $Kind:ident, $Optional:ident: $Value:ty, $Builder:ty, $type:expr;)*) => {$(
         $(#[$doc])*
-        pub(super) struct $Kind;
+        pub struct $Kind;
         /// The same, or nothing.
-        pub(super) struct $Optional;
+        pub struct $Optional;
 
         impl Kind for $Kind {
             type Value<'a> = $Value;
@@ -85,7 +85,7 @@ kinds! {
 }
 
 /// A moment, in Unix milliseconds.
-pub(super) struct Time;
+pub struct Time;
 
 impl Kind for Time {
     type Value<'a> = i64;
@@ -105,7 +105,7 @@ impl Kind for Time {
 }
 
 /// A moment, or nothing.
-pub(super) struct MaybeTime;
+pub struct MaybeTime;
 
 impl Kind for MaybeTime {
     type Value<'a> = Option<i64>;

@@ -1,0 +1,128 @@
+//! What is a crawl on disk? One folder with everything that was learned, opened by the one process that writes.
+//!
+//! The components are public fields: each has its own methods, and this type only holds them together. It sees to it
+//! that they are committed as one, and that every page and site that the URL table numbers has its state.
+//!
+//! After an error of any method the collection must be opened again: it then stands at its last commit.
+
+use std::path::Path;
+
+use model::PageId;
+
+use crate::directory::Directory;
+use crate::error::{Error, Result};
+use crate::failpoint::failpoint;
+use crate::link_log::LinkLog;
+use crate::manifest::Manifest;
+use crate::page_state::{PageRecord, PageState};
+use crate::page_store::{Keep, PageSettings, PageStore};
+use crate::site_state::{SiteRecord, SiteState};
+use crate::tables::Tables;
+use crate::url_table::{NewPage, Resolved, UrlBatch, UrlTable};
+
+/// A collection, open for writing.
+pub struct Collection {
+    directory: Directory,
+    /// URLs and their numbers.
+    pub urls: UrlTable,
+    /// What is known about each page.
+    pub pages: PageState,
+    /// What is known about each site.
+    pub sites: SiteState,
+    /// The pages themselves.
+    pub bodies: PageStore,
+    /// Which page links to which.
+    pub links: LinkLog,
+    /// What others may ask.
+    pub tables: Tables,
+}
+
+impl Collection {
+    /// Makes a new collection of an empty or absent folder.
+    pub fn create(folder: &Path, settings: PageSettings) -> Result<Collection> {
+        Collection::of(Directory::create(folder)?, settings)
+    }
+
+    /// Opens a collection at its last commit.
+    pub fn open(folder: &Path, settings: PageSettings) -> Result<Collection> {
+        Collection::of(Directory::open(folder)?, settings)
+    }
+
+    fn of(directory: Directory, settings: PageSettings) -> Result<Collection> {
+        let (folder, manifest) = (directory.folder(), directory.current()?);
+        Ok(Collection {
+            urls: UrlTable::open(folder, manifest)?,
+            pages: PageState::open(folder, manifest)?,
+            sites: SiteState::open(folder, manifest)?,
+            bodies: PageStore::open(folder, manifest, settings)?,
+            links: LinkLog::open(folder, manifest)?,
+            tables: Tables::open(folder, manifest),
+            directory,
+        })
+    }
+
+    /// The collection's folder.
+    pub fn folder(&self) -> &Path {
+        self.directory.folder()
+    }
+
+    /// The last commit.
+    pub fn manifest(&self) -> Result<&Manifest> {
+        self.directory.current()
+    }
+
+    /// Numbers the URLs of a batch. New pages get the state that `describe` gives them, new sites a fresh one.
+    pub fn resolve(
+        &mut self,
+        batch: &UrlBatch,
+        now_s: u32,
+        mut describe: impl FnMut(&NewPage) -> PageRecord,
+    ) -> Result<Resolved> {
+        let resolved = self.urls.resolve(batch)?;
+        let new_sites = self.urls.known().sites() - self.sites.reader().sites();
+        self.sites.append((0..new_sites).map(|_| SiteRecord::new(now_s)))?;
+        self.pages.append(resolved.new.iter().map(&mut describe))?;
+        Ok(resolved)
+    }
+
+    /// Makes everything so far last.
+    pub fn commit(&mut self, now_ms: i64) -> Result<&Manifest> {
+        if self.urls.known().pages() != self.pages.reader().pages() {
+            return Err(Error::Full { what: "pages were numbered without a state" });
+        }
+        let generation = self.directory.current()?.generation + 1;
+        let mut files = self.urls.commit(generation)?;
+        failpoint("commit: urls");
+        files.extend(self.pages.commit(generation)?);
+        failpoint("commit: page state");
+        files.extend(self.sites.commit(generation)?);
+        failpoint("commit: site state");
+        files.extend(self.bodies.commit(generation)?);
+        failpoint("commit: bodies");
+        files.extend(self.links.commit(generation)?);
+        failpoint("commit: links");
+        files.extend(self.tables.commit(generation)?);
+        failpoint("commit: tables");
+        self.directory.commit(files, now_ms)?;
+        Tables::show(self.directory.folder(), self.directory.current()?)?;
+        self.directory.current()
+    }
+
+    /// Drops superseded versions of pages and gives their space back, with the next commits.
+    pub fn compact(&mut self, keep: Keep) -> Result<()> {
+        let moved = self.bodies.compact(keep)?;
+        if moved.is_empty() {
+            return Ok(());
+        }
+        let parts = self.pages.reader().scan_records(|affected: &mut Vec<PageId>, id, page| {
+            if page.stored.is_some_and(|old| moved.new_place(old) != Some(old)) {
+                affected.push(id);
+            }
+        })?;
+        let mut pages = parts.concat();
+        pages.sort_unstable();
+        self.pages.update(&pages, |_, page| {
+            page.stored = page.stored.and_then(|old| moved.new_place(old));
+        })
+    }
+}
