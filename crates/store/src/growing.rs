@@ -15,7 +15,6 @@ use crate::manifest::{Extent, FileEntry};
 
 /// A file under construction; between commits its end is in memory.
 pub(crate) struct GrowingFile {
-    folder: PathBuf,
     path: PathBuf,
     file: File,
     entry: FileEntry,
@@ -47,15 +46,7 @@ impl GrowingFile {
             .open(&path)
             .context("open", &path)?;
         file.set_len(length).context("cut back", &path)?;
-        Ok(GrowingFile {
-            folder: folder.to_owned(),
-            path,
-            file,
-            entry,
-            pending: Vec::new(),
-            hasher: Box::default(),
-            length,
-        })
+        Ok(GrowingFile { path, file, entry, pending: Vec::new(), hasher: Box::default(), length })
     }
 
     /// Where the next byte will go.
@@ -97,10 +88,5 @@ impl GrowingFile {
             self.entry.extents.push(Extent { length: self.length - self.entry.length(), checksum });
         }
         Ok(self.entry.clone())
-    }
-
-    /// Forgets what was appended since the last commit, after a commit that failed.
-    pub(crate) fn roll_back(self) -> Result<GrowingFile> {
-        GrowingFile::open(&self.folder, self.entry)
     }
 }

@@ -37,10 +37,6 @@ impl WholeFile {
         self.file.sync_data().context("sync", &self.path)?;
         Ok(FileEntry::complete(&self.name, self.length, self.hasher.digest()))
     }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 impl Write for WholeFile {

@@ -22,9 +22,8 @@ pub(super) fn refresh(folder: &Path, manifest: &Manifest, tables: &[&str]) -> Re
         let prefix = format!("tables/{table}-");
         let wanted: HashSet<&str> = manifest
             .files_in("tables")
-            .filter_map(|file| {
-                file.name.starts_with(&prefix).then(|| file.name.trim_start_matches("tables/"))
-            })
+            .filter(|file| file.name.starts_with(&prefix))
+            .map(|file| file.name.trim_start_matches("tables/"))
             .collect();
         for entry in fs::read_dir(&view).context("list", &view)? {
             let entry = entry.context("list", &view)?;
