@@ -51,6 +51,7 @@ fn body(page: u64, round: u64) -> Vec<u8> {
 fn writer() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let mut collection = Collection::open(Path::new(&folder), settings()).unwrap();
+    println!("committed {}", collection.manifest().unwrap().generation);
     loop {
         let round = collection.manifest().unwrap().generation + 1;
         write_round(&mut collection, round);
@@ -163,11 +164,12 @@ impl Writer {
         Writer { child, committed }
     }
 
-    /// Kills it after a while; the last round that it acknowledged.
+    /// Kills it a while after it has opened the collection; the last round that it acknowledged.
     fn kill_after(mut self, while_: Duration) -> u64 {
+        let opened = self.committed.recv().unwrap();
         std::thread::sleep(while_);
         self.child.kill().unwrap();
-        self.wait()
+        self.wait().max(opened)
     }
 
     /// Waits until it ends by itself; the last round that it acknowledged.
@@ -192,13 +194,14 @@ fn moments(seed: u64) -> impl Iterator<Item = Duration> {
     let mut state = seed;
     std::iter::from_fn(move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        Some(Duration::from_micros(5_000 + (state >> 33) % 60_000))
+        Some(Duration::from_micros((state >> 33) % 250_000))
     })
 }
 
 #[test]
 fn two_hundred_kills_lose_nothing_that_was_acknowledged() {
     let mut kills = 0;
+    let mut commits = 0;
     let mut moments = moments(7);
     while kills < 200 {
         // A collection for some kills only, so that verifying it stays quick.
@@ -210,7 +213,9 @@ fn two_hundred_kills_lose_nothing_that_was_acknowledged() {
             assert!(rounds >= acknowledged, "round {acknowledged} was acknowledged, {rounds} is there");
             kills += 1;
         }
+        commits += verify(folder.path());
     }
+    assert!(commits > kills / 2, "only {commits} commits: the process was killed before it could do anything");
 }
 
 #[test]
