@@ -1,0 +1,118 @@
+//! What a collection must hold after so many rounds: each round is a function of its number alone.
+
+use std::path::Path;
+
+use model::{PageId, UrlRules};
+use store::{
+    Capture, Collection, Link, LinkRow, PageFlags, PageRecord, PageSettings, Snapshot, Stage, UrlBatch,
+    Verify,
+};
+
+/// New pages of a round.
+const NEW_PAGES: u64 = 40;
+/// Pages of a round that were visited before.
+const OLD_PAGES: u64 = 10;
+
+/// Small files, so that they roll over, are merged and compacted all the time.
+pub(crate) fn settings() -> PageSettings {
+    PageSettings { roll_over_bytes: 20_000, ..PageSettings::default() }
+}
+
+fn url(page: u64) -> String {
+    format!("http://site{}.test/dir/{page}?x={}", page % 7, page * 31)
+}
+
+/// The rounds in which a page is visited: the first time in its own.
+fn last_visit(page: u64, rounds: u64) -> u64 {
+    let own = page / NEW_PAGES + 1;
+    let again = (own + 1..=rounds).rev().find(|&round| revisited(round).any(|old| old == page));
+    again.unwrap_or(own)
+}
+
+fn revisited(round: u64) -> impl Iterator<Item = u64> {
+    let known = (round - 1) * NEW_PAGES;
+    (0..OLD_PAGES.min(known)).map(move |number| (number * 7_919 + round * 13) % known)
+}
+
+fn body(page: u64, round: u64) -> Vec<u8> {
+    format!("page {page} as of round {round} ").repeat(20 + page as usize % 30).into_bytes()
+}
+
+/// Does what the round does, up to the commit.
+pub(crate) fn write_round(collection: &mut Collection, round: u64) -> store::Result<()> {
+    let first = (round - 1) * NEW_PAGES;
+    let mut pages: Vec<u64> = (first..first + NEW_PAGES).chain(revisited(round)).collect();
+    pages.dedup();
+    let rules = UrlRules::default();
+    let mut batch = UrlBatch::new();
+    for &page in &pages {
+        batch.push(&rules.canonical(&url(page)).unwrap());
+    }
+    let resolved =
+        collection.resolve(&batch, round as u32, |new| PageRecord::new(new.site, 1, PageFlags::default()))?;
+    let mut stored = Vec::new();
+    for (&page, &id) in pages.iter().zip(&resolved.pages) {
+        assert_eq!(u64::from(id.0), page, "ids are given in the order of the pages");
+        let (url, body) = (url(page), body(page, round));
+        let capture = Capture {
+            url: &url,
+            fetched_at_ms: 1_700_000_000_000 + round as i64 * 1_000,
+            address: None,
+            protocols: &[],
+            head: b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n",
+            body: &body,
+            truncated: None,
+            request: None,
+            metadata: &[],
+        };
+        stored.push(collection.bodies.append(&capture, None)?.location);
+        let link = Link { target: PageId(id.0 / 2), kind: 0, context: 0, anchor_chars: 3, position: 0 };
+        collection.links.append(id, [link])?;
+        collection.tables.links.rows.push(&LinkRow {
+            source_page_id: id.0,
+            target_page_id: Some(id.0 / 2),
+            target_url: &url,
+            fetch_time: round as i64,
+            kind: "a",
+            rel: None,
+            anchor: None,
+            internal: true,
+            position: 0.0,
+        });
+    }
+    // Ascending and each once, as updates want them.
+    let mut updates: Vec<_> = resolved.pages.iter().copied().zip(stored).collect();
+    updates.sort_by_key(|(page, _)| *page);
+    let ids: Vec<PageId> = updates.iter().map(|(page, _)| *page).collect();
+    collection.pages.update(&ids, |at, page| {
+        page.stage = Stage::Fetched;
+        page.last_visit_s = round as u32;
+        page.stored = Some(updates[at].1);
+    })
+}
+
+/// Everything the collection must hold after so many rounds, and nothing more.
+pub(crate) fn verify(folder: &Path) -> u64 {
+    let snapshot = Snapshot::open(folder, None).unwrap();
+    let rounds = snapshot.manifest.generation;
+    let count = rounds * NEW_PAGES;
+    assert_eq!(u64::from(snapshot.urls.pages()), count);
+    assert_eq!(u64::from(snapshot.pages.pages()), count);
+    let rules = UrlRules::default();
+    for page in 0..count {
+        let id = PageId(page as u32);
+        assert_eq!(snapshot.urls.url(id).unwrap(), Some(url(page)));
+        assert_eq!(snapshot.urls.find(&rules.canonical(&url(page)).unwrap()).unwrap(), Some(id));
+        let record = snapshot.pages.get(id).unwrap().unwrap();
+        assert_eq!(record.stage, Stage::Fetched, "page {page}");
+        let stored = snapshot.bodies.read(&record.stored.unwrap(), Verify::Digests).unwrap();
+        assert_eq!(stored.url(), url(page));
+        let visit = last_visit(page, rounds);
+        assert_eq!(u64::from(record.last_visit_s), visit, "page {page}");
+        assert_eq!(stored.body(), body(page, visit), "page {page}");
+    }
+    let mut sources = 0;
+    snapshot.links.for_each(|_, links| Ok(sources += links.len() as u64)).unwrap();
+    assert!(sources >= count, "{sources} links of {count} pages");
+    rounds
+}
