@@ -186,7 +186,7 @@ impl UrlReader {
         Ok(urls)
     }
 
-    fn join(&self, site: SiteId, path: &str) -> Option<String> {
+    pub(super) fn join(&self, site: SiteId, path: &str) -> Option<String> {
         Some([self.sites.name(site)?, path].concat())
     }
 }

@@ -5,7 +5,7 @@ use model::SiteId;
 
 use crate::varint;
 
-/// So many pages share a block: it decompresses in some 20 µs, and larger ones would be only a little smaller.
+/// So many pages share a block: four times as many would be 2 % smaller, and take three times as long to read.
 pub(super) const PAGES_PER_BLOCK: usize = 256;
 
 /// No block is longer: no URL is longer than a u16 can count, and no number longer than five bytes.

@@ -56,6 +56,10 @@ impl Texts {
         self.offsets.len() * PAGES_PER_BLOCK + self.open.len()
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The unfinished block.
     pub(super) fn open_block(&self) -> &TextBlock {
         &self.open
