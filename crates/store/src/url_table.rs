@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-use model::PageId;
+use model::{PageId, SiteId};
 
 pub use self::batch::{NewPage, Resolved, UrlBatch};
 use self::cache::Cache;
@@ -142,19 +142,16 @@ impl UrlTable {
 
     /// The sites of the new pages, which are links of the batch; new sites get numbers.
     fn assign_sites(&mut self, batch: &UrlBatch, links: &[u32]) -> Result<Vec<NewPage>> {
-        let mut new: Vec<NewPage> = Vec::with_capacity(links.len());
-        let mut last_name = "";
-        for &link in links {
-            let (name, _) = batch.split(link as usize);
-            // Links of one page come together, and most of them stay on its site.
-            let site = match new.last() {
-                Some(last) if name == last_name => last.site,
-                _ => self.known.sites.id(name)?.0,
-            };
-            new.push(NewPage { link, site });
-            last_name = name;
-        }
-        Ok(new)
+        let name = |link: u32| batch.split(link as usize).0;
+        let sites = &mut self.known.sites;
+        let known = parallel::map(links.chunks(LINKS_PER_TASK).collect(), |links: &[u32]| {
+            links.iter().map(|&link| sites.find(name(link))).collect::<Vec<_>>()
+        });
+        let site = |(&link, known): (&u32, Option<SiteId>)| match known {
+            Some(site) => Ok(NewPage { link, site }),
+            None => sites.id(name(link)).map(|(site, _)| NewPage { link, site }),
+        };
+        links.iter().zip(known.into_iter().flatten()).map(site).collect()
     }
 
     /// Writes what is new since the last commit; returns all files but the runs.
@@ -209,6 +206,9 @@ impl UrlTable {
     }
 }
 
+/// So many sites are looked for as one task.
+const LINKS_PER_TASK: usize = 1 << 14;
+
 /// Makes a run of the recent entries, if there are any.
 fn write_run(folder: &Path, name: &str, recent: &Recent) -> Result<Option<Run>> {
     if recent.is_empty() {
@@ -224,7 +224,7 @@ mod tests {
     use std::collections::{HashMap, HashSet};
     use std::sync::LazyLock;
 
-    use model::{CanonicalUrl, SiteId, UrlRules};
+    use model::{CanonicalUrl, UrlRules};
     use proptest::prelude::*;
 
     use super::*;
