@@ -1,4 +1,4 @@
-//! How fast is it? `cargo run --release -p bench -- [parse|robots|url|simweb|all]`
+//! How fast is it? `cargo run --release -p bench -- [parse|robots|url|urls|warc|simweb|all]`
 //!
 //! Every figure is a ratio to a well-known yardstick that is measured in the same run, on the same data: absolute
 //! numbers say more about the machine than about the program. README.md tells how to read them.
@@ -7,6 +7,8 @@ mod corpus;
 mod parse;
 mod robots;
 mod url;
+mod urls;
+mod warc;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -14,7 +16,13 @@ use std::process::ExitCode;
 type Bench = fn() -> anyhow::Result<()>;
 
 /// One file per row, named after it.
-const BENCHES: &[(&str, Bench)] = &[("parse", parse::run), ("robots", robots::run), ("url", url::run)];
+const BENCHES: &[(&str, Bench)] = &[
+    ("parse", parse::run),
+    ("robots", robots::run),
+    ("url", url::run),
+    ("urls", urls::run),
+    ("warc", warc::run),
+];
 
 fn main() -> anyhow::Result<ExitCode> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();

@@ -25,7 +25,7 @@ use crate::error::{Context, Error, Result};
 use crate::growing::GrowingFile;
 use crate::layout::SCRATCH;
 use crate::manifest::{FileEntry, Manifest};
-use crate::warc::{DigestKey, Capture, Prepared, Preparer, WarcKind, WarcRecord, gunzip};
+use crate::warc::{Capture, DigestKey, Prepared, Preparer, WarcKind, WarcRecord, gunzip};
 use duplicates::Duplicates;
 use location::{MAX_NUMBER, file_name, is_first_writing, number_of, numbered_file, parse_file_name};
 
@@ -142,7 +142,11 @@ impl PageStore {
     }
 
     /// The cheap half of [`PageStore::append`]; the other is [`Preparer::prepare`], on any thread.
-    pub fn append_prepared(&mut self, prepared: Prepared, previous: Option<PageLocation>) -> Result<Appended> {
+    pub fn append_prepared(
+        &mut self,
+        prepared: Prepared,
+        previous: Option<PageLocation>,
+    ) -> Result<Appended> {
         let Prepared { mut members, mut response_bytes, digest, fetched_at_ms, mut line, .. } = prepared;
         let original = match self.candidates(prepared.payload_bytes, &digest, previous) {
             [None, None] => None,
@@ -311,9 +315,9 @@ struct Original {
 
 /// The files with pages, in crawl order.
 fn warc_files(manifest: &Manifest) -> impl Iterator<Item = (u32, FileEntry)> {
-    manifest.files_in("pages").filter_map(|entry| {
-        Some((parse_file_name(entry.name.strip_prefix("pages/")?)?, entry.clone()))
-    })
+    manifest
+        .files_in("pages")
+        .filter_map(|entry| Some((parse_file_name(entry.name.strip_prefix("pages/")?)?, entry.clone())))
 }
 
 /// Above all numbers in use: those of this manifest, and those of files that older snapshots may still need.

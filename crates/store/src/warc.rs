@@ -14,10 +14,9 @@ mod reader;
 mod record;
 mod writer;
 
-
 pub use header::{WarcHeader, WarcKind};
 pub use reader::{WarcError, WarcReader};
-pub use record::{DigestVerdict, Capture, Truncated, WarcRecord};
+pub use record::{Capture, DigestVerdict, Truncated, WarcRecord};
 pub use writer::{Prepared, Preparer};
 
 pub(crate) use date::{parse_date, timestamp};

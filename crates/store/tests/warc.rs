@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use store::{
-    Appended, Capture, DigestVerdict, Keep, Manifest, PageLocation, PageReader, PageSettings, PageStore, Preparer,
-    Truncated, Verify, WarcKind, WarcReader, WarcRecord,
+    Appended, Capture, DigestVerdict, Keep, Manifest, PageLocation, PageReader, PageSettings, PageStore,
+    Preparer, Truncated, Verify, WarcKind, WarcReader, WarcRecord,
 };
 
 const MS: i64 = 1_794_731_400_000;
@@ -217,8 +217,12 @@ fn files_roll_over_and_stay_in_crawl_order() {
         }
     }
     pages.commit();
-    let files: Vec<u64> =
-        pages.manifest.files_in("pages").filter(|f| f.name.ends_with(".warc.gz")).map(|f| f.length()).collect();
+    let files: Vec<u64> = pages
+        .manifest
+        .files_in("pages")
+        .filter(|f| f.name.ends_with(".warc.gz"))
+        .map(|f| f.length())
+        .collect();
     assert!(files.len() > 6 && files.iter().all(|length| *length <= 20_000), "{files:?}");
     let reader = pages.reader();
     let found: Vec<String> = reader
@@ -265,7 +269,11 @@ fn compaction_drops_what_the_policy_drops_and_gives_its_space_back() {
         let mut places: BTreeMap<(u64, u64), PageLocation> = BTreeMap::new();
         for version in 0..8 {
             for page in 0..30 {
-                let place = pages.append(&format!("http://a/{page}"), MS + version as i64 * 5_000, &body(version * 30 + page));
+                let place = pages.append(
+                    &format!("http://a/{page}"),
+                    MS + version as i64 * 5_000,
+                    &body(version * 30 + page),
+                );
                 places.insert((page, version), place.location);
             }
             pages.commit();
@@ -296,7 +304,11 @@ fn compaction_drops_what_the_policy_drops_and_gives_its_space_back() {
         }
         assert_eq!(reader.check().unwrap().damages, []);
         let expected = before as f64 * versions_left as f64 / 8.0;
-        assert!((pages.bytes_on_disk() as f64) < expected * 1.1 + 5_000.0, "{keep:?}: {}", pages.bytes_on_disk());
+        assert!(
+            (pages.bytes_on_disk() as f64) < expected * 1.1 + 5_000.0,
+            "{keep:?}: {}",
+            pages.bytes_on_disk()
+        );
         let new_order = order(&reader);
         let mut rest = old_order.iter();
         assert!(new_order.iter().all(|record| rest.any(|old| old == record)), "still in crawl order");
@@ -319,7 +331,8 @@ fn compaction_keeps_bodies_that_others_refer_to_and_what_goes_with_a_page() {
     let request: &[u8] = b"GET / HTTP/1.1\r\n\r\n";
     for version in 1..6 {
         let body = body(10 + version);
-        let page = Capture { request: Some(request), ..capture("http://a/", MS + version as i64 * 1_000, &body) };
+        let page =
+            Capture { request: Some(request), ..capture("http://a/", MS + version as i64 * 1_000, &body) };
         pages.store.append(&page, None).unwrap();
     }
     pages.commit();
@@ -330,7 +343,8 @@ fn compaction_keeps_bodies_that_others_refer_to_and_what_goes_with_a_page() {
     assert_eq!(read_body(&reader, &twin), body(1));
     assert!(relocations.new_place(original).is_some());
     assert_eq!(reader.versions("http://a/").unwrap().len(), 2, "the newest, and the one that is referred to");
-    let requests = reader.records().filter(|record| record.as_ref().unwrap().1.header.kind() == WarcKind::Request);
+    let requests =
+        reader.records().filter(|record| record.as_ref().unwrap().1.header.kind() == WarcKind::Request);
     assert_eq!(requests.count(), 1);
     assert_eq!(reader.check().unwrap().damages, []);
     // Nothing more to do, and it does not try forever.
@@ -378,14 +392,18 @@ fn a_flipped_byte_is_found_and_never_becomes_a_wrong_page() {
         std::fs::write(&path, flipped).unwrap();
         let reader = pages.reader();
         let damages = reader.check().unwrap().damages;
-        assert!(!damages.is_empty() && damages.iter().all(|damage| damage.path == path), "byte {at}: {damages:?}");
+        assert!(
+            !damages.is_empty() && damages.iter().all(|damage| damage.path == path),
+            "byte {at}: {damages:?}"
+        );
         for (number, place) in places.iter().enumerate() {
             match reader.read(place, Verify::Checksum) {
                 Ok(page) => assert_eq!(&page.body()[..], &body(number as u64)[..700], "byte {at}"),
                 Err(error) => {
                     assert!(error.to_string().contains("weir-000000.warc.gz is damaged at byte"), "{error}");
                     let named = damages.iter().any(|damage| {
-                        damage.offset == Some(place.offset) && damage.url == Some(format!("http://a/{number}"))
+                        damage.offset == Some(place.offset)
+                            && damage.url == Some(format!("http://a/{number}"))
                     });
                     assert!(named, "byte {at}: {damages:?}");
                 }
@@ -448,7 +466,8 @@ fn files_of_others_are_read_to_their_end_or_to_a_clear_error() {
         let wrong = records.iter().filter(|r| matches!(r.verify(), DigestVerdict::Wrong { .. })).count();
         found.push((*name, records.len(), wrong, failure));
     }
-    for ((name, records, wrong, failure), (_, expected_records, expected_wrong, expected)) in found.iter().zip(expected)
+    for ((name, records, wrong, failure), (_, expected_records, expected_wrong, expected)) in
+        found.iter().zip(expected)
     {
         assert_eq!((records, wrong), (expected_records, expected_wrong), "{name}: {failure:?}");
         match expected {
@@ -468,10 +487,8 @@ fn chunked_pages_of_others_are_stored_without_chunks_and_read_back() {
             let url = record.header.url().unwrap_or_default();
             if record.header.kind() == WarcKind::Response && url.starts_with("http") {
                 let body = record.body();
-                let page = Capture {
-                    head: record.head(),
-                    ..capture(url, record.header.date_ms().unwrap(), &body)
-                };
+                let page =
+                    Capture { head: record.head(), ..capture(url, record.header.date_ms().unwrap(), &body) };
                 let place = pages.store.append(&page, None).unwrap().location;
                 stored.push((place, body.into_owned()));
             }
@@ -585,7 +602,9 @@ fn crawled() -> (Pages, Vec<(String, i64, Vec<u8>)>) {
         let body = body(if number % 5 == 4 { number - 1 } else { number });
         let length = body.len();
         let head = match number % 4 {
-            0 => "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/plain\r\n\r\n".to_owned(),
+            0 => {
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/plain\r\n\r\n".to_owned()
+            }
             1 => "HTTP/2 200\r\ncontent-type: text/plain\r\n\r\n".to_owned(),
             2 => format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nContent-Type: text/plain\r\n\r\n"),
             _ => "HTTP/1.1 200 OK\r\nContent-Length: 99999\r\nContent-Type: text/plain\r\n\r\n".to_owned(),

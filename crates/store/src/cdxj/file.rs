@@ -123,10 +123,10 @@ impl CdxjFile {
         let mut sums = Vec::new();
         self.sums.read_blocks(number / per_block, 1, &mut sums)?;
         let at = (number % per_block) as usize * SUM_BYTES;
-        let sum: [u8; SUM_BYTES] = sums.get(at..at + SUM_BYTES).unwrap_or_default().try_into().unwrap_or_default();
-        let [offset, length, stored] = [&sum[..8], &sum[8..12], &sum[12..]].map(|part| {
-            part.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte))
-        });
+        let sum: [u8; SUM_BYTES] =
+            sums.get(at..at + SUM_BYTES).unwrap_or_default().try_into().unwrap_or_default();
+        let [offset, length, stored] = [&sum[..8], &sum[8..12], &sum[12..]]
+            .map(|part| part.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte)));
         let broken = |what: String| damaged(&self.path, format!("at byte {offset}"), what);
         if offset + length > self.length {
             return Err(broken("it ends before its last line".to_owned()));
@@ -187,7 +187,12 @@ mod tests {
 
     fn line(key: &str, at: u64) -> CdxjLine {
         let location = PageLocation { file: 0, offset: at, length: 9 };
-        CdxjLine { key: key.to_owned(), timestamp: "20261115000000".to_owned(), location, ..CdxjLine::default() }
+        CdxjLine {
+            key: key.to_owned(),
+            timestamp: "20261115000000".to_owned(),
+            location,
+            ..CdxjLine::default()
+        }
     }
 
     fn written(folder: &Path, stem: &str, lines: &[CdxjLine]) -> [FileEntry; 2] {
@@ -229,7 +234,9 @@ mod tests {
         let files: Vec<CdxjFile> = parts
             .iter()
             .enumerate()
-            .map(|(n, lines)| CdxjFile::open(folder.path(), &written(folder.path(), &n.to_string(), lines)).unwrap())
+            .map(|(n, lines)| {
+                CdxjFile::open(folder.path(), &written(folder.path(), &n.to_string(), lines)).unwrap()
+            })
             .collect();
         let mut merged = Vec::new();
         merge(&files, |_, line| Ok(merged.push(line.to_owned()))).unwrap();

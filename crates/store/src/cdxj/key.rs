@@ -100,9 +100,8 @@ fn push_host(parts: &Parts<'_>, key: &mut Vec<u8>) {
     // Brackets of IPv6 addresses are not part of the key.
     let host = escape(host.strip_prefix(b"[").and_then(|host| host.strip_suffix(b"]")).unwrap_or(&host));
     let labels = || host.split(|byte| *byte == b'.').filter(|label| !label.is_empty());
-    let is_www = |label: &[u8]| {
-        label.strip_prefix(b"www").is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))
-    };
+    let is_www =
+        |label: &[u8]| label.strip_prefix(b"www").is_some_and(|digits| digits.iter().all(u8::is_ascii_digit));
     let mut kept: Vec<&[u8]> = labels().collect();
     if kept.len() > 1 && kept.first().is_some_and(|label| is_www(label)) {
         kept.remove(0);
@@ -199,7 +198,8 @@ fn path_session_bytes(text: &[u8]) -> Option<usize> {
     let id = |text: &[u8]| {
         let letters = text.get(..26)?;
         let inside = &letters[1..25];
-        (letters[0] == b'(' && letters[25] == b')' && inside.iter().all(u8::is_ascii_alphanumeric)).then_some(26)
+        (letters[0] == b'(' && letters[25] == b')' && inside.iter().all(u8::is_ascii_alphanumeric))
+            .then_some(26)
     };
     if let Some(length) = id(text) {
         return (text.get(length) == Some(&b'/')).then_some(length + 1);
@@ -245,7 +245,8 @@ fn asp_session_bytes(text: &[u8]) -> Option<usize> {
 fn coldfusion_session_bytes(text: &[u8]) -> Option<usize> {
     let value_bytes = |text: &[u8], name: &[u8]| {
         text.get(..name.len()).filter(|start| start.eq_ignore_ascii_case(name))?;
-        let value = text[name.len()..].iter().position(|byte| *byte == b'&').unwrap_or(text.len() - name.len());
+        let value =
+            text[name.len()..].iter().position(|byte| *byte == b'&').unwrap_or(text.len() - name.len());
         (value > 0).then_some(name.len() + value)
     };
     let first = value_bytes(text, b"cfid=")?;
@@ -274,7 +275,8 @@ mod tests {
             let mut at = 0;
             while at < bytes.len() {
                 let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
-                let byte = hex.filter(|hex| !hex.starts_with('+')).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+                let byte =
+                    hex.filter(|hex| !hex.starts_with('+')).and_then(|hex| u8::from_str_radix(hex, 16).ok());
                 let escape = byte.filter(|_| bytes[at] == b'%');
                 out.push(escape.unwrap_or(bytes[at]));
                 at += if escape.is_some() { 3 } else { 1 };

@@ -102,7 +102,8 @@ impl CdxjSet {
 impl MergeJob {
     /// Writes the merged part; needs nothing but the files.
     pub(crate) fn run(&self) -> Result<[FileEntry; 2]> {
-        let files = self.parts.iter().map(|part| CdxjFile::open(&self.folder, part)).collect::<Result<Vec<_>>>()?;
+        let files =
+            self.parts.iter().map(|part| CdxjFile::open(&self.folder, part)).collect::<Result<Vec<_>>>()?;
         let mut writer = CdxjWriter::create(&self.folder, &format!("{SCRATCH}/{}", self.stem))?;
         merge(&files, |_, line| writer.push(line))?;
         writer.finish()
@@ -119,7 +120,8 @@ pub(crate) fn parts_of(folder: &Path, manifest: &Manifest) -> Result<Vec<[FileEn
     let parts = texts.map(|(text, stem)| {
         let [_, sums] = names(stem);
         let entry = manifest.files_in("pages").find(|entry| entry.name == sums);
-        let missing = || damaged(&folder.join(&text.name), "as a whole", "its .sums file is not in the manifest");
+        let missing =
+            || damaged(&folder.join(&text.name), "as a whole", "its .sums file is not in the manifest");
         Ok([text.clone(), entry.cloned().ok_or_else(missing)?])
     });
     parts.collect()

@@ -77,7 +77,8 @@ impl PageReader {
             outcome => outcome?,
         }
         for (id, _) in from_records.into_iter().filter(|(_, sum)| *sum != 0) {
-            let path = self.files.get(&id).map_or_else(|| super::location::file_name(id).into(), |f| f.path.clone());
+            let path =
+                self.files.get(&id).map_or_else(|| super::location::file_name(id).into(), |f| f.path.clone());
             let known = damages.iter().any(|damage| damage.path == path);
             if !known {
                 let what = "its records are not those that the index has of it".to_owned();

@@ -339,7 +339,11 @@ impl Versions<'_> {
         Ok(dead)
     }
 
-    fn for_each_superseded(&self, needed: &HashSet<(u32, u64)>, mut each: impl FnMut(&CdxjLine)) -> Result<()> {
+    fn for_each_superseded(
+        &self,
+        needed: &HashSet<(u32, u64)>,
+        mut each: impl FnMut(&CdxjLine),
+    ) -> Result<()> {
         self.for_each(|line, kept| {
             if !kept && !needed.contains(&(line.location.file, line.location.offset)) {
                 each(line);

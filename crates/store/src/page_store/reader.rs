@@ -11,9 +11,7 @@ use super::{PageLocation, parse_record, warc_files};
 use crate::cdxj::{CdxjFile, CdxjLine, cdx_key, parts_of};
 use crate::error::{Context, Result, damaged};
 use crate::manifest::{FileEntry, Manifest};
-use crate::warc::{
-    DigestVerdict, Members, Truncated, WarcKind, WarcRecord, gunzip, parse_date, timestamp,
-};
+use crate::warc::{DigestVerdict, Members, Truncated, WarcKind, WarcRecord, gunzip, parse_date, timestamp};
 
 /// Reads the pages of one commit; what a writer does meanwhile is not seen. Every file is open from the start, so that
 /// it can be read even if it is deleted.
@@ -140,7 +138,12 @@ impl PageReader {
         lines_of(&self.index, url)
     }
 
-    fn read_original(&self, revisit: &WarcRecord, at_place: &PageLocation, verify: Verify) -> Result<WarcRecord> {
+    fn read_original(
+        &self,
+        revisit: &WarcRecord,
+        at_place: &PageLocation,
+        verify: Verify,
+    ) -> Result<WarcRecord> {
         let path = &self.file(at_place)?.path;
         let location = original_of(&self.index, revisit)?;
         let missing = || damaged(path, at(at_place), "the record whose body it has is not there");

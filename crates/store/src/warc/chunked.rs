@@ -55,7 +55,9 @@ mod tests {
 
     #[test]
     fn what_is_not_chunked_is_left_alone() {
-        for body in ["", "<html>", "{\"a\": 1}", "-1\r\nx", "+4\r\nWiki\r\n0\r\n\r\n", "fffffffffffffffff\r\n"] {
+        for body in
+            ["", "<html>", "{\"a\": 1}", "-1\r\nx", "+4\r\nWiki\r\n0\r\n\r\n", "fffffffffffffffff\r\n"]
+        {
             assert_eq!(dechunk(body.as_bytes()), None, "{body}");
         }
     }

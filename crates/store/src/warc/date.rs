@@ -25,7 +25,8 @@ pub(crate) fn parse_date(text: &str) -> Option<i64> {
     let (month, day) = (number(4, 6).unwrap_or(1), number(6, 8).unwrap_or(1));
     let clock = |from| number(from, from + 2).unwrap_or(0);
     let (hour, minute, second) = (clock(8), clock(10), clock(12));
-    let valid = (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second <= 60;
+    let valid =
+        (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second <= 60;
     let ms = fraction.bytes().take_while(u8::is_ascii_digit).map(|digit| i64::from(digit - b'0'));
     let ms = ms.chain([0, 0, 0]).take(3).fold(0, |ms, digit| ms * 10 + digit);
     let seconds = days_from_civil(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second;

@@ -64,12 +64,15 @@ impl Digest {
         letters.collect()
     }
 
+    /// Whether a digest in a header claims to be one of these.
+    pub(crate) fn is_sha1(text: &str) -> bool {
+        let algorithm = text.trim().split(':').next().unwrap_or_default();
+        algorithm.eq_ignore_ascii_case("sha1") || algorithm.eq_ignore_ascii_case("sha-1")
+    }
+
     /// Reads `sha1:` and a digest in base 32 or base 16, as different writers have it.
     pub(crate) fn parse(text: &str) -> Option<Digest> {
-        let (algorithm, value) = text.trim().split_once(':')?;
-        if !algorithm.eq_ignore_ascii_case("sha1") && !algorithm.eq_ignore_ascii_case("sha-1") {
-            return None;
-        }
+        let (_, value) = text.trim().split_once(':').filter(|_| Digest::is_sha1(text))?;
         let (bits, count) = match value.len() {
             32 => (5, 8),
             40 => (4, 10),

@@ -117,7 +117,8 @@ impl WarcHeader {
             return Ok(());
         }
         let (name, value) = line.split_once(':').ok_or_else(|| format!("`{}` is no field", shown(line)))?;
-        self.push(name.trim(), value.trim());
+        // Not other white space: a URL may end with what Unicode takes for such.
+        self.push(name.trim(), value.trim_matches([' ', '\t']));
         Ok(())
     }
 

@@ -57,7 +57,9 @@ pub(crate) fn header_value<'h>(head: &'h [u8], name: &str) -> Option<&'h [u8]> {
 pub(crate) fn status(head: &[u8]) -> Option<&str> {
     let line = head.split(|byte| *byte == b'\n').next()?;
     let code = line.strip_prefix(b"HTTP/")?.split(|byte| *byte == b' ').nth(1)?.trim_ascii();
-    std::str::from_utf8(code).ok().filter(|code| code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit()))
+    std::str::from_utf8(code)
+        .ok()
+        .filter(|code| code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether the body behind this head came, or lies, in chunks.
@@ -152,7 +154,8 @@ mod tests {
 
     #[test]
     fn heads_are_read() {
-        let block = b"HTTP/1.1 301 Moved\r\nLocation: /a\r\nTransfer-Encoding: gzip, Chunked\r\n\r\nbody\r\n\r\n";
+        let block =
+            b"HTTP/1.1 301 Moved\r\nLocation: /a\r\nTransfer-Encoding: gzip, Chunked\r\n\r\nbody\r\n\r\n";
         let head = &block[..head_bytes(block)];
         assert!(head.ends_with(b"Chunked\r\n\r\n"));
         assert_eq!((status(head), header_value(head, "location")), (Some("301"), Some(b"/a".as_slice())));

@@ -77,7 +77,9 @@ impl<'f> Members<'f> {
         let mut seen = 0u32;
         loop {
             let at = self.offset();
-            let Some(&byte) = self.source.fill_buf().context("read", &self.path)?.first() else { return Ok(()) };
+            let Some(&byte) = self.source.fill_buf().context("read", &self.path)?.first() else {
+                return Ok(());
+            };
             seen = (seen << 8 | u32::from(byte)) & 0x00ff_ffff;
             if seen == GZIP_START && at >= 2 {
                 self.move_to(at - 2);
@@ -132,7 +134,10 @@ const READ_BYTES: usize = 256 << 10;
 const GZIP_START: u32 = 0x001f_8b08;
 
 fn is_damage(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof)
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+    )
 }
 
 /// A part of a file as a stream, by positioned reads: others may read the same file.

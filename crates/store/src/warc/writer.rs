@@ -93,7 +93,12 @@ impl Preparer {
     }
 
     /// The record that begins a file.
-    pub(crate) fn warcinfo(&mut self, name: &str, date_ms: i64, fields: &[(String, String)]) -> Result<Vec<u8>> {
+    pub(crate) fn warcinfo(
+        &mut self,
+        name: &str,
+        date_ms: i64,
+        fields: &[(String, String)],
+    ) -> Result<Vec<u8>> {
         let id = self.ids.next();
         let mut header = common_fields(WarcKind::Warcinfo, &id, date_ms);
         header.push("WARC-Filename", name);
@@ -136,7 +141,13 @@ impl Preparer {
         header
     }
 
-    fn push_block(&mut self, mut header: WarcHeader, kind: &str, block: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    fn push_block(
+        &mut self,
+        mut header: WarcHeader,
+        kind: &str,
+        block: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         header.push("Content-Type", kind);
         header.push("WARC-Block-Digest", Digest::of(block).to_string());
         self.push_record(header, &[block], out)
@@ -159,7 +170,8 @@ impl Preparer {
         out.resize(start + self.compressor.gzip_compress_bound(self.record.len()), 0);
         let length = self.compressor.gzip_compress(&self.record, &mut out[start..]);
         // The bound is libdeflate's own.
-        let length = length.map_err(|_| Error::Full { what: "a record is longer compressed than it can be" })?;
+        let length =
+            length.map_err(|_| Error::Full { what: "a record is longer compressed than it can be" })?;
         out.truncate(start + length);
         Ok(())
     }
@@ -193,7 +205,8 @@ pub(crate) fn index_line(url: String, date_ms: i64, head: &[u8], digest: &Digest
 }
 
 fn warc_fields(fields: &[(&str, &str)]) -> Vec<u8> {
-    let lines = fields.iter().map(|(name, value)| format!("{name}: {}\r\n", value.replace(['\r', '\n'], " ")));
+    let lines =
+        fields.iter().map(|(name, value)| format!("{name}: {}\r\n", value.replace(['\r', '\n'], " ")));
     lines.collect::<String>().into_bytes()
 }
 

@@ -1,0 +1,104 @@
+//! Storing pages: real pages through the page store on one core, against libdeflate alone at the same level.
+//!
+//! Ours makes the records, takes two digests of every page, compresses, looks for duplicates, writes the files and the
+//! index, and syncs them in commits of 500 pages; libdeflate gets the same bodies, and what it makes is thrown away.
+//! Reading is measured beside it: pages by their places in random order, warm.
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use libdeflater::{CompressionLvl, Compressor};
+use store::{Capture, Manifest, PageLocation, PageReader, PageSettings, PageStore, Verify};
+
+use crate::corpus::{self, Page};
+
+const ROUNDS: usize = 5;
+const PAGES_PER_COMMIT: usize = 500;
+const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nServer: nginx\r\nDate: Sun, 15 Nov 2026 08:30:00 GMT\r\n\
+    Content-Type: text/html; charset=utf-8\r\nConnection: keep-alive\r\nVary: Accept-Encoding\r\n\r\n";
+
+pub(crate) fn run() -> anyhow::Result<()> {
+    let pages = corpus::load(usize::MAX)?;
+    let megabytes = pages.iter().map(|page| page.bytes.len()).sum::<usize>() as f64 / 1e6;
+    let mut best = [Duration::MAX; 3];
+    let mut written = [0; 2];
+    // Turn and turn about, so that a disturbance of the machine meets both.
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        written[0] = by_libdeflate(&pages)?;
+        best[0] = best[0].min(start.elapsed());
+        let folder = tempfile::tempdir()?;
+        let start = Instant::now();
+        let (manifest, places) = by_weir(&pages, folder.path())?;
+        best[1] = best[1].min(start.elapsed());
+        written[1] = manifest.files.iter().map(|file| file.length() as usize).sum();
+        let start = Instant::now();
+        read_back(&pages, &PageReader::open(folder.path(), &manifest)?, &places)?;
+        best[2] = best[2].min(start.elapsed());
+    }
+    let [theirs, ours, reading] = best.map(|time| megabytes / time.as_secs_f64());
+    let mut out = io::stdout();
+    writeln!(out, "warc: libdeflate {theirs:7.1} MB/s  ({} bytes)", written[0])?;
+    writeln!(out, "warc: weir       {ours:7.1} MB/s  ({} bytes with index)", written[1])?;
+    writeln!(out, "warc: ratio      {:7.2}", ours / theirs)?;
+    writeln!(
+        out,
+        "warc: reading    {reading:7.1} MB/s, {:.0} pages/s",
+        pages.len() as f64 / best[2].as_secs_f64()
+    )?;
+    Ok(())
+}
+
+fn by_libdeflate(pages: &[Page]) -> anyhow::Result<usize> {
+    let level = i32::from(PageSettings::default().level);
+    let mut compressor = Compressor::new(CompressionLvl::new(level).unwrap_or_default());
+    let mut out = Vec::new();
+    let mut written = 0;
+    for page in pages {
+        out.resize(compressor.gzip_compress_bound(page.bytes.len()), 0);
+        written += compressor.gzip_compress(&page.bytes, &mut out)?;
+    }
+    Ok(written)
+}
+
+fn by_weir(pages: &[Page], folder: &std::path::Path) -> anyhow::Result<(Manifest, Vec<PageLocation>)> {
+    let mut manifest = Manifest::empty();
+    let mut store = PageStore::open(folder, &manifest, PageSettings::default())?;
+    let mut places = Vec::with_capacity(pages.len());
+    for batch in pages.chunks(PAGES_PER_COMMIT) {
+        for page in batch {
+            let url = format!("https://docs.example.org/{}", page.path.display());
+            let capture = Capture {
+                url: &url,
+                fetched_at_ms: 1_794_731_400_000 + places.len() as i64,
+                address: Some([192, 0, 2, 1].into()),
+                protocols: &[],
+                head: HEAD,
+                body: &page.bytes,
+                truncated: None,
+                request: None,
+                metadata: &[],
+            };
+            places.push(store.append(&capture, None)?.location);
+        }
+        let generation = manifest.generation + 1;
+        manifest = Manifest { generation, files: store.commit(generation)?, ..Manifest::empty() };
+    }
+    Ok((manifest, places))
+}
+
+fn read_back(pages: &[Page], reader: &PageReader, places: &[PageLocation]) -> anyhow::Result<()> {
+    // A step that has no divisor in common with the number of pages visits each once.
+    let step = (pages.len() / 3..).find(|step| coprime(*step, pages.len())).unwrap_or(1);
+    for turn in 0..pages.len() {
+        let number = turn * step % pages.len();
+        let page = reader.read(&places[number], Verify::Checksum)?;
+        ensure!(page.body() == pages[number].bytes, "a page has changed in the store");
+    }
+    Ok(())
+}
+
+fn coprime(a: usize, b: usize) -> bool {
+    if b == 0 { a == 1 } else { coprime(b, a % b) }
+}
