@@ -21,10 +21,13 @@ use top_k::TopK;
 
 pub use record::{PageFlags, PageRecord, Stage};
 
+/// So many pages share a segment file.
+pub(crate) const SEGMENT_RECORDS: u32 = 1 << 20;
+
 const SCHEMA: Schema = Schema {
     name: "pages",
     column_bytes: &COLUMN_BYTES,
-    segment_records: 1 << 20,
+    segment_records: SEGMENT_RECORDS,
     // Some 200 MB of memory.
     overlay_records: 1 << 20,
 };
@@ -423,19 +426,46 @@ mod tests {
         assert_eq!(top[0].1, 997.0 / 7.0);
     }
 
+    /// Twenty segments, of which most have a delta, and some changes in the log.
+    fn model_with_deltas() -> Model {
+        let mut model = Model::new();
+        model.append(1_000);
+        model.commit();
+        model.update(&(0..60).map(|number| number * 16).collect::<Vec<u32>>());
+        model.commit();
+        model.update(&[3, 500, 999]);
+        model.commit();
+        let names: Vec<&str> =
+            model.commits.last().unwrap().0.files.iter().map(|file| file.name.as_str()).collect();
+        for (suffix, fewest) in [(".columns", 20), (".delta", 10), (".log", 1)] {
+            assert!(names.iter().filter(|name| name.ends_with(suffix)).count() >= fewest, "{names:?}");
+        }
+        model
+    }
+
+    #[test]
+    fn few_changes_all_over_are_kept_beside_the_segments() {
+        let mut model = model_with_deltas();
+        model.check();
+        model.crash();
+        model.update(&(0..1_000).collect::<Vec<u32>>());
+        model.commit();
+        model.check();
+        let files = &model.commits.last().unwrap().0.files;
+        assert!(
+            files.iter().filter(|file| file.name.ends_with(".delta")).count() < 10,
+            "they were folded in"
+        );
+    }
+
     #[test]
     fn a_flipped_byte_is_found_and_its_file_named() {
-        let mut model = Model::new();
-        model.append(130);
-        model.commit();
-        model.update(&[3, 77, 129]);
-        model.commit();
+        let model = model_with_deltas();
         let (manifest, _) = model.commits.last().unwrap();
-        assert!(manifest.files.len() > 2, "segments and a log: {manifest:?}");
         for entry in &manifest.files {
             let path = model.folder.path().join(&entry.name);
             let bytes = fs::read(&path).unwrap();
-            for at in (0..bytes.len()).step_by(bytes.len() / 50 + 1) {
+            for at in (0..bytes.len()).step_by(bytes.len() / 10 + 1) {
                 let mut flipped = bytes.clone();
                 flipped[at] ^= 1;
                 fs::write(&path, flipped).unwrap();
@@ -452,12 +482,10 @@ mod tests {
         let mut model = Model::new();
         model.append(130);
         model.commit();
-        let (mut manifest, _) = model.commits.last().unwrap().clone();
-        let segments: Vec<usize> = (0..manifest.files.len())
-            .filter(|index| manifest.files[*index].name.ends_with(".columns"))
-            .collect();
-        manifest.files.remove(segments[0]);
-        let error = PageStateReader::with(model.folder.path(), &manifest, SMALL).unwrap_err();
+        let (manifest, _) = model.commits.last().unwrap();
+        assert!(manifest.files[0].name.ends_with(".columns"), "{manifest:?}");
+        let incomplete = Manifest { files: manifest.files[1..].to_vec(), ..manifest.clone() };
+        let error = PageStateReader::with(model.folder.path(), &incomplete, SMALL).unwrap_err();
         assert!(error.to_string().contains("damaged"), "{error}");
     }
 

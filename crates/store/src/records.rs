@@ -8,13 +8,16 @@
 //! Files, all below `state/`; NAME is `pages` or `sites`:
 //!
 //! ```text
-//! NAME-SEGMENT-GENERATION.columns   one segment as of that commit ([`segment`] has the format)
+//! NAME-SEGMENT-GENERATION.columns   one segment as of that commit ([`column_file`] has the format)
+//! NAME-SEGMENT-GENERATION.delta     records that replace some of the segment's, if they are few ([`delta`])
 //! NAME-GENERATION.log               what has changed since, in frames ([`log`] has the format)
 //! ```
 //!
 //! This module does not know what the bytes of a record mean; [`crate::page_state`] and [`crate::site_state`] do.
 
 mod checkpoint;
+mod column_file;
+mod delta;
 mod log;
 mod scan;
 mod segment;
@@ -29,6 +32,7 @@ use crate::frames::FrameReader;
 use crate::growing::GrowingFile;
 use crate::manifest::{FileEntry, Manifest};
 use checkpoint::{Decision, Situation};
+use delta::Delta;
 use segment::Segment;
 
 pub(crate) use scan::Chunk;
@@ -67,8 +71,10 @@ impl Schema {
         format!("state/{}-{generation:010}.log", self.name)
     }
 
-    fn segment_name(&self, segment: u32, generation: u64) -> String {
-        format!("state/{}-{segment:05}-{generation:010}.columns", self.name)
+    /// The name of a file of the segment that starts with this number.
+    fn segment_name(&self, first: u32, generation: u64, suffix: &str) -> String {
+        let segment = self.segment_of(first);
+        format!("state/{}-{segment:05}-{generation:010}.{suffix}", self.name)
     }
 }
 
@@ -90,12 +96,17 @@ impl<const N: usize> Records<N> {
         let segments = BTreeMap::new();
         let mut records =
             Records { schema, folder: folder.to_owned(), segments, overlay: BTreeMap::new(), count: 0 };
-        for entry in manifest.files_in("state").filter(|entry| is_segment(&entry.name, schema.name)) {
+        for entry in files(manifest, schema.name, ".columns") {
             let segment = Segment::open(folder, entry, &schema)?;
             records.count = records.count.max(segment.end());
-            records.segments.insert(segment.number(), segment);
+            records.segments.insert(schema.segment_of(segment.first()), segment);
         }
-        if let Some(entry) = log_entry(manifest, schema.name) {
+        for entry in files(manifest, schema.name, ".delta") {
+            let delta = Delta::open(folder, entry, &schema)?;
+            let segment = records.segments.get_mut(&schema.segment_of(delta.file().segment_first()));
+            segment.ok_or_else(|| delta.file().wrong("it belongs to no segment"))?.set_delta(delta)?;
+        }
+        for entry in files(manifest, schema.name, ".log") {
             records.replay(&FrameReader::open(folder, entry)?, &folder.join(&entry.name))?;
         }
         records.check_complete()?;
@@ -142,7 +153,7 @@ impl<const N: usize> Records<N> {
         }
         let Some(&(_, largest)) = on_disk.iter().max_by_key(|(_, number)| *number) else { return Ok(()) };
         match self.segments.get(&segment).filter(|segment| largest < segment.end()) {
-            Some(segment) => segment.read_rows(&self.schema, &on_disk, out),
+            Some(segment) => segment.read_rows(&self.schema, on_disk, out),
             None => Err(self.missing(largest)),
         }
     }
@@ -182,15 +193,11 @@ impl<const N: usize> Records<N> {
     }
 }
 
-fn is_segment(file_name: &str, name: &str) -> bool {
-    let rest = file_name.strip_prefix("state/").and_then(|rest| rest.strip_prefix(name));
-    rest.is_some_and(|rest| rest.starts_with('-') && rest.ends_with(".columns"))
-}
-
-fn log_entry<'m>(manifest: &'m Manifest, name: &str) -> Option<&'m FileEntry> {
-    manifest.files_in("state").find(|entry| {
+/// The files of a kind of record with this suffix.
+fn files<'m>(manifest: &'m Manifest, name: &'m str, suffix: &'m str) -> impl Iterator<Item = &'m FileEntry> {
+    manifest.files.iter().filter(move |entry| {
         let rest = entry.name.strip_prefix("state/").and_then(|rest| rest.strip_prefix(name));
-        rest.is_some_and(|rest| rest.starts_with('-') && rest.ends_with(".log"))
+        rest.is_some_and(|rest| rest.starts_with('-') && rest.ends_with(suffix))
     })
 }
 
@@ -207,7 +214,7 @@ const GROUP_RECORDS: usize = 1 << 16;
 impl Changes {
     /// Begins to change what the manifest names; what was appended to the log after that commit is cut off.
     pub(crate) fn open(folder: &Path, manifest: &Manifest, schema: Schema) -> Result<Changes> {
-        let log = log_entry(manifest, schema.name);
+        let log = files(manifest, schema.name, ".log").next();
         let log = log.map(|entry| GrowingFile::open(folder, entry.clone())).transpose()?;
         Ok(Changes { log, numbers: Vec::new() })
     }
@@ -278,7 +285,7 @@ impl Changes {
             }
         }
         let mut files: Vec<FileEntry> =
-            records.segments.values().map(|segment| segment.entry().clone()).collect();
+            records.segments.values().flat_map(Segment::entries).cloned().collect();
         if let Some(log) = &mut self.log {
             files.push(log.commit()?);
         }
@@ -332,14 +339,13 @@ impl<const N: usize> Records<N> {
         let write = |segment: u32| {
             let numbers = self.schema.numbers_of(segment);
             let numbers = numbers.start as u32..numbers.end.min(u64::from(self.count)) as u32;
-            let name = self.schema.segment_name(segment, generation);
             let old = self.segments.get(&segment);
-            let new = Segment::write(&self.folder, &name, &self.schema, numbers, old, &self.overlay);
+            let new = Segment::fold(&self.folder, &self.schema, generation, numbers, old, &self.overlay);
             failpoint("checkpoint: segment written");
             new
         };
         for new in in_parallel(segments, write)? {
-            self.segments.insert(new.number(), new);
+            self.segments.insert(self.schema.segment_of(new.first()), new);
         }
         let schema = self.schema;
         self.overlay.retain(|number, _| segments.binary_search(&schema.segment_of(*number)).is_err());

@@ -83,17 +83,11 @@ impl<const N: usize> Records<N> {
     fn load(&self, chunk: &mut Chunk, columns: &[usize], numbers: Range<u32>) -> Result<()> {
         chunk.first = numbers.start;
         chunk.records = numbers.len();
+        if let Some(segment) = self.segments.get(&self.schema.segment_of(numbers.start)) {
+            segment.read_columns(&self.schema, columns, &numbers, &mut chunk.columns)?;
+        }
         for (bytes, width) in chunk.columns.iter_mut().zip(self.schema.column_bytes) {
             bytes.resize(numbers.len() * width, 0);
-        }
-        let segment = self.segments.get(&self.schema.segment_of(numbers.start));
-        for &column in columns {
-            let bytes = &mut chunk.columns[column];
-            match segment {
-                Some(segment) => segment.read_column(&self.schema, column, numbers.clone(), bytes)?,
-                None => bytes.clear(),
-            }
-            bytes.resize(numbers.len() * self.schema.column_bytes[column], 0);
         }
         for (number, row) in self.overlay.range(numbers.clone()) {
             let index = (number - numbers.start) as usize;
