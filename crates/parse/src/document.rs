@@ -101,6 +101,8 @@ pub enum LinkKind {
     Text,
     /// An entry of a feed or a sitemap.
     Feed,
+    /// The `Location` of a redirect, which is the whole answer.
+    Redirect,
 }
 
 impl LinkKind {
@@ -125,7 +127,13 @@ impl LinkKind {
             LinkKind::Script => "script",
             LinkKind::Text => "text",
             LinkKind::Feed => "feed",
+            LinkKind::Redirect => "redirect",
         }
+    }
+
+    /// Its number in logs of links, the place in this list: new kinds come last.
+    pub fn code(self) -> u8 {
+        self as u8
     }
 
     /// Whether it leads to a page, rather than to a part of this one (an image, a script).
@@ -174,7 +182,8 @@ impl Context {
         self.0 & other.0 == other.0
     }
 
-    pub(crate) fn bits(self) -> u16 {
+    /// The set as bits, in the order of the constants.
+    pub fn bits(self) -> u16 {
         self.0
     }
 

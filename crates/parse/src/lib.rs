@@ -9,6 +9,7 @@
 pub mod html;
 
 mod charset;
+mod content_encoding;
 mod date;
 mod directives;
 mod document;
@@ -17,9 +18,11 @@ mod main_text;
 mod page;
 mod plain;
 mod robots;
+mod simhash;
 mod sitemap;
 
 pub use charset::{CharsetSource, Decoded, decode};
+pub use content_encoding::{CONTENT_ENCODING_LIMIT, DecodedBody, Ended, decode_content};
 pub use date::parse_date;
 pub use directives::RobotsDirectives;
 pub use document::{Context, Document, Heading, Link, LinkKind, Resolved};
@@ -29,6 +32,7 @@ pub use plain::plain_urls;
 pub use robots::{
     Decision, ROBOTS_LIMIT_BYTES, ROBOTS_LIMIT_RULES, ROBOTS_LIMIT_SITEMAPS, RobotsRules, Rule,
 };
+pub use simhash::simhash;
 pub use sitemap::{
     SITEMAP_LIMIT_DEPTH, SITEMAP_LIMIT_NODE_BYTES, SITEMAP_LIMIT_URL_BYTES, SitemapEnd, SitemapEntry,
     SitemapKind, SitemapLimit, SitemapLimits, SitemapSummary, read_sitemap,
