@@ -114,6 +114,9 @@ impl TextWriter {
 
     /// Appends the URLs of new pages, which are links of the batch.
     pub(super) fn append(&mut self, texts: &mut Texts, batch: &UrlBatch, new: &[NewPage]) -> Result<()> {
+        if new.is_empty() {
+            return Ok(());
+        }
         let (tasks, rest) = divide(std::mem::take(&mut texts.open), new);
         texts.open = rest.start;
         fill(&mut texts.open, batch, rest.pages);
