@@ -108,11 +108,18 @@ impl Collection {
         self.directory.current()
     }
 
-    /// Drops superseded versions of pages and gives their space back, with the next commits.
-    pub fn compact(&mut self, keep: Keep) -> Result<()> {
+    /// Lets go of all commits but the newest and those that somebody keeps, and of the files that only they name, which
+    /// gives their space back at once.
+    pub fn expire_old_commits(&mut self) -> Result<()> {
+        self.directory.expire_all()
+    }
+
+    /// Drops superseded versions of some pages, if there are enough of them, and says whether it did. The next commit
+    /// makes it last; the space is given back with the commits that name the old files.
+    pub fn compact(&mut self, keep: Keep) -> Result<bool> {
         let moved = self.bodies.compact(keep)?;
         if moved.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let parts = self.pages.reader().scan_records(|affected: &mut Vec<PageId>, id, page| {
             if page.stored.is_some_and(|old| moved.new_place(old) != Some(old)) {
@@ -123,6 +130,7 @@ impl Collection {
         pages.sort_unstable();
         self.pages.update(&pages, |_, page| {
             page.stored = page.stored.and_then(|old| moved.new_place(old));
-        })
+        })?;
+        Ok(true)
     }
 }

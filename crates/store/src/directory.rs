@@ -60,7 +60,7 @@ impl Directory {
             }
         }
         let mut directory = Directory { folder: folder.to_owned(), _lock: lock, kept };
-        directory.sweep()?;
+        directory.sweep(RECENT_COMMITS)?;
         Ok(directory)
     }
 
@@ -77,8 +77,13 @@ impl Directory {
     pub(crate) fn commit(&mut self, files: Vec<FileEntry>, now_ms: i64) -> Result<&Manifest> {
         let generation = self.current()?.generation + 1;
         self.put(Manifest { version: FORMAT_VERSION, generation, committed_ms: now_ms, files })?;
-        self.sweep()?;
+        self.sweep(RECENT_COMMITS)?;
         self.current()
+    }
+
+    /// Lets go of all commits but the newest and the pinned ones. Whoever is about to open another has to try again.
+    pub(crate) fn expire_all(&mut self) -> Result<()> {
+        self.sweep(1)
     }
 
     /// Writes a manifest and makes it the newest.
@@ -108,11 +113,11 @@ impl Directory {
     }
 
     /// Lets go of old commits that nobody pinned, then of the files that no commit names.
-    fn sweep(&mut self) -> Result<()> {
+    fn sweep(&mut self, recent_commits: usize) -> Result<()> {
         let newest = self.kept.len();
         let mut kept = Vec::with_capacity(newest);
         for (number, manifest) in std::mem::take(&mut self.kept).into_iter().enumerate() {
-            let recent = number + RECENT_COMMITS >= newest;
+            let recent = number + recent_commits >= newest;
             if recent || self.is_pinned(manifest.generation) || !self.expire(manifest.generation)? {
                 kept.push(manifest);
             }

@@ -8,6 +8,7 @@
 
 mod blocks;
 mod cdxj;
+mod check;
 mod collection;
 mod directory;
 mod error;
@@ -31,21 +32,22 @@ mod warc;
 mod whole_file;
 
 pub use cdxj::cdx_key;
+pub use check::{Affects, CheckEvent, CheckReport, Damage, check};
 pub use collection::Collection;
 pub use error::{Error, Result};
 pub use link_log::{Link, LinkLog, LinkLogReader};
 pub use manifest::{Extent, FORMAT_VERSION, FileEntry, Manifest};
 pub use page_state::{Column, PageFlags, PageRecord, PageState, PageStateReader, ScanRow, Stage};
 pub use page_store::{
-    Appended, Compacted, Compaction, IndexMerge, Keep, MergedIndex, PageCheck, PageDamage, PageLocation,
-    PageReader, PageSettings, PageStore, PageVersion, Relocations, StoredPage, Verify,
+    Appended, Compacted, Compaction, IndexMerge, Keep, KeptVersion, MergedIndex, PageCheck, PageDamage,
+    PageLocation, PageReader, PageSettings, PageStore, PageVersion, Relocations, StoredPage, Verify,
 };
 pub use site_state::{SiteRecord, SiteState, SiteStateReader};
 pub use snapshot::{
     SNAPSHOT_NAME_LIMIT_BYTES, Snapshot, SnapshotEntry, find_snapshot, list_snapshots, pin_snapshot,
     unpin_snapshot,
 };
-pub use tables::{DocumentRow, FetchRow, LinkRow, SiteRow, Table, Tables};
+pub use tables::{DocumentRow, FetchRow, LinkRow, SiteRow, Table, Tables, count_rows};
 pub use url_table::{DEFAULT_CACHE_ENTRIES, NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
 pub use warc::{
     Capture, DigestVerdict, Prepared, Preparer, Truncated, WarcError, WarcHeader, WarcKind, WarcReader,

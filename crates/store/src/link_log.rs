@@ -167,6 +167,25 @@ impl LinkLogReader {
     pub fn for_each(&self, each: impl FnMut(PageId, &[Link]) -> Result<()>) -> Result<()> {
         for_each(&self.folder, &self.files, each)
     }
+
+    /// Reads every file. Calls `each` with the damage of a file, and goes on with the next one; that a link leads to none
+    /// of so many pages is damage, too.
+    pub(crate) fn check(&self, pages: u32, mut each: impl FnMut(Error) -> Result<()>) -> Result<()> {
+        self.files.iter().try_for_each(|file| check_file(&self.folder, file, pages).or_else(&mut each))
+    }
+}
+
+fn check_file(folder: &Path, file: &LinkFile, pages: u32) -> Result<()> {
+    let mut stream = PageStream::open(folder, &file.entry)?;
+    while let Some(source) = stream.source() {
+        let largest = stream.links().iter().map(|link| link.target).max().unwrap_or(source).max(source);
+        if largest.0 >= pages {
+            let what = format!("it names page {}, and there are {pages}", largest.0);
+            return Err(damaged(&folder.join(&file.entry.name), format!("for page {}", source.0), what));
+        }
+        stream.advance()?;
+    }
+    Ok(())
 }
 
 fn file_name(first: u64, last: u64) -> String {

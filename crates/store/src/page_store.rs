@@ -8,6 +8,7 @@
 mod check;
 mod compaction;
 mod duplicates;
+mod kept;
 mod location;
 mod reader;
 
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub use check::{PageCheck, PageDamage};
 pub use compaction::{Compacted, Compaction, Keep, Relocations};
+pub use kept::KeptVersion;
 pub use location::PageLocation;
 pub use reader::{PageReader, PageVersion, StoredPage, Verify};
 

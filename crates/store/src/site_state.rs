@@ -21,10 +21,13 @@ use texts::{Texts, TextsWriter};
 
 pub use record::SiteRecord;
 
+/// So many sites share a segment file.
+pub(crate) const SEGMENT_RECORDS: u32 = 1 << 14;
+
 const SCHEMA: Schema = Schema {
     name: "sites",
     column_bytes: &[ROW_BYTES],
-    segment_records: 1 << 14,
+    segment_records: SEGMENT_RECORDS,
     // Some 30 MB of memory.
     overlay_records: 1 << 17,
 };

@@ -6,6 +6,7 @@
 //! same columns.
 //! The rows are written once and never changed; what the crawler needs to look up or update is in `state/`.
 
+mod check;
 mod column;
 mod documents;
 mod fetches;
@@ -23,6 +24,8 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
+pub(crate) use check::check_file;
+pub use check::count_rows;
 pub use documents::DocumentRow;
 pub use fetches::FetchRow;
 pub use links::LinkRow;

@@ -32,6 +32,16 @@ pub enum Keep {
     Versions(u32),
 }
 
+impl Keep {
+    fn versions(self) -> usize {
+        match self {
+            Keep::All => usize::MAX,
+            Keep::Latest => 1,
+            Keep::Versions(count) => count.max(1) as usize,
+        }
+    }
+}
+
 /// More files are not rewritten at a time.
 const MAX_FILES: usize = 16;
 
@@ -43,7 +53,7 @@ pub struct Compaction {
     folder: PathBuf,
     /// Complete files and the index, as of the last commit.
     manifest: Manifest,
-    keep_versions: usize,
+    keep: Keep,
     roll_over_bytes: u64,
     info: Vec<(String, String)>,
     level: u8,
@@ -100,12 +110,7 @@ impl PageStore {
     /// Begins a compaction; none if there is nothing to do, if another or a merge is under way, or if something is not
     /// yet committed.
     pub fn start_compaction(&mut self, keep: Keep) -> Result<Option<Compaction>> {
-        let keep_versions = match keep {
-            Keep::All => return Ok(None),
-            Keep::Latest => 1,
-            Keep::Versions(count) => count.max(1) as usize,
-        };
-        if !self.lines.is_empty() || !matches!(self.background, Background::Nothing) {
+        if keep == Keep::All || !self.lines.is_empty() || !matches!(self.background, Background::Nothing) {
             return Ok(None);
         }
         self.roll_over()?;
@@ -116,7 +121,7 @@ impl PageStore {
         Ok(Some(Compaction {
             folder: self.folder.clone(),
             manifest: Manifest { files, ..Manifest::empty() },
-            keep_versions,
+            keep,
             roll_over_bytes: self.settings.roll_over_bytes,
             info: self.settings.info.clone(),
             level: self.settings.level,
@@ -145,7 +150,7 @@ impl Compaction {
     /// Does the work; the store can be used meanwhile.
     pub fn run(self) -> Result<Compacted> {
         let reader = PageReader::open(&self.folder, &self.manifest)?;
-        let versions = Versions { index: &reader.index, keep: self.keep_versions };
+        let versions = Versions::of(&reader.index, self.keep);
         let needed = versions.needed_originals()?;
         let chosen = self.choose(&reader, versions.dead_bytes(&needed)?);
         if chosen.is_empty() {
@@ -314,12 +319,16 @@ impl<'c> Output<'c> {
 }
 
 /// Decides which versions stay.
-struct Versions<'i> {
+pub(super) struct Versions<'i> {
     index: &'i [CdxjFile],
     keep: usize,
 }
 
-impl Versions<'_> {
+impl<'i> Versions<'i> {
+    pub(super) fn of(index: &'i [CdxjFile], keep: Keep) -> Versions<'i> {
+        Versions { index, keep: keep.versions() }
+    }
+
     /// Records that have the body of others that stay.
     fn needed_originals(&self) -> Result<HashSet<(u32, u64)>> {
         let mut needed = HashSet::new();
@@ -352,7 +361,7 @@ impl Versions<'_> {
     }
 
     /// Calls `each` with every line and whether the policy keeps it.
-    fn for_each(&self, mut each: impl FnMut(&CdxjLine, bool)) -> Result<()> {
+    pub(super) fn for_each(&self, mut each: impl FnMut(&CdxjLine, bool)) -> Result<()> {
         let mut same_key: Vec<CdxjLine> = Vec::new();
         merge(self.index, |file, text| {
             let line = file.decode(text)?;

@@ -18,6 +18,11 @@ const REWRITE_MASK: u32 = (1 << REWRITE_BITS) - 1;
 pub(crate) const MAX_NUMBER: u32 = u32::MAX >> REWRITE_BITS;
 
 impl PageLocation {
+    /// The start of a file of this number that was never rewritten.
+    pub fn in_numbered_file(number: u32) -> PageLocation {
+        PageLocation { file: numbered_file(number), offset: 0, length: 0 }
+    }
+
     /// Name of the file in the folder `pages`.
     pub fn file_name(&self) -> String {
         file_name(self.file)

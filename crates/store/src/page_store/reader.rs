@@ -11,7 +11,9 @@ use super::{PageLocation, parse_record, warc_files};
 use crate::cdxj::{CdxjFile, CdxjLine, cdx_key, parts_of};
 use crate::error::{Context, Result, damaged};
 use crate::manifest::{FileEntry, Manifest};
-use crate::warc::{DigestVerdict, Members, Truncated, WarcKind, WarcRecord, gunzip, parse_date, timestamp};
+use crate::warc::{
+    DigestVerdict, Members, Truncated, WarcKind, WarcRecord, gunzip, header_value, parse_date, timestamp,
+};
 
 /// Reads the pages of one commit; what a writer does meanwhile is not seen. Every file is open from the start, so that
 /// it can be read even if it is deleted.
@@ -155,7 +157,7 @@ impl PageReader {
         Ok(original)
     }
 
-    fn file(&self, location: &PageLocation) -> Result<&WarcFile> {
+    pub(super) fn file(&self, location: &PageLocation) -> Result<&WarcFile> {
         self.files.get(&location.file).ok_or_else(|| {
             let path = self.folder.join("pages").join(file_name(location.file));
             damaged(&path, at(location), "the commit has no such file")
@@ -182,6 +184,11 @@ impl StoredPage {
     /// Status line and header lines, with the empty line.
     pub fn head(&self) -> &[u8] {
         self.record.head()
+    }
+
+    /// The value of a header line, if there is one of this name.
+    pub fn header(&self, name: &str) -> Option<&[u8]> {
+        header_value(self.head(), name)
     }
 
     /// The body without chunks; its content encoding remains.

@@ -35,6 +35,13 @@ pub struct Prepared {
     pub(crate) line: CdxjLine,
 }
 
+impl Prepared {
+    /// SHA-1 of the body, in base 32.
+    pub fn digest(&self) -> &str {
+        &self.line.digest
+    }
+}
+
 /// Compresses pages; one per thread.
 pub struct Preparer {
     compressor: Compressor,
@@ -93,12 +100,7 @@ impl Preparer {
     }
 
     /// The record that begins a file.
-    pub(crate) fn warcinfo(
-        &mut self,
-        name: &str,
-        date_ms: i64,
-        fields: &[(String, String)],
-    ) -> Result<Vec<u8>> {
+    pub fn warcinfo(&mut self, name: &str, date_ms: i64, fields: &[(String, String)]) -> Result<Vec<u8>> {
         let id = self.ids.next();
         let mut header = common_fields(WarcKind::Warcinfo, &id, date_ms);
         header.push("WARC-Filename", name);
