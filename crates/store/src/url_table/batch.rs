@@ -29,6 +29,13 @@ impl UrlBatch {
         self.text.push_str(url.as_str());
     }
 
+    /// Adds all links of another batch, behind those of this one.
+    pub fn extend(&mut self, other: &UrlBatch) {
+        let start = self.text.len() as u64;
+        self.links.extend(other.links.iter().map(|link| Link { start: start + link.start, ..*link }));
+        self.text.push_str(&other.text);
+    }
+
     /// How many links there are.
     pub fn len(&self) -> usize {
         self.links.len()

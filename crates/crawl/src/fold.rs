@@ -1,0 +1,136 @@
+//! How does what was gathered become part of the collection? In batches, in order, by one thread.
+//!
+//! 1. The pages of the batch are numbered, and their records read.
+//! 2. Each page is stored and its record brought up to date; then it is known which ones are exact duplicates.
+//! 3. The links of the others are numbered all at once; duplicates lead nowhere, so that a site that shows one page
+//!    under endless names gives no more than one page's links.
+//! 4. Pages that are linked to, sites, link log and tables learn of it.
+//!
+//! What counts as news: a page whose bytes are those of its last visit adds a row to the table of fetches and nothing
+//! else. A visit older than the last one known (archives may come in any order) is stored and described, but changes
+//! neither the page's record nor the graph.
+
+use std::collections::BTreeMap;
+
+use model::PageId;
+use store::{Appended, Collection, PageRecord, Result, Stage};
+
+use crate::fetched::Fetched;
+use crate::gathered::Gathered;
+use crate::news::News;
+use crate::originals::Originals;
+use crate::outcome::Outcome;
+use crate::rows;
+use crate::visit::{self, Visit};
+
+/// Takes gathered pages into a collection.
+#[derive(Debug)]
+pub struct Fold {
+    originals: Originals,
+}
+
+/// What a batch brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Folded {
+    /// Visits of pages.
+    pub pages: u64,
+    /// Links of their documents, as the table of links has them.
+    pub links: u64,
+    /// Pages that nobody had heard of.
+    pub new_pages: u64,
+    /// Pages whose body is that of another.
+    pub duplicates: u64,
+}
+
+/// A page of the batch, when it is stored.
+pub(crate) struct Stored {
+    pub(crate) page: Gathered,
+    pub(crate) id: PageId,
+    pub(crate) visit: Visit,
+    /// Whether its links count.
+    pub(crate) links_count: bool,
+}
+
+impl Fold {
+    /// Remembers the pages of so many bodies in order to name the originals of duplicates; about 60 bytes each.
+    pub fn new(duplicate_window: usize) -> Fold {
+        Fold { originals: Originals::new(duplicate_window) }
+    }
+
+    /// Takes a batch in. After an error the collection must be opened again.
+    pub fn fold(&mut self, collection: &mut Collection, batch: Vec<Gathered>) -> Result<Folded> {
+        let Some(first) = batch.first() else { return Ok(Folded::default()) };
+        let now_s = Fetched::seconds(first.fetched_ms);
+        let mut news = News::default();
+        news.folded.pages = batch.len() as u64;
+        let ids = news.number_pages(collection, &batch, now_s)?;
+        let mut records = read_records(collection, &ids)?;
+        let mut stored = Vec::with_capacity(batch.len());
+        for (page, id) in batch.into_iter().zip(ids) {
+            if let Some(record) = records.get_mut(&id) {
+                stored.push(self.store(collection, record, page, id, &mut news)?);
+            }
+        }
+        let targets = news.number_links(collection, &stored, &records, now_s)?;
+        news.log_links(collection, &stored, &targets)?;
+        news.write(collection, &mut records)?;
+        Ok(news.folded)
+    }
+
+    /// Stores a page, brings its record up to date, and writes the rows that are about it alone.
+    fn store(
+        &mut self,
+        collection: &mut Collection,
+        record: &mut PageRecord,
+        mut page: Gathered,
+        id: PageId,
+        news: &mut News,
+    ) -> Result<Stored> {
+        let visit = Visit::new(record, &page);
+        let prepared = page.prepared.take().transpose()?;
+        let digest = prepared.as_ref().map(|prepared| prepared.digest().to_owned());
+        let previous = visit::previous(record, &page);
+        let appended =
+            prepared.map(|prepared| collection.bodies.append_prepared(prepared, previous)).transpose()?;
+        let is_news = page.outcome == Outcome::Redirect || visit.changed != Some(false);
+        let first_success = page.outcome.is_success() && is_unseen(record);
+        visit.note(record, &page, appended);
+        if page.outcome == Outcome::Ok && visit.newest && is_news {
+            visit::note_original(record, self.original(appended, id));
+        }
+        news.count_visit(record.site, &page, first_success, visit);
+        rows::push_fetch(collection, id, record, &page, visit, digest.as_deref(), appended);
+        if is_news {
+            rows::push_document(collection, id, record.site, &page);
+        }
+        let duplicate = page.outcome == Outcome::Ok && record.duplicate_of.is_some();
+        news.folded.duplicates += u64::from(duplicate && is_news);
+        let links_count = visit.newest && is_news && !duplicate && page.outcome.is_success();
+        Ok(Stored { page, id, visit, links_count })
+    }
+
+    /// The other page that had this body first; a page that is alone with its body is remembered.
+    fn original(&mut self, appended: Option<Appended>, id: PageId) -> Option<PageId> {
+        let appended = appended?;
+        match appended.original {
+            Some(original) => self.originals.get(original).filter(|page| *page != id),
+            None => {
+                self.originals.insert(appended.location, id);
+                None
+            }
+        }
+    }
+}
+
+fn read_records(collection: &Collection, ids: &[PageId]) -> Result<BTreeMap<PageId, PageRecord>> {
+    let mut sorted = ids.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let records = collection.pages.reader().get_many(&sorted)?;
+    Ok(sorted.into_iter().zip(records).collect())
+}
+
+/// Whether no visit brought anything so far.
+fn is_unseen(record: &PageRecord) -> bool {
+    record.stage != Stage::Fetched && record.content_hash == 0
+}

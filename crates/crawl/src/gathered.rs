@@ -1,0 +1,152 @@
+//! What is left of a fetch when it has been read? All that the collection wants, in few pieces of memory: the strings of
+//! its links lie in one.
+
+use std::net::IpAddr;
+
+use model::CanonicalUrl;
+use parse::{LinkKind, PageKind, RobotsDirectives};
+use store::{Prepared, Truncated, UrlBatch};
+
+use crate::outcome::Outcome;
+
+/// A fetch that was read, on its way into the collection.
+#[derive(Debug)]
+pub struct Gathered {
+    pub(crate) url: CanonicalUrl,
+    pub(crate) dynamic: bool,
+    pub(crate) fetched_ms: i64,
+    pub(crate) address: Option<IpAddr>,
+    pub(crate) status: u16,
+    pub(crate) outcome: Outcome,
+    pub(crate) latency_ms: Option<u32>,
+    pub(crate) duration_ms: Option<u32>,
+    pub(crate) truncated: Option<Truncated>,
+    pub(crate) http_version: Option<String>,
+    pub(crate) server: Option<String>,
+    pub(crate) mime_declared: Option<String>,
+    /// As transferred.
+    pub(crate) content_bytes: u64,
+    /// Of the body as transferred; 0 without one.
+    pub(crate) content_hash: u64,
+    /// Where a redirect leads.
+    pub(crate) redirect: Option<String>,
+    /// The page for the store; nothing if there is nothing to be stored.
+    pub(crate) prepared: Option<store::Result<Prepared>>,
+    /// What it says, if it has content that was read.
+    pub(crate) document: Option<GatheredDocument>,
+    pub(crate) links: GatheredLinks,
+}
+
+/// What a document says about itself.
+#[derive(Debug, Default)]
+pub(crate) struct GatheredDocument {
+    pub(crate) kind: PageKind,
+    pub(crate) title: String,
+    pub(crate) description: String,
+    pub(crate) language: Option<(&'static str, f32)>,
+    pub(crate) language_declared: String,
+    pub(crate) charset: String,
+    pub(crate) charset_source: Option<&'static str>,
+    pub(crate) canonical: Option<String>,
+    pub(crate) robots: RobotsDirectives,
+    pub(crate) published_ms: Option<i64>,
+    pub(crate) modified_ms: Option<i64>,
+    /// Without its content encoding.
+    pub(crate) raw_bytes: u64,
+    pub(crate) text_bytes: u64,
+    pub(crate) words: u32,
+    /// Of the main text; 0 without one.
+    pub(crate) text_hash: u64,
+    pub(crate) simhash: u64,
+}
+
+/// The links of a page.
+#[derive(Debug, Default)]
+pub(crate) struct GatheredLinks {
+    pub(crate) all: Vec<GatheredLink>,
+    /// Those that are followed, in their order.
+    pub(crate) followed: UrlBatch,
+    /// Beside them: whether it is dynamic.
+    pub(crate) dynamic: Vec<bool>,
+    strings: String,
+    pub(crate) internal: u32,
+    pub(crate) external: u32,
+    pub(crate) embedded: u32,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GatheredLink {
+    pub(crate) target: Target,
+    pub(crate) rel: Span,
+    pub(crate) anchor: Span,
+    pub(crate) kind: LinkKind,
+    pub(crate) context: u16,
+    pub(crate) position: f32,
+    pub(crate) internal: bool,
+}
+
+/// Where a link leads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Target {
+    /// To a page that may be fetched: its place among those that are followed.
+    Followed(u32),
+    /// To something that is only noted: a file, a page that is not to be followed, no URL at all.
+    Noted(Span),
+}
+
+/// A part of the strings.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl GatheredLinks {
+    /// Keeps a string, up to a limit.
+    pub(crate) fn keep(&mut self, text: &str, limit_bytes: usize) -> Span {
+        let start = self.strings.len() as u32;
+        self.strings.push_str(&text[..text.floor_char_boundary(limit_bytes)]);
+        Span { start, end: self.strings.len() as u32 }
+    }
+
+    pub(crate) fn text(&self, span: Span) -> &str {
+        &self.strings[span.start as usize..span.end as usize]
+    }
+
+    /// The same, or nothing where it is empty.
+    pub(crate) fn some_text(&self, span: Span) -> Option<&str> {
+        Some(self.text(span)).filter(|text| !text.is_empty())
+    }
+
+    /// Keeps a link to a page that may be fetched.
+    pub(crate) fn follow(&mut self, url: &CanonicalUrl, dynamic: bool) -> Target {
+        self.followed.push(url);
+        self.dynamic.push(dynamic);
+        Target::Followed(self.followed.len() as u32 - 1)
+    }
+
+    pub(crate) fn url(&self, target: Target) -> &str {
+        match target {
+            Target::Followed(place) => self.followed.url(place as usize),
+            Target::Noted(span) => self.text(span),
+        }
+    }
+}
+
+impl Gathered {
+    /// The page.
+    pub fn url(&self) -> &CanonicalUrl {
+        &self.url
+    }
+
+    /// How many links it has, of all kinds.
+    pub fn links(&self) -> usize {
+        self.links.all.len()
+    }
+
+    /// How long the body was as transferred.
+    pub fn content_bytes(&self) -> u64 {
+        self.content_bytes
+    }
+}

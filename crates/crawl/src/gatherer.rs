@@ -1,0 +1,252 @@
+//! The gatherer: what does a fetched page say, and where does it lead?
+//!
+//! Pure work for any thread, one [`Gatherer`] each: content encoding, parsing, language, fingerprints, links made
+//! canonical, and the page compressed for the store.
+//!
+//! Which links are followed is decided here, by the link alone: those that lead to pages, by element and by extension,
+//! unless the page (`nofollow` in its meta element or header) or the link (`rel=nofollow`) asks otherwise. All others
+//! are noted in the table of links and nowhere else: who asks a crawler not to follow a link neither wants the page
+//! visited nor stands for it, so that it has no place in the graph either.
+
+use model::{CanonicalUrl, ExtensionLists, UrlClass, UrlRules};
+use parse::html::Options;
+use parse::{
+    Document, LinkKind, PageKind, RobotsDirectives, decode_content, detect_language, parse_date, simhash,
+};
+use store::{Capture, Preparer};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::fetched::Fetched;
+use crate::gathered::{Gathered, GatheredDocument, GatheredLink, GatheredLinks, Span, Target};
+use crate::http_head::HttpHead;
+use crate::outcome::Outcome;
+
+/// How pages are read.
+#[derive(Debug, Clone)]
+pub struct GatherSettings {
+    /// How URLs are made canonical.
+    pub rules: UrlRules,
+    /// Which URLs are pages.
+    pub extensions: ExtensionLists,
+    /// What is taken from a page, and how much.
+    pub options: Options,
+    /// Compression level of the store, from 1 to 12.
+    pub level: u8,
+}
+
+impl Default for GatherSettings {
+    fn default() -> GatherSettings {
+        GatherSettings {
+            rules: UrlRules::default(),
+            extensions: ExtensionLists::default(),
+            options: Options::default(),
+            level: 1,
+        }
+    }
+}
+
+/// Limits on the strings that go into tables.
+const ANCHOR_LIMIT_BYTES: usize = 1 << 10;
+const REL_LIMIT_BYTES: usize = 128;
+const NO_URL_LIMIT_BYTES: usize = 256;
+const NAME_LIMIT_BYTES: usize = 128;
+
+/// Reads pages; one per thread.
+pub struct Gatherer<'s> {
+    settings: &'s GatherSettings,
+    preparer: Preparer,
+    /// Used again for each page.
+    document: Document,
+}
+
+impl<'s> Gatherer<'s> {
+    /// Reads by these settings.
+    pub fn new(settings: &'s GatherSettings) -> Gatherer<'s> {
+        Gatherer { settings, preparer: Preparer::new(settings.level), document: Document::default() }
+    }
+
+    /// Reads what was fetched.
+    pub fn read(&mut self, fetched: &Fetched) -> Gathered {
+        let head = HttpHead(&fetched.head);
+        let outcome = Outcome::of(fetched.status);
+        let content_type = head.value("Content-Type");
+        let mut gathered = Gathered {
+            dynamic: fetched.url.class(&self.settings.extensions) == UrlClass::Dynamic,
+            url: fetched.url.clone(),
+            fetched_ms: fetched.fetched_ms,
+            address: fetched.address,
+            status: fetched.status,
+            outcome,
+            latency_ms: fetched.latency_ms,
+            duration_ms: fetched.duration_ms,
+            truncated: fetched.truncated,
+            http_version: head.version().map(str::to_owned),
+            server: head.value("Server").map(|name| cut(&name, NAME_LIMIT_BYTES)),
+            mime_declared: content_type.as_deref().and_then(media_type),
+            content_bytes: fetched.body.len() as u64,
+            content_hash: if fetched.body.is_empty() { 0 } else { xxh3_64(&fetched.body) },
+            redirect: None,
+            prepared: self.prepare(fetched, outcome),
+            document: None,
+            links: GatheredLinks::default(),
+        };
+        match outcome {
+            Outcome::Ok => self.read_content(fetched, head, content_type.as_deref(), &mut gathered),
+            Outcome::Redirect => self.read_redirect(head, &mut gathered),
+            _ => {}
+        }
+        gathered
+    }
+
+    /// News without content are for the page's state alone.
+    fn prepare(&mut self, fetched: &Fetched, outcome: Outcome) -> Option<store::Result<store::Prepared>> {
+        if matches!(outcome, Outcome::NoAnswer | Outcome::NotModified) {
+            return None;
+        }
+        let protocols: Vec<&str> = fetched.protocols.iter().map(String::as_str).collect();
+        Some(self.preparer.prepare(&Capture {
+            url: fetched.url.as_str(),
+            fetched_at_ms: fetched.fetched_ms,
+            address: fetched.address,
+            protocols: &protocols,
+            head: &fetched.head,
+            body: &fetched.body,
+            truncated: fetched.truncated,
+            request: None,
+            metadata: &[],
+        }))
+    }
+
+    fn read_content(
+        &mut self,
+        fetched: &Fetched,
+        head: HttpHead<'_>,
+        content_type: Option<&str>,
+        gathered: &mut Gathered,
+    ) {
+        let options = &self.settings.options;
+        let encoding = head.joined("Content-Encoding");
+        let body = decode_content(&fetched.body, &encoding, options.limits.input_bytes);
+        let top_level_domain = fetched.url.host().rsplit('.').next();
+        self.document.read(&body.bytes, content_type, top_level_domain, options);
+        if self.document.kind == PageKind::Other {
+            return;
+        }
+        self.document.robots = self
+            .document
+            .robots
+            .merge(RobotsDirectives::from_header(&head.joined("X-Robots-Tag"), &options.agent));
+        self.document.modified =
+            self.document.modified.or_else(|| head.value("Last-Modified").as_deref().and_then(parse_date));
+        gathered.links = self.links(&fetched.url);
+        gathered.document = Some(self.describe(&fetched.url, body.bytes.len() as u64));
+    }
+
+    fn read_redirect(&self, head: HttpHead<'_>, gathered: &mut Gathered) {
+        let Some(location) = head.value("Location") else { return };
+        let target = match self.settings.rules.join(&gathered.url, &location) {
+            Ok(url) => {
+                gathered.redirect = Some(url.as_str().to_owned());
+                self.target(&url, &mut gathered.links)
+            }
+            Err(_) => Target::Noted(gathered.links.keep(&location, NO_URL_LIMIT_BYTES)),
+        };
+        let redirected = |url: &str| self.settings.rules.canonical(url).ok();
+        let internal = gathered
+            .redirect
+            .as_deref()
+            .and_then(redirected)
+            .is_some_and(|url| url.host() == gathered.url.host());
+        gathered.links.all.push(GatheredLink {
+            target,
+            rel: Span::default(),
+            anchor: Span::default(),
+            kind: LinkKind::Redirect,
+            context: 0,
+            position: 0.0,
+            internal,
+        });
+    }
+
+    fn links(&self, page: &CanonicalUrl) -> GatheredLinks {
+        let mut links = GatheredLinks::default();
+        let nofollow = self.document.robots.nofollow();
+        self.document.resolve(page, &self.settings.rules, |resolved| {
+            let link = resolved.link;
+            match (link.kind.leads_to_page(), resolved.internal) {
+                (false, _) => links.embedded += 1,
+                (true, true) => links.internal += 1,
+                (true, false) => links.external += 1,
+            }
+            let target = match resolved.target {
+                Ok(url) if link.kind.leads_to_page() && !nofollow && !is_nofollow(link.rel) => {
+                    self.target(url, &mut links)
+                }
+                Ok(url) => Target::Noted(links.keep(url.as_str(), usize::MAX)),
+                Err(_) => Target::Noted(links.keep(link.raw, NO_URL_LIMIT_BYTES)),
+            };
+            let kept = GatheredLink {
+                target,
+                rel: links.keep(link.rel, REL_LIMIT_BYTES),
+                anchor: links.keep(link.text, ANCHOR_LIMIT_BYTES),
+                kind: link.kind,
+                context: link.context.bits(),
+                position: link.position,
+                internal: resolved.internal,
+            };
+            links.all.push(kept);
+        });
+        links
+    }
+
+    /// Files that are no pages are noted and not followed.
+    fn target(&self, url: &CanonicalUrl, links: &mut GatheredLinks) -> Target {
+        match url.class(&self.settings.extensions) {
+            UrlClass::Logged(_) => Target::Noted(links.keep(url.as_str(), usize::MAX)),
+            class => links.follow(url, class == UrlClass::Dynamic),
+        }
+    }
+
+    fn describe(&mut self, page: &CanonicalUrl, raw_bytes: u64) -> GatheredDocument {
+        let main_text = self.document.main_text();
+        let document = &mut self.document;
+        let sample = if main_text.is_empty() { &document.text } else { &main_text };
+        let rules = &self.settings.rules;
+        let canonical = document.canonical().map(|raw| {
+            let url = rules.join(&document.base(page, rules), raw);
+            url.map_or_else(|_| cut(raw, NO_URL_LIMIT_BYTES), |url| url.as_str().to_owned())
+        });
+        GatheredDocument {
+            kind: document.kind,
+            language: detect_language(sample).map(|found| (found.code, found.confidence as f32)),
+            language_declared: std::mem::take(&mut document.declared_language),
+            charset: std::mem::take(&mut document.charset),
+            charset_source: document.charset_source.map(parse::CharsetSource::as_str),
+            canonical,
+            robots: document.robots,
+            published_ms: document.published.map(|time| time.saturating_mul(1000)),
+            modified_ms: document.modified.map(|time| time.saturating_mul(1000)),
+            raw_bytes,
+            text_bytes: document.text.len() as u64,
+            words: document.text.split_ascii_whitespace().count() as u32,
+            text_hash: if main_text.is_empty() { 0 } else { xxh3_64(main_text.as_bytes()) },
+            simhash: simhash(&main_text),
+            title: std::mem::take(&mut document.title),
+            description: std::mem::take(&mut document.description),
+        }
+    }
+}
+
+fn is_nofollow(rel: &str) -> bool {
+    rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("nofollow"))
+}
+
+/// `text/html` of `Text/HTML; charset=utf-8`.
+fn media_type(content_type: &str) -> Option<String> {
+    let name = content_type.split(';').next().unwrap_or_default().trim();
+    (!name.is_empty()).then(|| cut(&name.to_ascii_lowercase(), NAME_LIMIT_BYTES))
+}
+
+fn cut(text: &str, limit_bytes: usize) -> String {
+    text[..text.floor_char_boundary(limit_bytes)].to_owned()
+}

@@ -1,0 +1,87 @@
+//! What does the head of an answer say? Read with patience: heads of archives and of broken servers are full of oddities.
+
+use std::borrow::Cow;
+
+/// Status line and header lines, as received.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HttpHead<'h>(pub(crate) &'h [u8]);
+
+/// Values longer than this are no values.
+const VALUE_LIMIT_BYTES: usize = 8 << 10;
+
+impl<'h> HttpHead<'h> {
+    /// The status; nothing where the first line has none.
+    pub(crate) fn status(self) -> Option<u16> {
+        let line = self.0.split(|byte| *byte == b'\n').next()?;
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        words.next().filter(|version| version.len() >= 5 && version[..5].eq_ignore_ascii_case(b"HTTP/"))?;
+        let code = std::str::from_utf8(words.next()?).ok()?;
+        code.parse().ok().filter(|status| (100..1000).contains(status))
+    }
+
+    /// `1.1`, `2`.
+    pub(crate) fn version(self) -> Option<&'h str> {
+        let line = self.0.split(u8::is_ascii_whitespace).next()?;
+        std::str::from_utf8(line.get(5..).filter(|version| (1..=3).contains(&version.len()))?).ok()
+    }
+
+    /// The values of all lines of this name.
+    pub(crate) fn values(self, name: &str) -> impl Iterator<Item = Cow<'h, str>> {
+        let lines = self.0.split(|byte| *byte == b'\n').skip(1);
+        lines.filter_map(move |line| {
+            let colon = line.iter().take(name.len() + 8).position(|byte| *byte == b':')?;
+            let matches = line[..colon].trim_ascii().eq_ignore_ascii_case(name.as_bytes());
+            let value = line[colon + 1..].trim_ascii();
+            (matches && value.len() <= VALUE_LIMIT_BYTES).then(|| text(value))
+        })
+    }
+
+    /// The value of the first line of this name, if there is something in it.
+    pub(crate) fn value(self, name: &str) -> Option<Cow<'h, str>> {
+        self.values(name).find(|value| !value.is_empty())
+    }
+
+    /// The values of all lines of this name, with commas between them.
+    pub(crate) fn joined(self, name: &str) -> String {
+        self.values(name).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// UTF-8 where it is that, and Latin-1 otherwise, as HTTP once had it.
+fn text(value: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(value) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(value.iter().map(|&byte| char::from(byte)).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_found_in_any_case_and_in_bad_company() {
+        let head = HttpHead(
+            b"HTTP/1.1 200 OK\r\n: no name\r\ngarbage\r\nset-cookie: a\r\nSET-COOKIE : b\r\nServer: caf\xe9\r\n\r\n",
+        );
+        assert_eq!((head.status(), head.version()), (Some(200), Some("1.1")));
+        assert_eq!(head.joined("Set-Cookie"), "a,b");
+        assert_eq!(head.value("server").as_deref(), Some("café"));
+        assert_eq!(head.value("Content-Type"), None);
+    }
+
+    #[test]
+    fn a_status_is_three_digits_behind_a_version() {
+        for (line, status) in [
+            ("HTTP/1.0  404\r\n", Some(404)),
+            ("HTTP/2 200", Some(200)),
+            ("http/1.1 301 Moved", Some(301)),
+            ("HTTP/1.1 abc", None),
+            ("HTTP/1.1 20", None),
+            ("ICY 200 OK", None),
+            ("", None),
+        ] {
+            assert_eq!(HttpHead(line.as_bytes()).status(), status, "{line}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! How do archives of others become part of the collection? Their pages take the way of a harvest.
+//!
+//! One thread reads and unpacks the files, as many as there are cores read pages, and the calling one takes them in, in
+//! the order of the files. A queue of promises keeps that order and bounds what is under way: the reader hands a job to
+//! whoever is free, and puts the place where its answer will be into the queue.
+//!
+//! A file that cannot be read to its end does not stop the others, and what came before the break is kept.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use store::{Collection, Result, WarcError, WarcReader};
+
+use crate::fetched::Fetched;
+use crate::fold::Fold;
+use crate::gathered::Gathered;
+use crate::gatherer::{GatherSettings, Gatherer};
+use crate::rows::describe_sites;
+use crate::warc_page::{WarcPage, warc_page};
+
+/// What an import did so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ImportSummary {
+    /// Files that were read, to their end or as far as they could be.
+    pub files: u64,
+    /// Of those, the ones that could not be read to their end.
+    pub broken_files: u64,
+    /// Records in them, of all kinds.
+    pub records: u64,
+    /// Pages taken in; each visit counts.
+    pub pages: u64,
+    /// Links of these.
+    pub links: u64,
+    /// Records of pages that could not be taken: no URL of the Web, no answer in HTTP, a body that is elsewhere.
+    pub skipped: u64,
+    /// Bytes of the pages' bodies, as they were transferred.
+    pub bytes: u64,
+}
+
+/// What an import tells while it goes on.
+#[derive(Debug)]
+pub enum ImportEvent<'e> {
+    /// It has come so far.
+    Progress(&'e ImportSummary),
+    /// A file cannot be read any further.
+    Broken(&'e WarcError),
+}
+
+/// A job is handed over when it has so many bytes, or so many pages.
+const JOB_BYTES: usize = 1 << 20;
+const JOB_PAGES: usize = 64;
+/// Jobs that are under way or wait to be taken in.
+const JOBS_UNDER_WAY: usize = 32;
+/// Pages are taken in when they have so many bytes, or are so many.
+const BATCH_BYTES: u64 = 16 << 20;
+const BATCH_PAGES: usize = 4 << 10;
+/// A commit comes when the pages since the last have so many bytes, or so many links wait in memory.
+const COMMIT_BYTES: u64 = 128 << 20;
+const COMMIT_LINKS: usize = 1 << 20;
+
+/// Imports files, in their order, and commits now and then and at the end. `now_ms` is asked for the time of a commit.
+pub fn import(
+    collection: &mut Collection,
+    files: &[PathBuf],
+    settings: &GatherSettings,
+    now_ms: impl Fn() -> i64,
+    mut tell: impl FnMut(ImportEvent<'_>),
+) -> Result<ImportSummary> {
+    let threads = thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    let (job_sender, job_receiver) = sync_channel::<Job>(threads);
+    let (step_sender, step_receiver) = sync_channel(JOBS_UNDER_WAY);
+    let jobs = Mutex::new(job_receiver);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| gather(&jobs, settings));
+        }
+        let mut reading = Reading::new(settings, job_sender, step_sender);
+        scope.spawn(move || reading.run(files));
+        // Owns the receiver, so that an error here ends the reader, and that the others.
+        take_in(collection, step_receiver, &now_ms, &mut tell)
+    })
+}
+
+/// Pages to be read, and where the answer goes.
+struct Job {
+    pages: Vec<Fetched>,
+    answer: SyncSender<Vec<Gathered>>,
+}
+
+/// What comes next, in the order of the files.
+enum Step {
+    Pages { answer: Receiver<Vec<Gathered>>, records: u64, skipped: u64 },
+    Broken(WarcError),
+    EndOfFile,
+}
+
+fn gather(jobs: &Mutex<Receiver<Job>>, settings: &GatherSettings) {
+    let mut gatherer = Gatherer::new(settings);
+    loop {
+        // The lock is held while waiting, not while working.
+        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(job) = job else { return };
+        let gathered = job.pages.iter().map(|page| gatherer.read(page)).collect();
+        // Nobody waits for it any more after an error.
+        let _ = job.answer.send(gathered);
+    }
+}
+
+/// Reads files and hands out their pages.
+struct Reading<'s> {
+    settings: &'s GatherSettings,
+    jobs: SyncSender<Job>,
+    steps: SyncSender<Step>,
+    pages: Vec<Fetched>,
+    bytes: usize,
+    records: u64,
+    skipped: u64,
+}
+
+/// The one who takes pages in has given up.
+struct Stopped;
+
+impl<'s> Reading<'s> {
+    fn new(settings: &'s GatherSettings, jobs: SyncSender<Job>, steps: SyncSender<Step>) -> Reading<'s> {
+        Reading { settings, jobs, steps, pages: Vec::new(), bytes: 0, records: 0, skipped: 0 }
+    }
+
+    fn run(&mut self, files: &[PathBuf]) {
+        for file in files {
+            let outcome = match WarcReader::open(file) {
+                Ok(records) => self.read(records),
+                Err(error) => self.step(Step::Broken(error)),
+            };
+            if outcome.and_then(|()| self.step(Step::EndOfFile)).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn read(&mut self, records: WarcReader) -> std::result::Result<(), Stopped> {
+        let mut end = Ok(());
+        for record in records {
+            let record = match record {
+                Ok(record) => record,
+                Err(error) => {
+                    end = Err(error);
+                    break;
+                }
+            };
+            self.records += 1;
+            match warc_page(&record, &self.settings.rules) {
+                WarcPage::Page(page) => {
+                    self.bytes += page.body.len();
+                    self.pages.push(page);
+                }
+                WarcPage::Unusable => self.skipped += 1,
+                WarcPage::NoPage => {}
+            }
+            if self.bytes >= JOB_BYTES || self.pages.len() >= JOB_PAGES {
+                self.hand_over()?;
+            }
+        }
+        self.hand_over()?;
+        end.or_else(|error| self.step(Step::Broken(error)))
+    }
+
+    fn hand_over(&mut self) -> std::result::Result<(), Stopped> {
+        let (sender, answer) = sync_channel(1);
+        self.bytes = 0;
+        let job = Job { pages: std::mem::take(&mut self.pages), answer: sender };
+        self.jobs.send(job).map_err(|_| Stopped)?;
+        let (records, skipped) = (std::mem::take(&mut self.records), std::mem::take(&mut self.skipped));
+        self.step(Step::Pages { answer, records, skipped })
+    }
+
+    fn step(&self, step: Step) -> std::result::Result<(), Stopped> {
+        self.steps.send(step).map_err(|_| Stopped)
+    }
+}
+
+fn take_in(
+    collection: &mut Collection,
+    steps: Receiver<Step>,
+    now_ms: &impl Fn() -> i64,
+    tell: &mut impl FnMut(ImportEvent<'_>),
+) -> Result<ImportSummary> {
+    let mut taking = Taking::default();
+    let mut fold = Fold::new(DUPLICATE_WINDOW);
+    for step in steps {
+        match step {
+            Step::Pages { answer, records, skipped } => {
+                taking.summary.records += records;
+                taking.summary.skipped += skipped;
+                // A worker that is gone has panicked, and the scope will say so.
+                taking.add(answer.recv().unwrap_or_default());
+            }
+            Step::Broken(error) => {
+                taking.summary.broken_files += 1;
+                tell(ImportEvent::Broken(&error));
+            }
+            Step::EndOfFile => taking.summary.files += 1,
+        }
+        if taking.batch_bytes >= BATCH_BYTES || taking.batch.len() >= BATCH_PAGES {
+            taking.fold(&mut fold, collection)?;
+            tell(ImportEvent::Progress(&taking.summary));
+            if taking.bytes_since_commit >= COMMIT_BYTES
+                || collection.links.pending() >= COMMIT_LINKS
+                || collection.pages.is_full()
+            {
+                collection.commit(now_ms())?;
+                taking.bytes_since_commit = 0;
+            }
+        }
+    }
+    taking.fold(&mut fold, collection)?;
+    describe_sites(collection, now_ms())?;
+    collection.commit(now_ms())?;
+    Ok(taking.summary)
+}
+
+/// As many bodies as the page store remembers by default.
+const DUPLICATE_WINDOW: usize = 1 << 20;
+
+/// Pages on their way in.
+#[derive(Default)]
+struct Taking {
+    batch: Vec<Gathered>,
+    batch_bytes: u64,
+    bytes_since_commit: u64,
+    summary: ImportSummary,
+}
+
+impl Taking {
+    fn add(&mut self, pages: Vec<Gathered>) {
+        self.batch_bytes += pages.iter().map(Gathered::content_bytes).sum::<u64>();
+        self.batch.extend(pages);
+    }
+
+    fn fold(&mut self, fold: &mut Fold, collection: &mut Collection) -> Result<()> {
+        let folded = fold.fold(collection, std::mem::take(&mut self.batch))?;
+        let bytes = std::mem::take(&mut self.batch_bytes);
+        self.bytes_since_commit += bytes;
+        self.summary.bytes += bytes;
+        self.summary.pages += folded.pages;
+        self.summary.links += folded.links;
+        Ok(())
+    }
+}

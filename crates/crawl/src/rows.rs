@@ -1,0 +1,215 @@
+//! What do the tables say about a fetch, a document, its links, and all sites?
+
+use std::collections::HashMap;
+
+use model::{CanonicalUrl, PageId, SiteId, UrlRules};
+use parse::PageKind;
+use store::{Appended, Collection, DocumentRow, FetchRow, LinkRow, PageRecord, Result, SiteRecord, SiteRow};
+
+use crate::gathered::{Gathered, GatheredDocument, Target};
+use crate::visit::Visit;
+
+pub(crate) fn push_fetch(
+    collection: &mut Collection,
+    id: PageId,
+    record: &PageRecord,
+    page: &Gathered,
+    visit: Visit,
+    digest: Option<&str>,
+    stored: Option<Appended>,
+) {
+    let url = &page.url;
+    let location = stored.map(|stored| stored.location);
+    let file = location.map(|location| format!("pages/{}", location.file_name()));
+    let document = page.document.as_ref();
+    let host = Host::of(url);
+    collection.tables.fetches.rows.push(&FetchRow {
+        url_surtkey: &url.surt(),
+        url: url.as_str(),
+        url_host_name: url.host(),
+        url_host_tld: host.tld,
+        url_host_registry_suffix: host.suffix,
+        url_host_registered_domain: host.registered_domain,
+        url_protocol: url.scheme().as_str(),
+        url_port: (url.port() != url.scheme().default_port()).then(|| i32::from(url.port())),
+        url_path: url.path(),
+        url_query: url.query(),
+        fetch_time: page.fetched_ms,
+        fetch_status: page.status as i16,
+        fetch_redirect: page.redirect.as_deref(),
+        content_digest: digest,
+        content_mime_type: page.mime_declared.as_deref(),
+        content_mime_detected: document.and_then(|document| mime_detected(document, page)),
+        content_charset: document.and_then(|document| some(&document.charset)),
+        content_languages: document.and_then(|document| Some(document.language?.0)),
+        content_truncated: page.truncated.map(store::Truncated::name),
+        warc_filename: file.as_deref(),
+        warc_record_offset: location.map(|location| location.offset as i64),
+        warc_record_length: location.map(|location| int(u64::from(location.length))),
+        page_id: id.0,
+        site_id: record.site.0,
+        depth: i16::from(record.depth),
+        outcome: page.outcome.as_str(),
+        address: page.address.map(|address| address.to_string()).as_deref(),
+        http_version: page.http_version.as_deref(),
+        server: page.server.as_deref(),
+        content_length: page.content_bytes as i64,
+        latency_ms: page.latency_ms.map(|time| int(u64::from(time))),
+        duration_ms: page.duration_ms.map(|time| int(u64::from(time))),
+        changed: visit.changed,
+        duplicate_of: record.duplicate_of.map(|page| page.0),
+    });
+}
+
+/// Nothing where there was no content to be read.
+pub(crate) fn push_document(collection: &mut Collection, id: PageId, site: SiteId, page: &Gathered) {
+    let Some(document) = &page.document else { return };
+    collection.tables.documents.rows.push(&DocumentRow {
+        page_id: id.0,
+        site_id: site.0,
+        url: page.url.as_str(),
+        fetch_time: page.fetched_ms,
+        title: some(&document.title),
+        description: some(&document.description),
+        language: document.language.map(|(code, _)| code),
+        language_confidence: document.language.map(|(_, confidence)| confidence),
+        language_declared: some(&document.language_declared),
+        charset: some(&document.charset),
+        charset_source: document.charset_source,
+        canonical: document.canonical.as_deref(),
+        robots: some(&document.robots.to_string()),
+        published: document.published_ms,
+        modified: document.modified_ms,
+        raw_length: document.raw_bytes as i64,
+        kept_length: None,
+        text_length: document.text_bytes as i64,
+        words: int(u64::from(document.words)),
+        text_digest: document.text_hash.cast_signed(),
+        simhash: document.simhash.cast_signed(),
+        links_internal: int(u64::from(page.links.internal)),
+        links_external: int(u64::from(page.links.external)),
+        links_embedded: int(u64::from(page.links.embedded)),
+    });
+}
+
+/// `targets` are the pages that the followed links lead to.
+pub(crate) fn push_links(collection: &mut Collection, id: PageId, page: &Gathered, targets: &[PageId]) {
+    for link in &page.links.all {
+        collection.tables.links.rows.push(&LinkRow {
+            source_page_id: id.0,
+            target_page_id: match link.target {
+                Target::Followed(place) => targets.get(place as usize).map(|page| page.0),
+                Target::Noted(_) => None,
+            },
+            target_url: page.links.url(link.target),
+            fetch_time: page.fetched_ms,
+            kind: link.kind.as_str(),
+            rel: page.links.some_text(link.rel),
+            anchor: page.links.some_text(link.anchor),
+            internal: link.internal,
+            position: link.position,
+        });
+    }
+}
+
+/// Adds a row for every site to the table of sites, as it is now.
+pub fn describe_sites(collection: &mut Collection, now_ms: i64) -> Result<()> {
+    let rules = UrlRules::default();
+    let bytes = bytes_by_site(collection)?;
+    let Collection { sites, urls, tables, .. } = collection;
+    for number in 0..sites.reader().sites() {
+        let id = SiteId(number);
+        let (Some(record), Some(name)) = (sites.reader().get(id)?, urls.known().site_name(id)) else {
+            continue;
+        };
+        // What was a canonical URL's site makes one again.
+        let Ok(url) = rules.canonical(&format!("{name}/")) else { continue };
+        let address = record.address.map(|address| address.to_string());
+        tables.sites.rows.push(&SiteRow {
+            time: now_ms,
+            address: address.as_deref(),
+            bytes: bytes.get(&id).map_or(0, |bytes| *bytes as i64),
+            ..site_row(id, name, &url, &record)
+        });
+    }
+    Ok(())
+}
+
+/// How long the last versions of each site's pages are together.
+fn bytes_by_site(collection: &Collection) -> Result<HashMap<SiteId, u64>> {
+    let parts = collection.pages.reader().scan_records(|bytes: &mut HashMap<SiteId, u64>, _, page| {
+        if page.content_bytes > 0 {
+            *bytes.entry(page.site).or_default() += u64::from(page.content_bytes);
+        }
+    })?;
+    let mut all = HashMap::new();
+    for (site, bytes) in parts.into_iter().flatten() {
+        *all.entry(site).or_default() += bytes;
+    }
+    Ok(all)
+}
+
+fn site_row<'a>(id: SiteId, name: &'a str, url: &'a CanonicalUrl, record: &SiteRecord) -> SiteRow<'a> {
+    let host = Host::of(url);
+    SiteRow {
+        site_id: id.0,
+        site: name,
+        host: url.host(),
+        registered_domain: host.registered_domain,
+        tld: host.tld,
+        time: 0,
+        address: None,
+        alias_of: record.alias_of.map(|site| site.0),
+        robots_status: (record.robots_fetched_s != 0).then_some(record.robots_status as i16),
+        crawl_delay_ms: (record.crawl_delay_ms != 0).then(|| int(u64::from(record.crawl_delay_ms))),
+        pages_known: i64::from(record.pages_known),
+        pages_queued: i64::from(record.pages_queued),
+        pages_fetched: i64::from(record.pages_fetched),
+        pages_static: i64::from(record.pages_static),
+        pages_dynamic: i64::from(record.pages_dynamic),
+        errors: i64::from(record.errors),
+        bytes: 0,
+    }
+}
+
+/// A host name in parts; an address has none.
+struct Host<'u> {
+    tld: Option<&'u str>,
+    suffix: Option<&'u str>,
+    registered_domain: Option<&'u str>,
+}
+
+impl<'u> Host<'u> {
+    fn of(url: &'u CanonicalUrl) -> Host<'u> {
+        let registered_domain = url.registered_domain();
+        let is_name =
+            |label: &&str| label.bytes().any(|byte| byte.is_ascii_alphabetic()) && !label.ends_with(']');
+        Host {
+            tld: url.host().rsplit('.').next().filter(is_name),
+            suffix: registered_domain.and_then(|domain| Some(domain.split_once('.')?.1)),
+            registered_domain,
+        }
+    }
+}
+
+/// The type that a body was read as; the header may be more exact about the same.
+fn mime_detected<'p>(document: &GatheredDocument, page: &'p Gathered) -> Option<&'p str> {
+    let declared = page.mime_declared.as_deref();
+    match document.kind {
+        PageKind::Html => {
+            declared.filter(|declared| *declared == "application/xhtml+xml").or(Some("text/html"))
+        }
+        PageKind::Text => Some("text/plain"),
+        PageKind::Feed => declared.filter(|declared| declared.ends_with("+xml")).or(Some("application/xml")),
+        PageKind::Other => None,
+    }
+}
+
+fn some(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
+}
+
+/// Counts beyond 31 bits are not met; were one, the largest number stands for it.
+fn int(value: u64) -> i32 {
+    i32::try_from(value).unwrap_or(i32::MAX)
+}
