@@ -17,6 +17,12 @@ impl fmt::Display for WrongUse {
 
 impl std::error::Error for WrongUse {}
 
+/// Whether a collection or a snapshot was named that is not there, or one to be made that is.
+fn names_what_is_not(error: &store::Error) -> bool {
+    use store::Error::{AlreadyACollection, NoSnapshot, NotACollection};
+    matches!(error, AlreadyACollection { .. } | NoSnapshot { .. } | NotACollection { .. })
+}
+
 /// Tells the user what went wrong, and the shell how badly.
 pub(crate) fn exit_code(answer: anyhow::Result<ExitCode>) -> ExitCode {
     let error = match answer {
@@ -27,7 +33,8 @@ pub(crate) fn exit_code(answer: anyhow::Result<ExitCode>) -> ExitCode {
     if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
         return ExitCode::SUCCESS;
     }
-    let wrong_use = error.downcast_ref::<WrongUse>().is_some();
+    let wrong_use = error.downcast_ref::<WrongUse>().is_some()
+        || error.downcast_ref::<store::Error>().is_some_and(names_what_is_not);
     // Nothing is left to be done if even stderr is gone.
     let _ = writeln!(io::stderr(), "weir: {error:#}");
     if wrong_use { ExitCode::from(2) } else { ExitCode::FAILURE }

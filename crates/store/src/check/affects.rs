@@ -7,6 +7,7 @@ use crate::site_state;
 
 /// What cannot be read, or cannot be trusted. A range is one of ids; without one it may be any.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Affects {
     /// The whole commit.
     Commit,

@@ -1,0 +1,133 @@
+//! Under which name can a page lie in a tree of files, on any system? `host/path`, as near to the URL as is safe.
+//!
+//! Names consist of characters that no system forbids; others become `%XX`. What would be the same name elsewhere
+//! (upper and lower case), has a meaning there (`con`, a dot in front or at the end) or is too long gets a hash of what
+//! it was behind a tilde, so that two URLs do not meet in one file. A name never leads out of the tree.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// No part of a path is longer; systems take 255 bytes.
+const PART_LIMIT_BYTES: usize = 180;
+/// No path is longer: systems take 4,096 bytes, with the folder that the tree lies in.
+const PATH_LIMIT_BYTES: usize = 1_000;
+
+/// Names that mean devices to some systems, with any extension.
+const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
+
+/// The path of a page in the tree, by its URL, with forward slashes; `extension` is that of its content.
+pub(super) fn file_name(url: &str, extension: Option<&str>) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+    let (folders, last) = path.rsplit_once('/').unwrap_or(("", path));
+    let mut name = part(host);
+    for folder in folders.split('/').filter(|_| !folders.is_empty()) {
+        name.push('/');
+        name.push_str(&part(folder));
+    }
+    let file = match (last, query) {
+        ("", None) => format!("index.{}", extension.unwrap_or("html")),
+        (last, None) => with_extension(part(last), extension),
+        (last, Some(query)) => with_extension(part(&format!("{last}?{query}")), extension),
+    };
+    if name.len() + file.len() >= PATH_LIMIT_BYTES {
+        return with_hash(&format!("{}/long", part(host)), url, extension);
+    }
+    format!("{name}/{file}")
+}
+
+/// Another name for the same page, if the first is taken.
+pub(super) fn other_name(name: &str, url: &str) -> String {
+    match name.rsplit_once('.').filter(|(_, extension)| is_extension(extension)) {
+        Some((stem, extension)) => with_hash(stem, url, Some(extension)),
+        None => with_hash(name, url, None),
+    }
+}
+
+fn with_hash(stem: &str, text: &str, extension: Option<&str>) -> String {
+    let dot = if extension.is_some() { "." } else { "" };
+    format!("{stem}~{:012x}{dot}{}", xxh3_64(text.as_bytes()) >> 16, extension.unwrap_or_default())
+}
+
+/// One part of a path.
+fn part(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for (place, byte) in text.bytes().enumerate() {
+        let plain = byte.is_ascii_alphanumeric() || b"-_,;=+@!$'()[]~%&".contains(&byte);
+        let inner_dot = byte == b'.' && place > 0 && place + 1 < text.len();
+        if plain || inner_dot {
+            safe.push(char::from(byte));
+        } else {
+            safe.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    let stem = safe.split('.').next().unwrap_or_default();
+    // COM1 has a digit, CON has none.
+    let device = DEVICES.contains(&stem.trim_end_matches(|char: char| char.is_ascii_digit()));
+    let escapes = safe.contains('%');
+    let ambiguous = text.bytes().any(|byte| byte.is_ascii_uppercase()) || escapes && text.contains('%');
+    if !(safe.is_empty() || device || ambiguous || safe.len() > PART_LIMIT_BYTES) {
+        return safe;
+    }
+    let (stem, extension) = match safe.rsplit_once('.').filter(|(_, extension)| is_extension(extension)) {
+        Some((stem, extension)) => (stem, Some(extension)),
+        None => (safe.as_str(), None),
+    };
+    // All of it is ASCII, so any byte is a boundary.
+    with_hash(&stem[..stem.len().min(PART_LIMIT_BYTES)], text, extension)
+}
+
+/// With the extension of the content, unless the name ends like a file's already.
+fn with_extension(name: String, extension: Option<&str>) -> String {
+    let has_one = name.rsplit_once('.').is_some_and(|(_, extension)| is_extension(extension));
+    match extension {
+        Some(extension) if !has_one => format!("{name}.{extension}"),
+        _ => name,
+    }
+}
+
+fn is_extension(text: &str) -> bool {
+    (1..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn names_are_near_to_urls() {
+        let html = |url| file_name(url, Some("html"));
+        assert_eq!(html("https://example.com/"), "example.com/index.html");
+        assert_eq!(html("http://example.com:8080/a/b"), "example.com%3A8080/a/b.html");
+        assert_eq!(html("http://a.test/docs/"), "a.test/docs/index.html");
+        assert_eq!(html("http://a.test/docs/x.php?id=1&b"), "a.test/docs/x.php%3Fid=1&b.html");
+        assert_eq!(file_name("http://a.test/x.pdf", Some("pdf")), "a.test/x.pdf");
+        assert_eq!(file_name("http://a.test/blob", None), "a.test/blob");
+    }
+
+    #[test]
+    fn what_is_one_name_elsewhere_is_two_here() {
+        let of = |url| file_name(url, Some("html")).to_ascii_lowercase();
+        assert_ne!(of("http://a.test/Readme.html"), of("http://a.test/readme.html"));
+        assert_ne!(of("http://a.test/CON"), of("http://a.test/con"));
+        assert!(!of("http://a.test/con").ends_with("/con.html"));
+        assert!(!of("http://a.test/com1.txt").ends_with("/com1.txt"));
+        let first = of("http://a.test/a%3Fb");
+        assert_ne!(first, of("http://a.test/a?b"), "{first}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_leaves_the_tree_or_is_too_long(path in "([/.?%A-Za-z0-9~: -]|[^ -~]){0,1500}") {
+            let name = file_name(&format!("http://a.test/{path}"), Some("html"));
+            prop_assert!(name.len() <= PATH_LIMIT_BYTES, "{}", name.len());
+            prop_assert!(name.starts_with("a.test/"), "{name}");
+            for part in name.split('/') {
+                prop_assert!(!part.is_empty() && part.len() < 255, "{part}");
+                prop_assert!(!part.starts_with('.') && !part.ends_with(['.', ' ']), "{part}");
+                prop_assert!(!part.contains(['\\', ':', '*', '?', '"', '<', '>', '|', '\0']), "{part}");
+            }
+        }
+    }
+}

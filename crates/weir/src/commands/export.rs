@@ -1,0 +1,119 @@
+//! `weir export`: a collection, or some of its sites, in a form that others use.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use serde::Serialize;
+use store::{Keep, Snapshot};
+use stream::{Exported, Selection, export_mirror, export_tables, export_warc};
+
+use crate::failure::WrongUse;
+use crate::printer::Printer;
+use crate::settings;
+use crate::words::{counted, size};
+
+const EXAMPLES: &str = "\
+Examples:
+  weir export crawl --to warc archive/                            WARC files and their CDXJ index
+  weir export crawl --to mirror tree/ --site https://example.org  plain files, host/path
+  weir export crawl --to parquet tables/                          the tables, a folder each
+
+It reads one commit, and may be run while a crawl goes on.";
+
+/// Write the pages or tables of a collection in a form that other programs read.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The collection.
+    dir: PathBuf,
+
+    /// The folder to write to; it must be empty, or not exist.
+    out: PathBuf,
+
+    /// The form.
+    #[arg(long, value_enum)]
+    to: Form,
+
+    /// A snapshot by its name or generation, instead of the last commit.
+    #[arg(long, value_name = "NAME")]
+    snapshot: Option<String>,
+
+    /// Only pages of this site: https://example.org, or example.org for all its schemes; may be given more than once.
+    #[arg(long = "site", value_name = "SITE")]
+    sites: Vec<String>,
+
+    /// Every stored version of a page, not only the newest; for warc.
+    #[arg(long)]
+    all_versions: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// WARC files with an index.
+    Warc,
+    /// The tables.
+    Parquet,
+    /// A tree of plain files.
+    Mirror,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    items: u64,
+    files: u64,
+    bytes: u64,
+    undecoded: u64,
+}
+
+pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+    refuse_wrong_use(&args)?;
+    let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
+    let mut selection = Selection::all();
+    for site in &args.sites {
+        if !selection.add_site(&snapshot, site) {
+            return Err(WrongUse(format!("the collection knows no site {site}")).into());
+        }
+    }
+    let keep = if args.all_versions { Keep::All } else { Keep::Latest };
+    let exported = match args.to {
+        Form::Warc => export_warc(&snapshot, &selection, keep, &settings::warc_info(), &args.out)?,
+        Form::Parquet => export_tables(&snapshot, &args.out)?,
+        Form::Mirror => export_mirror(&snapshot, &selection, &args.out)?,
+    };
+    let Exported { items, files, bytes, undecoded } = exported;
+    if printer.json() {
+        printer.object(&Answer { items, files, bytes, undecoded })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let item = if args.to == Form::Parquet { "table file" } else { "record" };
+    let summary = format!("{} in {} of {}", counted(items, item), counted(files, "file"), size(bytes));
+    printer.line(&format!("wrote {summary} to {}", args.out.display()))?;
+    if undecoded > 0 {
+        let sentence = format!("{} could not be decompressed to the end", counted(undecoded, "body"));
+        printer.complain(&sentence.replace("bodys", "bodies"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn refuse_wrong_use(args: &Args) -> Result<(), WrongUse> {
+    let wrong = |sentence: String| Err(WrongUse(sentence));
+    if args.to == Form::Parquet && !args.sites.is_empty() {
+        return wrong(
+            "--site cannot be used with --to parquet: whole tables are copied; select from them".to_owned(),
+        );
+    }
+    if args.to != Form::Warc && args.all_versions {
+        return wrong("--all-versions can be used with --to warc only".to_owned());
+    }
+    if !is_free(&args.out) {
+        return wrong(format!("{} is not empty; give a folder that is, or a new one", args.out.display()));
+    }
+    Ok(())
+}
+
+/// Whether nothing is there that could be overwritten.
+fn is_free(path: &Path) -> bool {
+    !path.exists() || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}

@@ -1,0 +1,78 @@
+//! How are numbers, sizes and times shown to people?
+
+/// A number with a comma after every three digits.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number of things: `1 page`, `2 pages`.
+pub(crate) fn counted(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+/// A size in the unit that suits it, to three digits.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if bytes < 1_000 {
+        return counted(bytes, "byte");
+    }
+    let mut value = bytes as f64 / 1_000.0;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1_000.0;
+        unit += 1;
+    }
+    let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.decimals$} {}", UNITS[unit])
+}
+
+/// A moment, given in Unix milliseconds, to the second: `2026-11-15 08:30:00 UTC`.
+pub(crate) fn time(unix_ms: i64) -> String {
+    let seconds = unix_ms.div_euclid(1_000);
+    let (year, month, day) = date(seconds.div_euclid(86_400));
+    let second = seconds.rem_euclid(86_400);
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+/// Year, month and day of a number of days since 1970. Years are counted from March, so that leap days come last.
+fn date(days: i64) -> (i64, i64, i64) {
+    const ERA_DAYS: i64 = 146_097;
+    let from_march_0 = days + 719_468;
+    let (era, day) = (from_march_0.div_euclid(ERA_DAYS), from_march_0.rem_euclid(ERA_DAYS));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day_of_year = day - (365 * year + year / 4 - year / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = (month_from_march + 2) % 12 + 1;
+    (era * 400 + year + i64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(["0", "999", "1,000", "12,345,678"], [0, 999, 1_000, 12_345_678].map(count));
+        assert_eq!([counted(1, "page"), counted(2, "page")], ["1 page", "2 pages"]);
+        let sizes = [1, 999, 1_234, 999_499, 999_999, 12_345_678, 4_000_000_000_000_000].map(size);
+        assert_eq!(sizes, ["1 byte", "999 bytes", "1.23 kB", "999 kB", "1.00 MB", "12.3 MB", "4000 TB"]);
+    }
+
+    #[test]
+    fn moments_read_well() {
+        assert_eq!(time(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(time(951_782_400_000), "2000-02-29 00:00:00 UTC");
+        assert_eq!(time(1_794_731_400_999), "2026-11-15 08:30:00 UTC");
+        assert_eq!(time(-1), "1969-12-31 23:59:59 UTC");
+    }
+}
