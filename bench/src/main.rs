@@ -1,4 +1,4 @@
-//! How fast is it? `cargo run --release -p bench -- [parse|robots|url|urls|warc|simweb|all]`
+//! How fast is it? `cargo run --release -p bench -- [parse|robots|state|url|urls|warc|simweb|all]`
 //!
 //! Every figure is a ratio to a well-known yardstick that is measured in the same run, on the same data: absolute
 //! numbers say more about the machine than about the program. README.md tells how to read them.
@@ -6,6 +6,7 @@
 mod corpus;
 mod parse;
 mod robots;
+mod state;
 mod url;
 mod urls;
 mod warc;
@@ -19,6 +20,7 @@ type Bench = fn() -> anyhow::Result<()>;
 const BENCHES: &[(&str, Bench)] = &[
     ("parse", parse::run),
     ("robots", robots::run),
+    ("state", state::run),
     ("url", url::run),
     ("urls", urls::run),
     ("warc", warc::run),

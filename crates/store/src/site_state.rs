@@ -337,6 +337,23 @@ mod tests {
     }
 
     #[test]
+    fn the_number_of_a_file_is_not_used_again() {
+        let mut model = Model::new();
+        model.take(&Step::Append(4));
+        // A full file, then one of which nothing is in use, then a text in the next one.
+        (0..4).for_each(|site| model.take(&Step::Robots(site, site as u8 * 16 + 15)));
+        model.take(&Step::Commit);
+        (0..4).for_each(|site| model.take(&Step::Robots(site, 0)));
+        model.take(&Step::Commit);
+        model.take(&Step::Crash);
+        model.take(&Step::Robots(0, 79));
+        model.take(&Step::Commit);
+        let files = &model.commits.last().unwrap().0.files;
+        assert!(files.iter().any(|file| file.name == "state/robots-0000000001.texts"), "{files:?}");
+        model.check();
+    }
+
+    #[test]
     fn a_flipped_byte_in_a_text_is_found_and_its_file_named() {
         let mut model = Model::new();
         model.take(&Step::Append(1));
