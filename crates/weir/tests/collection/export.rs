@@ -1,0 +1,131 @@
+//! `weir export`.
+
+use std::fs;
+use std::path::Path;
+
+use store::{Snapshot, Verify, WarcKind, WarcReader, WarcRecord};
+
+use super::{objects, sample, told};
+
+fn records(path: &Path) -> Vec<WarcRecord> {
+    WarcReader::open(path).unwrap().map(Result::unwrap).collect()
+}
+
+fn response<'r>(records: &'r [WarcRecord], url: &str) -> &'r WarcRecord {
+    records.iter().find(|record| record.header.url() == Some(url)).unwrap()
+}
+
+#[test]
+fn the_newest_versions_become_an_archive_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 3));
+    let answer = &objects(dir, &["export", "DIR/c", "--to", "warc", "DIR/out"])[0];
+    assert_eq!((&answer["items"], &answer["files"]), (&6.into(), &1.into()));
+    let records = records(&dir.join("out/weir-000000.warc.gz"));
+    assert_eq!((records.len(), records[0].header.kind()), (7, WarcKind::Warcinfo));
+    assert_eq!(response(&records, sample::URLS[1]).payload(), sample::body(1, 2));
+    let copy = response(&records, sample::URLS[4]);
+    assert_eq!(copy.header.kind(), WarcKind::Revisit);
+    let original = copy.header.get("WARC-Refers-To-Target-URI").unwrap();
+    assert_eq!(response(&records, original).payload(), sample::body(4, 2));
+
+    // Each line of the index leads to its record.
+    let index = fs::read_to_string(dir.join("out/index.cdxj")).unwrap();
+    let mut lines: Vec<&str> = index.lines().collect();
+    assert_eq!(lines.len(), 6);
+    assert!(lines.is_sorted());
+    lines.dedup();
+    let bytes = fs::read(dir.join("out/weir-000000.warc.gz")).unwrap();
+    for line in lines {
+        let json: serde_json::Value = serde_json::from_str(line.splitn(3, ' ').nth(2).unwrap()).unwrap();
+        let number = |name: &str| json[name].as_str().unwrap().parse::<usize>().unwrap();
+        let member = &bytes[number("offset")..number("offset") + number("length")];
+        fs::write(dir.join("one.warc.gz"), member).unwrap();
+        let one = self::records(&dir.join("one.warc.gz"));
+        assert_eq!((one.len(), one[0].header.url()), (1, json["url"].as_str()));
+    }
+}
+
+#[test]
+fn versions_and_sites_can_be_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 3));
+    let items = |arguments: &[&str]| {
+        let answer = &objects(dir, &[&["export", "DIR/c", "--to", "warc"], arguments].concat())[0];
+        answer["items"].as_u64().unwrap()
+    };
+    assert_eq!(items(&["DIR/all", "--all-versions"]), 18);
+    assert_eq!(items(&["DIR/site", "--site", "a.test"]), 3);
+    assert_eq!(items(&["DIR/old", "--snapshot", "2", "--all-versions"]), 6);
+    let (code, _, err) =
+        told(dir, &["export", "DIR/c", "--to", "warc", "DIR/none", "--site", "https://c.test"]);
+    assert_eq!((code, err.as_str()), (2, "weir: the collection knows no site https://c.test\n"));
+}
+
+#[test]
+fn a_mirror_has_the_bodies_of_the_pages_that_were_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 2));
+    let (code, out, err) = told(dir, &["export", "DIR/c", "--to", "mirror", "DIR/out"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.starts_with("wrote 5 records in 5 files of "), "{out}");
+    let file = |name: &str| fs::read(dir.join("out").join(name)).unwrap();
+    assert_eq!(file("a.test/index.html"), sample::body(0, 1));
+    assert_eq!(file("b.test%3A8080/copy.html"), sample::body(4, 1), "the body of another record");
+    let docs: Vec<_> =
+        fs::read_dir(dir.join("out/a.test/docs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(docs.len(), 2, "{docs:?}");
+    assert!(!dir.join("out/b.test%3A8080/gone.html").exists());
+}
+
+#[test]
+fn tables_are_copied_as_they_are_at_the_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 2));
+    let answer = &objects(dir, &["export", "DIR/c", "--to", "parquet", "DIR/out"])[0];
+    let manifest = Snapshot::open(&dir.join("c"), None).unwrap().manifest;
+    assert_eq!(answer["files"].as_u64().unwrap() as usize, manifest.files_in("tables").count());
+    for entry in manifest.files_in("tables") {
+        let name = entry.name.strip_prefix("tables/").unwrap();
+        let copy = dir.join("out").join(name.split('-').next().unwrap()).join(name);
+        assert_eq!(fs::read(copy).unwrap(), fs::read(dir.join("c").join(&entry.name)).unwrap());
+    }
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 1));
+    for to in ["warc", "parquet", "mirror"] {
+        let refused = told(dir, &["export", "DIR/c", "--to", to, "DIR/c"]);
+        let sentence = "weir: DIR/c is not empty; give a folder that is, or a new one\n";
+        assert_eq!(refused, (2, String::new(), sentence.to_owned()));
+    }
+    let (code, _, err) = told(dir, &["export", "DIR/c", "--to", "parquet", "DIR/out", "--site", "a.test"]);
+    assert!(code == 2 && err.contains("--site cannot be used with --to parquet"), "{err}");
+}
+
+#[test]
+fn damage_is_not_passed_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let collection = sample::make(&dir.join("c"), 1);
+    let place = collection.pages.reader().get(model::PageId(0)).unwrap().unwrap().stored.unwrap();
+    drop(collection);
+    let path = dir.join("c/pages/weir-000000.warc.gz");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[place.offset as usize + 30] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let snapshot = Snapshot::open(&dir.join("c"), None).unwrap();
+    assert!(snapshot.bodies.read(&place, Verify::Checksum).is_err());
+    for to in ["warc", "mirror"] {
+        let (code, out, err) = told(dir, &["export", "DIR/c", "--to", to, &format!("DIR/{to}")]);
+        assert_eq!((code, out.as_str()), (1, ""));
+        assert!(err.contains("c/pages/weir-000000.warc.gz is damaged at byte"), "{err}");
+    }
+}

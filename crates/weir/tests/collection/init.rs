@@ -1,0 +1,73 @@
+//! `weir init`.
+
+use std::fs;
+
+use super::{objects, told};
+
+#[test]
+fn a_collection_is_made_with_its_seeds_and_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    fs::write(dir.join("seeds.txt"), "# mine\n\nhttps://B.test/x\r\nhttps://a.test/\n").unwrap();
+    let arguments =
+        ["init", "DIR/c", "--seed", "https://a.test", "--seeds", "DIR/seeds.txt", "--accept", "*.Test"];
+    let (code, out, err) = told(dir, &arguments);
+    assert_eq!((code, err.as_str()), (0, ""));
+    insta::assert_snapshot!(out, @r"
+    made DIR/c with 2 seeds on 2 sites
+    its settings are in DIR/c/weir.toml
+    ");
+    insta::assert_snapshot!(fs::read_to_string(dir.join("c/weir.toml")).unwrap(), @r#"
+    # Settings of this collection. What is not said here has the value shown here at first.
+
+    # The crawl stays on hosts that end so; an empty list lets it go anywhere.
+    accept = [".test"]
+
+    [pages]
+    # Which versions of a page `weir compact` leaves: "all", "latest", or a number of the newest.
+    keep = "all"
+    # A WARC file is not appended to beyond this size.
+    roll_over = "1 GB"
+    # From 1 (fast) to 12 (small).
+    compression_level = 1
+    "#);
+    let snapshot = store::Snapshot::open(&dir.join("c"), None).unwrap();
+    for page in 0..2 {
+        let page = snapshot.pages.get(model::PageId(page)).unwrap().unwrap();
+        assert!(page.flags.has(store::PageFlags::SEED) && page.depth == 0);
+    }
+    assert_eq!(objects(dir, &["check", "DIR/c"])[0]["sound"], true);
+}
+
+#[test]
+fn bad_seeds_are_told_one_by_one_and_nothing_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    fs::write(dir.join("seeds.txt"), "https://a.test/\nb.test\n\nmailto:me\n").unwrap();
+    let (code, out, err) = told(dir, &["init", "DIR/c", "--seeds", "DIR/seeds.txt", "--seed", "/x"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    insta::assert_snapshot!(err, @r"
+    weir: --seed: /x is no seed: it has no scheme (is `https://` missing?)
+    weir: DIR/seeds.txt line 2: b.test is no seed: it has no scheme (is `https://` missing?)
+    weir: DIR/seeds.txt line 4: mailto:me is no seed: the scheme `mailto` is not fetched, only http, https, ftp and gopher are
+    weir: 3 seeds cannot be used; nothing was made
+    ");
+    assert!(!dir.join("c").exists());
+}
+
+#[test]
+fn what_is_there_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    assert_eq!(told(dir, &["init", "DIR/c"]).0, 0);
+    let again = told(dir, &["init", "DIR/c"]);
+    assert_eq!(again, (2, String::new(), "weir: DIR/c holds a collection already\n".to_owned()));
+    fs::create_dir(dir.join("full")).unwrap();
+    fs::write(dir.join("full/letter"), "dear").unwrap();
+    let (code, _, err) = told(dir, &["init", "DIR/full"]);
+    assert_eq!(code, 2);
+    assert_eq!(err, "weir: DIR/full is not empty; a collection needs a folder of its own\n");
+    let (code, _, err) = told(dir, &["init", "DIR/d", "--accept", "a b"]);
+    assert_eq!((code, dir.join("d").exists()), (2, false));
+    assert_eq!(err, "weir: --accept `a b` is no ending of a host name, such as .example.org\n");
+}

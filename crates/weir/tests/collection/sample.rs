@@ -1,0 +1,166 @@
+//! A small collection in which every kind of file occurs.
+
+use std::path::Path;
+
+use model::{PageId, UrlRules};
+use store::{
+    Capture, Collection, FetchRow, Link, LinkRow, PageFlags, PageRecord, PageSettings, SiteRow, Stage,
+    UrlBatch,
+};
+
+pub(crate) const URLS: [&str; 6] = [
+    "https://a.test/",
+    "https://a.test/docs/Guide",
+    "https://a.test/docs/guide?x=1",
+    "http://b.test:8080/",
+    "http://b.test:8080/copy.html",
+    "http://b.test:8080/gone",
+];
+
+/// When the first commit was made.
+const START_MS: i64 = 1_794_731_400_000;
+
+/// Makes a collection of a few commits, in which each page but the last has `versions` versions.
+pub(crate) fn make(folder: &Path, versions: u32) -> Collection {
+    let mut collection = Collection::create(folder, PageSettings::default()).unwrap();
+    let mut batch = UrlBatch::new();
+    for url in URLS {
+        batch.push(&UrlRules::default().canonical(url).unwrap());
+    }
+    let describe = |page: &store::NewPage| PageRecord::new(page.site, 0, PageFlags::SEED);
+    let pages = collection.resolve(&batch, 1_794_731_400, describe).unwrap().pages;
+    collection.commit(START_MS).unwrap();
+    for version in 0..versions {
+        visit(&mut collection, &pages, version);
+        collection.commit(START_MS + 60_000 * i64::from(version + 1)).unwrap();
+    }
+    collection
+}
+
+/// Bodies that differ from page to page and from version to version, and do not compress to nothing.
+pub(crate) fn body(page: usize, version: u32) -> Vec<u8> {
+    // The copy has the body of the first page of its site.
+    let page = if page == 4 { 3 } else { page };
+    let mut state = u64::from(version) << 8 | page as u64;
+    let mut text = format!("<html><title>Page {page}, version {version}</title>");
+    for _ in 0..100 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        text.push_str(&format!("<p>{state:x}"));
+    }
+    text.into_bytes()
+}
+
+fn visit(collection: &mut Collection, pages: &[PageId], version: u32) {
+    let fetched_at_ms = START_MS + 60_000 * i64::from(version);
+    for (number, (url, page)) in URLS.iter().zip(pages).enumerate() {
+        let (head, status) = match number {
+            5 => (&b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n"[..], 404),
+            _ => (&b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"[..], 200),
+        };
+        let body = body(number, version);
+        let capture = Capture {
+            url,
+            fetched_at_ms,
+            address: None,
+            protocols: &[],
+            head,
+            body: &body,
+            truncated: None,
+            request: None,
+            metadata: &[],
+        };
+        let stored = collection.bodies.append(&capture, None).unwrap().location;
+        let stage = if status == 200 { Stage::Fetched } else { Stage::Failed };
+        collection
+            .pages
+            .update(&[*page], |_, page| {
+                (page.stage, page.status, page.stored) = (stage, status, Some(stored));
+                page.visits += 1;
+            })
+            .unwrap();
+        collection.tables.fetches.rows.push(&fetch(url, *page, fetched_at_ms));
+    }
+    let link = |target| Link { target, kind: 0, context: 0, anchor_chars: 5, position: 0 };
+    collection.links.append(pages[0], pages[1..].iter().map(|page| link(*page))).unwrap();
+    for target in &pages[1..] {
+        collection.tables.links.rows.push(&link_row(pages[0], *target, fetched_at_ms));
+    }
+    collection.tables.sites.rows.push(&site_row(fetched_at_ms));
+    let robots = format!("User-agent: *\nDisallow: /private/{version}\n");
+    collection.sites.set_robots_text(model::SiteId(0), robots.as_bytes()).unwrap();
+}
+
+fn fetch(url: &'static str, page: PageId, fetch_time: i64) -> FetchRow<'static> {
+    FetchRow {
+        url_surtkey: "",
+        url,
+        url_host_name: "a.test",
+        url_host_tld: Some("test"),
+        url_host_registry_suffix: None,
+        url_host_registered_domain: None,
+        url_protocol: "https",
+        url_port: None,
+        url_path: "/",
+        url_query: None,
+        fetch_time,
+        fetch_status: 200,
+        fetch_redirect: None,
+        content_digest: None,
+        content_mime_type: None,
+        content_mime_detected: None,
+        content_charset: None,
+        content_languages: None,
+        content_truncated: None,
+        warc_filename: None,
+        warc_record_offset: None,
+        warc_record_length: None,
+        page_id: page.0,
+        site_id: 0,
+        depth: 0,
+        outcome: "ok",
+        address: None,
+        http_version: None,
+        server: None,
+        content_length: 0,
+        latency_ms: None,
+        duration_ms: None,
+        changed: None,
+        duplicate_of: None,
+    }
+}
+
+fn link_row(source: PageId, target: PageId, fetch_time: i64) -> LinkRow<'static> {
+    LinkRow {
+        source_page_id: source.0,
+        target_page_id: Some(target.0),
+        target_url: "https://a.test/",
+        fetch_time,
+        kind: "a",
+        rel: None,
+        anchor: None,
+        internal: true,
+        position: 0.0,
+    }
+}
+
+fn site_row(time: i64) -> SiteRow<'static> {
+    SiteRow {
+        site_id: 0,
+        site: "https://a.test",
+        host: "a.test",
+        registered_domain: None,
+        tld: None,
+        time,
+        address: None,
+        alias_of: None,
+        robots_status: None,
+        crawl_delay_ms: None,
+        pages_known: 0,
+        pages_queued: 0,
+        pages_fetched: 0,
+        pages_static: 0,
+        pages_dynamic: 0,
+        errors: 0,
+        bytes: 0,
+    }
+}

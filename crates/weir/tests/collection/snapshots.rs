@@ -1,0 +1,49 @@
+//! `weir snapshots`.
+
+use super::{objects, sample, told};
+
+#[test]
+fn a_commit_is_kept_by_name_and_let_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let mut collection = sample::make(dir, 1);
+    let (code, out, _) = told(dir, &["snapshots", "DIR", "--keep", "the first", "--generation", "1"]);
+    assert_eq!(code, 0);
+    insta::assert_snapshot!(out, @r"
+             0  empty
+             1  2026-11-15 08:30:00 UTC  the first
+             2  2026-11-15 08:31:00 UTC
+    ");
+    for now_ms in 0..8 {
+        collection.commit(now_ms).unwrap();
+    }
+    let generations = |entries: Vec<serde_json::Value>| -> Vec<u64> {
+        entries.iter().map(|entry| entry["generation"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(generations(objects(dir, &["snapshots", "DIR"])), [1, 7, 8, 9, 10]);
+    assert_eq!(objects(dir, &["status", "DIR", "--snapshot", "the first"])[0]["pages_fetched"], 0);
+    assert_eq!(objects(dir, &["check", "DIR", "--snapshot", "the first"])[0]["generation"], 1);
+
+    assert_eq!(told(dir, &["snapshots", "DIR", "--drop", "the first"]).0, 0);
+    collection.commit(9).unwrap();
+    assert_eq!(generations(objects(dir, &["snapshots", "DIR"])), [8, 9, 10, 11]);
+}
+
+#[test]
+fn names_are_for_one_commit_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(dir, 1));
+    let refused = |arguments: &[&str]| {
+        let (code, out, err) = told(dir, &[&["snapshots", "DIR"], arguments].concat());
+        assert_eq!((code, out.as_str()), (2, ""));
+        err
+    };
+    assert!(refused(&["--keep", "12"]).contains("it needs a letter"));
+    assert!(refused(&["--keep", ""]).contains("cannot be a name"));
+    assert_eq!(told(dir, &["snapshots", "DIR", "--keep", "a"]).0, 0);
+    assert!(refused(&["--keep", "a"]).contains("commit 2 is kept as a already"));
+    assert!(refused(&["--keep", "b"]).contains("commit 2 is kept as a already"));
+    assert!(refused(&["--keep", "c", "--generation", "77"]).contains("there is no snapshot 77"));
+    assert!(refused(&["--drop", "z"]).contains("there is no snapshot z"));
+}
