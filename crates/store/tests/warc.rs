@@ -1,5 +1,8 @@
 //! Is everything that was stored read back, by us and by the tools of others?
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -221,7 +224,7 @@ fn files_roll_over_and_stay_in_crawl_order() {
         .manifest
         .files_in("pages")
         .filter(|f| f.name.ends_with(".warc.gz"))
-        .map(|f| f.length())
+        .map(store::FileEntry::length)
         .collect();
     assert!(files.len() > 6 && files.iter().all(|length| *length <= 20_000), "{files:?}");
     let reader = pages.reader();
@@ -373,6 +376,35 @@ fn a_crawl_goes_on_beside_a_compaction() {
     let reader = pages.reader();
     assert_eq!(reader.versions("http://a/").unwrap().len(), 1);
     assert_eq!(read_body(&reader, &newer.location), body(0));
+    assert_eq!(reader.check().unwrap().damages, []);
+}
+
+#[test]
+fn a_crawl_goes_on_beside_a_merge_of_the_index() {
+    let mut pages = Pages::new(1 << 30);
+    pages.append("http://a/", MS, &body(0));
+    pages.commit();
+    // Commits leave the index alone while a compaction reads it, so that there is something to merge afterwards.
+    let compaction = pages.store.start_compaction(Keep::Latest).unwrap().unwrap();
+    for number in 1..20 {
+        pages.append(&format!("http://a/{number}"), MS, &body(number));
+        pages.commit();
+    }
+    pages.store.finish_compaction(compaction.run().unwrap()).unwrap();
+    let merge = pages.store.start_merge().unwrap();
+    assert!(pages.store.start_compaction(Keep::Latest).unwrap().is_none(), "one at a time");
+    pages.append("http://a/beside", MS, &body(20));
+    pages.commit();
+    let merged = std::thread::spawn(move || merge.run().unwrap()).join().unwrap();
+    pages.store.finish_merge(merged).unwrap();
+    pages.commit();
+    let indexes = pages.manifest.files_in("pages").filter(|file| file.name.ends_with(".cdxj")).count();
+    assert!(indexes <= 2, "{indexes}");
+    pages.reopen(1 << 30);
+    let reader = pages.reader();
+    for url in ["http://a/", "http://a/7", "http://a/19", "http://a/beside"] {
+        assert_eq!(reader.versions(url).unwrap().len(), 1, "{url}");
+    }
     assert_eq!(reader.check().unwrap().damages, []);
 }
 

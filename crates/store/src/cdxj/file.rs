@@ -239,7 +239,11 @@ mod tests {
             })
             .collect();
         let mut merged = Vec::new();
-        merge(&files, |_, line| Ok(merged.push(line.to_owned()))).unwrap();
+        merge(&files, |_, line| {
+            merged.push(line.to_owned());
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(merged.len(), 1_500);
         assert!(merged.is_sorted());
     }

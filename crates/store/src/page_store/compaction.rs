@@ -192,7 +192,7 @@ impl Compaction {
         reader: &PageReader,
         chosen: &BTreeSet<u32>,
         dropped: &HashSet<PageLocation>,
-    ) -> Result<(BTreeMap<u32, FileEntry>, Vec<(PageLocation, PageLocation)>)> {
+    ) -> Result<Rewritten> {
         let mut output = Output::new(self);
         for (id, file) in &reader.files {
             if !chosen.contains(id) {
@@ -257,6 +257,9 @@ fn encode(line: &CdxjLine, folder: &Path) -> Result<String> {
     line.encode().map_err(|error| damaged(&folder.join("pages"), "in the index", error.to_string()))
 }
 
+/// New files, and the places of their records before and now.
+type Rewritten = (BTreeMap<u32, FileEntry>, Vec<(PageLocation, PageLocation)>);
+
 /// The files that a compaction writes. Each takes the place of the first input that it has records of, and is made of
 /// neighbours only: so files stay in crawl order.
 struct Output<'c> {
@@ -312,7 +315,7 @@ impl<'c> Output<'c> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<(BTreeMap<u32, FileEntry>, Vec<(PageLocation, PageLocation)>)> {
+    fn finish(mut self) -> Result<Rewritten> {
         self.close()?;
         Ok((self.files, self.moved))
     }

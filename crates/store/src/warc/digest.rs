@@ -70,23 +70,28 @@ impl Digest {
         algorithm.eq_ignore_ascii_case("sha1") || algorithm.eq_ignore_ascii_case("sha-1")
     }
 
-    /// Reads `sha1:` and a digest in base 32 or base 16, as different writers have it.
+    /// Reads `sha1:` and a digest in base 32, 16 or 64, as different writers have it: the length tells which.
     pub(crate) fn parse(text: &str) -> Option<Digest> {
         let (_, value) = text.trim().split_once(':').filter(|_| Digest::is_sha1(text))?;
-        let (bits, count) = match value.len() {
-            32 => (5, 8),
-            40 => (4, 10),
+        let value = value.trim_end_matches('=');
+        let bits = match value.len() {
+            40 => 4,
+            32 => 5,
+            27 => 6,
             _ => return None,
         };
-        let mut digest = [0; 20];
-        for (group, five) in value.as_bytes().chunks(count).zip(digest.as_chunks_mut::<5>().0) {
-            let mut number = 0u64;
-            for letter in group {
-                number = number << bits | digit(*letter, bits)?;
+        let mut digest = Vec::with_capacity(20);
+        let (mut held, mut held_bits) = (0u32, 0);
+        for letter in value.bytes() {
+            held = held << bits | digit(letter, bits)?;
+            held_bits += bits;
+            if held_bits >= 8 {
+                held_bits -= 8;
+                digest.push((held >> held_bits) as u8);
+                held &= (1 << held_bits) - 1;
             }
-            five.copy_from_slice(&number.to_be_bytes()[3..]);
         }
-        Some(Digest(digest))
+        digest.try_into().ok().map(Digest)
     }
 
     pub(crate) fn key(&self, payload_bytes: u64) -> DigestKey {
@@ -121,11 +126,21 @@ fn finish(mut state: [u32; 5], rest: &[u8], total_bytes: u64) -> Digest {
     Digest(digest)
 }
 
-fn digit(letter: u8, bits: u32) -> Option<u64> {
-    if bits == 4 {
-        return (letter as char).to_digit(16).map(u64::from);
+/// The value of a letter in the base of so many bits.
+fn digit(letter: u8, bits: u32) -> Option<u32> {
+    let position = |alphabet: &[u8], letter: u8| {
+        alphabet.iter().position(|known| *known == letter).map(|digit| digit as u32)
+    };
+    match (bits, letter) {
+        (4, _) => (letter as char).to_digit(16),
+        (5, _) => position(ALPHABET, letter.to_ascii_uppercase()),
+        (_, b'A'..=b'Z') => Some(u32::from(letter - b'A')),
+        (_, b'a'..=b'z') => Some(u32::from(letter - b'a') + 26),
+        (_, b'0'..=b'9') => Some(u32::from(letter - b'0') + 52),
+        (_, b'+' | b'-') => Some(62),
+        (_, b'/' | b'_') => Some(63),
+        _ => None,
     }
-    ALPHABET.iter().position(|known| *known == letter.to_ascii_uppercase()).map(|digit| digit as u64)
 }
 
 #[cfg(test)]
@@ -140,6 +155,9 @@ mod tests {
         assert_eq!(empty.to_string(), "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ");
         assert_eq!(Digest::parse(&empty.to_string()), Some(empty));
         assert_eq!(Digest::parse("SHA-1:da39a3ee5e6b4b0d3255bfef95601890afd80709"), Some(empty));
+        for base64 in ["sha1:2jmj7l5rSw0yVb/vlWAYkK/YBwk=", "sha1:2jmj7l5rSw0yVb_vlWAYkK_YBwk"] {
+            assert_eq!(Digest::parse(base64), Some(empty));
+        }
         for other in ["", "sha1", "sha1:", "sha256:abc", "sha1:!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!"] {
             assert_eq!(Digest::parse(other), None, "{other}");
         }

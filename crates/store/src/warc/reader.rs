@@ -97,7 +97,8 @@ impl WarcReader {
         }
         let mut block = Vec::new();
         // Grows with what really comes, not with what the header claims.
-        let found = self.source.by_ref().take(length).read_to_end(&mut block).map_err(broken)?;
+        let found =
+            self.source.by_ref().take(length).read_to_end(&mut block).map_err(|error| broken(&error))?;
         self.offset += found as u64;
         if (found as u64) < length {
             return Err(format!("the file ends {found} bytes into a record of {length}"));
@@ -110,7 +111,7 @@ impl WarcReader {
         loop {
             let line_start = bytes.len();
             let room = (MAX_HEADER_BYTES + 1 - line_start) as u64;
-            self.source.by_ref().take(room).read_until(b'\n', &mut bytes).map_err(broken)?;
+            self.source.by_ref().take(room).read_until(b'\n', &mut bytes).map_err(|error| broken(&error))?;
             let line = &bytes[line_start..];
             let complete = line == b"\r\n" || line == b"\n";
             let first_is_wrong = line_start == 0 && !line.starts_with(b"WARC/");
@@ -124,7 +125,7 @@ impl WarcReader {
     /// Whether there is something behind the blank lines.
     fn skip_blank_lines(&mut self) -> Result<bool, String> {
         loop {
-            let buffer = self.source.fill_buf().map_err(broken)?;
+            let buffer = self.source.fill_buf().map_err(|error| broken(&error))?;
             let blank = buffer.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
             let (all, empty) = (blank == buffer.len(), buffer.is_empty());
             self.source.consume(blank);
@@ -157,7 +158,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// No dictionary is longer.
 const MAX_DICTIONARY_BYTES: u64 = 16 << 20;
 
-fn broken(error: io::Error) -> String {
+fn broken(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => "the file ends in the middle of a compressed part".to_owned(),
         _ => error.to_string(),

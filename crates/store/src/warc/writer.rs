@@ -46,15 +46,21 @@ impl Prepared {
 pub struct Preparer {
     compressor: Compressor,
     ids: RecordIds,
-    /// The record before it is compressed; used again.
+    /// The record before it is compressed, and after; both are used again.
     record: Vec<u8>,
+    compressed: Vec<u8>,
 }
 
 impl Preparer {
     /// Compresses at this level of libdeflate: 1 is fastest, 12 smallest.
     pub fn new(level: u8) -> Preparer {
         let level = CompressionLvl::new(i32::from(level.clamp(1, 12))).unwrap_or_default();
-        Preparer { compressor: Compressor::new(level), ids: RecordIds::new(), record: Vec::new() }
+        Preparer {
+            compressor: Compressor::new(level),
+            ids: RecordIds::new(),
+            record: Vec::new(),
+            compressed: Vec::new(),
+        }
     }
 
     /// Does everything about a page that needs no store.
@@ -168,13 +174,15 @@ impl Preparer {
             self.record.extend_from_slice(part);
         }
         self.record.extend_from_slice(b"\r\n\r\n");
-        let start = out.len();
-        out.resize(start + self.compressor.gzip_compress_bound(self.record.len()), 0);
-        let length = self.compressor.gzip_compress(&self.record, &mut out[start..]);
+        let bound = self.compressor.gzip_compress_bound(self.record.len());
+        if self.compressed.len() < bound {
+            self.compressed.resize(bound, 0);
+        }
+        let length = self.compressor.gzip_compress(&self.record, &mut self.compressed);
         // The bound is libdeflate's own.
         let length =
             length.map_err(|_| Error::Full { what: "a record is longer compressed than it can be" })?;
-        out.truncate(start + length);
+        out.extend_from_slice(&self.compressed[..length]);
         Ok(())
     }
 }
