@@ -13,6 +13,7 @@ mod cross;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -122,6 +123,7 @@ fn check_commit(
     let rest: Vec<&FileEntry> =
         files.values().map(|(entry, _)| entry).filter(|entry| !checked(entry)).collect();
     check_extents(folder, &rest, findings)?;
+    check_view(folder, newest, findings)?;
     let Parts { urls: Some(urls), pages: Some(pages), sites: Some(sites) } = &parts else { return Ok(()) };
     report.pages = pages.pages();
     let cross = cross::CrossCheck { folder, urls, pages, sites, bodies: bodies.as_ref(), findings };
@@ -200,6 +202,24 @@ fn check_extents(folder: &Path, files: &[&FileEntry], findings: &Findings<'_>) -
         let own = worker();
         other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).and(own)
     })
+}
+
+/// Looks at the tables as people see them. They are links to the files that were compared, unless the collection was
+/// copied by a program that does not know links.
+fn check_view(folder: &Path, manifest: &Manifest, findings: &Findings<'_>) -> Result<()> {
+    let mut buffer = vec![0; READ_BYTES];
+    for entry in manifest.files_in("tables") {
+        let shown = tables::shown_at(folder, &entry.name);
+        let inode = |path: &Path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
+        let Some(found) = inode(&shown) else { continue };
+        if inode(&folder.join(&entry.name)) != Some(found)
+            && let Err(error) = compare(&shown, entry, &mut buffer)
+        {
+            let table = Affects::of_file(&entry.name);
+            findings.add_once(error, Some(table))?;
+        }
+    }
+    Ok(())
 }
 
 const READ_BYTES: usize = 1 << 20;

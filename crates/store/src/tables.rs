@@ -30,6 +30,7 @@ pub use documents::DocumentRow;
 pub use fetches::FetchRow;
 pub use links::LinkRow;
 pub use sites::SiteRow;
+pub(crate) use view::shown_at;
 
 use crate::error::{Context, Error, Result, damaged};
 use crate::manifest::{FileEntry, Manifest};

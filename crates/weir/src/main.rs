@@ -7,12 +7,14 @@ mod commands;
 mod failure;
 mod input;
 mod printer;
+mod settings;
+mod words;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{parse, robots, simweb, url};
+use crate::commands::{check, compact, export, import, init, parse, robots, simweb, snapshots, status, url};
 use crate::printer::Printer;
 
 /// Crawl a chosen part of the Web politely, keep it, rank it, describe it, search it, stream it.
@@ -29,6 +31,8 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  weir init crawl --seed https://example.org/ --accept .example.org
+  weir status crawl
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
   weir url 'HTTP://Example.com/a/../b?utm_source=x'
   weir parse page.html --url https://example.com/
@@ -36,9 +40,16 @@ Examples:
 
 #[derive(Subcommand)]
 enum Command {
+    Init(init::Args),
+    Status(status::Args),
     Url(url::Args),
     Robots(robots::Args),
     Parse(parse::Args),
+    Import(import::Args),
+    Export(export::Args),
+    Check(check::Args),
+    Snapshots(snapshots::Args),
+    Compact(compact::Args),
     Simweb(simweb::Args),
 }
 
@@ -46,9 +57,16 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut printer = Printer::new(cli.json);
     let answer = match cli.command {
+        Command::Init(args) => init::run(args, &mut printer),
+        Command::Status(args) => status::run(args, &mut printer),
         Command::Url(args) => url::run(args, &mut printer),
         Command::Robots(args) => robots::run(args, &mut printer),
         Command::Parse(args) => parse::run(args, &mut printer),
+        Command::Import(args) => import::run(args, &mut printer),
+        Command::Export(args) => export::run(args, &mut printer),
+        Command::Check(args) => check::run(args, &mut printer),
+        Command::Snapshots(args) => snapshots::run(args, &mut printer),
+        Command::Compact(args) => compact::run(args, &mut printer),
         Command::Simweb(args) => simweb::run(args, &mut printer),
     };
     failure::exit_code(answer.and_then(|code| printer.finish().map(|()| code)))

@@ -159,13 +159,12 @@ pub(crate) fn parse_keep(word: &str) -> Result<Keep, String> {
 /// A host suffix such as `.example.org` in its canonical form.
 pub(crate) fn checked_suffix(text: &str) -> Result<String, String> {
     let bare = text.trim().trim_start_matches("*.").trim_start_matches('.');
-    let url = model::UrlRules::default().canonical(&format!("http://{bare}/"));
-    match url {
-        Ok(url) if !bare.is_empty() && url.path() == "/" && url.as_str().len() == url.host().len() + 8 => {
-            Ok(format!(".{}", url.host()))
-        }
-        _ => Err(format!("`{text}` is no ending of a host name, such as .example.org")),
+    let wrong = || format!("`{text}` is no ending of a host name, such as .example.org");
+    if bare.is_empty() || bare.contains([':', '/', '?', '#', '@', '\\']) {
+        return Err(wrong());
     }
+    let url = model::UrlRules::default().canonical(&format!("http://{bare}/")).map_err(|_| wrong())?;
+    Ok(format!(".{}", url.host()))
 }
 
 fn parse_size(text: &str) -> Result<u64, String> {
@@ -251,7 +250,7 @@ mod tests {
 
     #[test]
     fn wrong_settings_are_refused_with_a_hint() {
-        let error = |text| Settings::parse(text).unwrap_err();
+        let error = |text: &str| Settings::parse(text).unwrap_err();
         assert_eq!(error("[pages]\nkep = 1"), "there is no setting `pages.kep`; is `pages.keep` meant?");
         assert!(error("colour = 'red'").starts_with("there is no setting `colour`; there are accept, "));
         assert!(error("[pages]\nkeep = 'some'").contains("`some`"));
@@ -260,7 +259,7 @@ mod tests {
             assert!(error(&format!("[pages]\nroll_over = '{size}'")).contains("is no size"), "{size}");
         }
         assert!(error("[pages]\ncompression_level = 13").contains("from 1 to 12"));
-        for suffix in ["", ".", "a b", "http://a/", "a/b", "a:80"] {
+        for suffix in ["", ".", "a b", "http://a/", "a/b", "a:80", "me@a"] {
             assert!(error(&format!("accept = ['{suffix}']")).contains("no ending"), "{suffix}");
         }
         assert!(error("keep").contains("expected"), "{}", error("keep"));

@@ -6,13 +6,20 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Context, Result};
 use crate::manifest::Manifest;
 
 /// The folder of the view, below the collection's.
 const VIEW: &str = "parquet";
+
+/// Where the view shows a file of the tables, by its name in the manifest.
+pub(crate) fn shown_at(folder: &Path, name: &str) -> PathBuf {
+    let name = name.trim_start_matches("tables/");
+    let table = name.split('-').next().unwrap_or(name);
+    folder.join(VIEW).join(table).join(name)
+}
 
 /// Makes the view of these tables show this commit.
 pub(super) fn refresh(folder: &Path, manifest: &Manifest, tables: &[&str]) -> Result<()> {

@@ -1,6 +1,13 @@
 //! One file per subcommand: its arguments, its call, its words.
 
+pub(crate) mod check;
+pub(crate) mod compact;
+pub(crate) mod export;
+pub(crate) mod import;
+pub(crate) mod init;
 pub(crate) mod parse;
 pub(crate) mod robots;
 pub(crate) mod simweb;
+pub(crate) mod snapshots;
+pub(crate) mod status;
 pub(crate) mod url;

@@ -52,6 +52,25 @@ fn a_flipped_byte_in_any_file_is_found_and_the_file_is_named() {
 }
 
 #[test]
+fn a_copy_without_links_is_checked_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(dir, 1));
+    for path in files(&dir.join("parquet")).into_iter().chain([dir.join("MANIFEST")]) {
+        let mut bytes = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(told(dir, &["check", "DIR"]).0, 0);
+        bytes[40] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        let (code, out, _) = told(dir, &["check", "DIR"]);
+        assert!(code == 1 && out.contains(path.strip_prefix(dir).unwrap().to_str().unwrap()), "{out}");
+        bytes[40] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+    }
+}
+
+#[test]
 fn files_that_are_gone_or_cut_off_are_found() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
