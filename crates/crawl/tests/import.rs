@@ -1,0 +1,297 @@
+//! Archives of others become part of a collection, and can be read back byte for byte.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crawl::{GatherSettings, ImportEvent, ImportSummary, import};
+use model::{PageId, UrlRules};
+use store::{
+    Collection, PageFlags, PageRecord, PageSettings, Snapshot, Stage, Verify, WarcKind, WarcReader,
+    WarcRecord,
+};
+
+/// Pages of an archive, as a writer of WARC would have them.
+#[derive(Default)]
+struct Archive(Vec<u8>);
+
+impl Archive {
+    fn record(mut self, kind: &str, url: &str, date: &str, more: &str, block: &[u8]) -> Archive {
+        let header = format!(
+            "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\nWARC-Date: {date}\r\n{more}Content-Length: {}\r\n\r\n",
+            block.len()
+        );
+        self.0.extend_from_slice(header.as_bytes());
+        self.0.extend_from_slice(block);
+        self.0.extend_from_slice(b"\r\n\r\n");
+        self
+    }
+
+    /// A page of HTML at an hour of a day.
+    fn page(self, url: &str, hour: u32, html: &str) -> Archive {
+        self.answer(url, hour, "200 OK\r\nContent-Type: text/html", html.as_bytes())
+    }
+
+    fn answer(self, url: &str, hour: u32, head: &str, body: &[u8]) -> Archive {
+        let block = [format!("HTTP/1.1 {head}\r\n\r\n").as_bytes(), body].concat();
+        let more = "Content-Type: application/http; msgtype=response\r\nWARC-IP-Address: 192.0.2.7\r\n";
+        self.record("response", url, &format!("2024-05-17T{hour:02}:00:00Z"), more, &block)
+    }
+
+    fn write(&self, folder: &Path) -> PathBuf {
+        let path = folder.join("archive.warc");
+        fs::write(&path, &self.0).unwrap();
+        path
+    }
+}
+
+/// A folder with a new collection in it.
+fn collection() -> (tempfile::TempDir, Collection) {
+    let folder = tempfile::tempdir().unwrap();
+    let collection = Collection::create(&folder.path().join("web"), PageSettings::default()).unwrap();
+    (folder, collection)
+}
+
+fn import_files(collection: &mut Collection, files: &[PathBuf]) -> (ImportSummary, Vec<String>) {
+    let mut complaints = Vec::new();
+    let summary = import(
+        collection,
+        files,
+        &GatherSettings::default(),
+        || 1_800_000_000_000,
+        |event| {
+            if let ImportEvent::Broken(error) = event {
+                complaints.push(error.to_string());
+            }
+        },
+    );
+    (summary.unwrap(), complaints)
+}
+
+/// Imports one archive and opens what came of it.
+fn imported(archive: &Archive) -> (tempfile::TempDir, ImportSummary, Snapshot) {
+    let (folder, mut collection) = collection();
+    let file = archive.write(folder.path());
+    let (summary, complaints) = import_files(&mut collection, &[file]);
+    assert_eq!(complaints, [""; 0]);
+    let snapshot = Snapshot::open(collection.folder(), None).unwrap();
+    (folder, summary, snapshot)
+}
+
+fn page(snapshot: &Snapshot, url: &str) -> Option<(PageId, PageRecord)> {
+    let url = UrlRules::default().canonical(url).unwrap();
+    let id = snapshot.urls.find(&url).unwrap()?;
+    Some((id, snapshot.pages.get(id).unwrap().unwrap()))
+}
+
+fn links(snapshot: &Snapshot) -> HashMap<PageId, Vec<PageId>> {
+    let mut all = HashMap::new();
+    let each = |source, links: &[store::Link]| {
+        all.insert(source, links.iter().map(|link| link.target).collect());
+        Ok(())
+    };
+    snapshot.links.for_each(each).unwrap();
+    all
+}
+
+#[test]
+fn samples_of_others_can_be_read_back_byte_for_byte() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/warc");
+    if !samples.is_dir() {
+        eprintln!("skipped: {} is not there", samples.display());
+        return;
+    }
+    let is_warc = |path: &PathBuf| path.to_string_lossy().contains(".warc");
+    let files: Vec<PathBuf> =
+        fs::read_dir(&samples).unwrap().map(|entry| entry.unwrap().path()).filter(is_warc).collect();
+    assert!(files.len() >= 10);
+    let (_folder, mut collection) = collection();
+    let (summary, complaints) = import_files(&mut collection, &files);
+    assert_eq!(summary.files, files.len() as u64);
+    assert_eq!(summary.broken_files, complaints.len() as u64);
+    let snapshot = Snapshot::open(collection.folder(), None).unwrap();
+    let mut compared = 0;
+    for file in &files {
+        let Ok(records) = WarcReader::open(file) else { continue };
+        for record in records.map_while(Result::ok) {
+            compared += u64::from(is_read_back(&snapshot, &record));
+        }
+    }
+    assert!(compared >= 10 && compared <= summary.pages, "{compared} {summary:?}");
+}
+
+/// Whether the record is a page; then it must be there as it was.
+fn is_read_back(snapshot: &Snapshot, record: &WarcRecord) -> bool {
+    let expected = match record.header.kind() {
+        WarcKind::Response if record.head().starts_with(b"HTTP/") => record.body(),
+        WarcKind::Resource => record.block().into(),
+        _ => return false,
+    };
+    let Some(url) = record.header.url().and_then(|url| UrlRules::default().canonical(url).ok()) else {
+        return false;
+    };
+    let versions = snapshot.bodies.versions(url.as_str()).unwrap();
+    let wanted_s = record.header.date_ms().unwrap() / 1000;
+    let mut same_time = versions.iter().filter(|version| version.fetched_at_ms / 1000 == wanted_s).peekable();
+    assert!(same_time.peek().is_some(), "{url} is not there");
+    assert!(
+        same_time
+            .any(|version| snapshot.bodies.read(&version.location, Verify::Digests).unwrap().body()
+                == expected),
+        "{url} differs"
+    );
+    true
+}
+
+#[test]
+fn pages_links_and_sites_are_counted() {
+    let archive = Archive::default()
+        .page(
+            "http://a.test/",
+            1,
+            "<title>A</title><a href=/b>b</a> <a href=/b#c>again</a> <a href=http://b.test/x?y=1>x</a> <a href=/a.pdf>f</a>\
+             <a href=/private rel=nofollow>p</a> <a href='javascript:x()'>j</a><img src=/i.png><a href=/>self</a>",
+        )
+        .page("http://a.test/b", 2, "<meta name=robots content=nofollow><a href=/hidden>h</a>")
+        .answer("http://a.test/old", 3, "301 Moved\r\nLocation: /b", b"")
+        .answer("http://a.test/gone", 4, "404 Not Found\r\nContent-Type: text/html", b"<a href=/never>n</a>");
+    let (_folder, summary, snapshot) = imported(&archive);
+    assert_eq!((summary.records, summary.pages, summary.skipped), (4, 4, 0));
+    assert_eq!(summary.links, 8 + 1 + 1);
+
+    let (home_id, home) = page(&snapshot, "http://a.test/").unwrap();
+    assert_eq!((home.stage, home.status, home.visits, home.depth), (Stage::Fetched, 200, 1, 0));
+    assert_eq!(home.in_links, 0, "a page's link to itself does not count");
+    let (b_id, b) = page(&snapshot, "http://a.test/b").unwrap();
+    assert_eq!(b.in_links, 2, "from the home page once, and from the redirect");
+    let (x_id, x) = page(&snapshot, "http://b.test/x?y=1").unwrap();
+    assert_eq!((x.stage, x.depth, x.in_links), (Stage::New, 1, 1));
+    assert!(x.flags.has(PageFlags::DYNAMIC));
+    let (gone_id, gone) = page(&snapshot, "http://a.test/gone").unwrap();
+    assert_eq!((gone.stage, gone.status), (Stage::Failed, 404));
+    for absent in
+        ["http://a.test/a.pdf", "http://a.test/private", "http://a.test/hidden", "http://a.test/never"]
+    {
+        assert_eq!(page(&snapshot, absent), None, "{absent}");
+    }
+    let links = links(&snapshot);
+    assert_eq!(links[&home_id], [b_id, b_id, x_id, home_id]);
+    assert_eq!(links[&b_id], []);
+    assert!(!links.contains_key(&gone_id));
+
+    let [a, b] = [home.site, x.site].map(|site| snapshot.sites.get(site).unwrap().unwrap());
+    assert_eq!((a.pages_known, a.pages_fetched, a.errors, a.in_links), (4, 3, 1, 0));
+    assert_eq!((b.pages_known, b.pages_dynamic, b.pages_fetched, b.in_links), (1, 1, 0, 1));
+    assert_eq!(a.address.unwrap().to_string(), "192.0.2.7");
+}
+
+#[test]
+fn exact_duplicates_name_their_original_and_lead_nowhere() {
+    let html = format!("<p>{}</p><a href=deeper/>on</a>", "words ".repeat(200));
+    let archive = Archive::default()
+        .page("http://a.test/x/", 1, &html)
+        .page("http://a.test/x/y/", 2, &html)
+        .page("http://a.test/z", 3, "<a href=/x/y/>another</a>");
+    let (_folder, _, snapshot) = imported(&archive);
+    let (original_id, original) = page(&snapshot, "http://a.test/x/").unwrap();
+    let (copy_id, copy) = page(&snapshot, "http://a.test/x/y/").unwrap();
+    assert_eq!((original.duplicate_of, copy.duplicate_of), (None, Some(original_id)));
+    assert!(copy.flags.has(PageFlags::DUPLICATE));
+    assert!(page(&snapshot, "http://a.test/x/deeper/").is_some());
+    assert_eq!(page(&snapshot, "http://a.test/x/y/deeper/"), None);
+    assert!(!links(&snapshot).contains_key(&copy_id));
+    let stored = snapshot.bodies.read(&copy.stored.unwrap(), Verify::Digests).unwrap();
+    assert_eq!(stored.body(), html.as_bytes());
+}
+
+#[test]
+fn visits_are_compared_whatever_their_order() {
+    let text =
+        |word: &str| format!("<main>{}</main>", format!("{word} is what this page is about. ").repeat(30));
+    let frame = |text: &str, advertisement: u32| format!("{text}<footer>{advertisement}</footer>");
+    let (one, two) = (text("Water"), text("Fire"));
+    let archive = Archive::default()
+        .page("http://a.test/", 4, &frame(&one, 1))
+        .page("http://a.test/", 5, &frame(&one, 2))
+        .page("http://a.test/", 6, &frame(&two, 2))
+        .page("http://a.test/", 7, &frame(&two, 2))
+        .record(
+            "revisit",
+            "http://a.test/",
+            "2024-05-17T08:00:00Z",
+            "WARC-Profile: http://netpreserve.org/warc/1.0/revisit/server-not-modified\r\n",
+            b"HTTP/1.1 304 Not Modified\r\n\r\n",
+        )
+        .page("http://a.test/", 3, "<p>older than all</p><a href=/old>o</a>");
+    let (_folder, summary, snapshot) = imported(&archive);
+    assert_eq!(summary.pages, 6);
+    let (_, record) = page(&snapshot, "http://a.test/").unwrap();
+    assert_eq!((record.visits, record.changes, record.status, record.stage), (6, 1, 304, Stage::Fetched));
+    assert_eq!(record.unchanged_s, 3 * 3600, "a new advertisement is no change");
+    assert_eq!(record.last_visit_s - record.first_visit_s, 5 * 3600);
+    assert_eq!(record.last_visit_s - record.last_change_s, 2 * 3600);
+    let newest = snapshot.bodies.read(&record.stored.unwrap(), Verify::Digests).unwrap();
+    assert_eq!(newest.body(), frame(&two, 2).as_bytes());
+    assert_eq!(snapshot.bodies.versions("http://a.test/").unwrap().len(), 5);
+    assert_eq!(page(&snapshot, "http://a.test/old"), None);
+}
+
+#[test]
+fn encoded_pages_are_read_and_kept_as_they_came() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(b"<a href=/next>next</a>").unwrap();
+    let body = encoder.finish().unwrap();
+    let head = "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip";
+    let (_folder, _, snapshot) = imported(&Archive::default().answer("http://a.test/", 1, head, &body));
+    let (_, record) = page(&snapshot, "http://a.test/").unwrap();
+    assert!(page(&snapshot, "http://a.test/next").is_some());
+    assert_eq!(snapshot.bodies.read(&record.stored.unwrap(), Verify::Digests).unwrap().body(), body);
+}
+
+#[test]
+fn what_is_no_page_is_skipped_or_passed_over() {
+    let archive = Archive::default()
+        .record("warcinfo", "", "2024-05-17T00:00:00Z", "", b"software: none")
+        .record(
+            "response",
+            "dns:a.test",
+            "2024-05-17T00:00:00Z",
+            "Content-Type: text/dns\r\n",
+            b"a.test. A 192.0.2.7",
+        )
+        .record("response", "http://a.test/", "2024-05-17T00:00:00Z", "", b"no head at all")
+        .record("response", "http://a.test/", "yesterday", "", b"HTTP/1.1 200 OK\r\n\r\n")
+        .record(
+            "resource",
+            "http://a.test/r",
+            "2024-05-17T00:00:00Z",
+            "Content-Type: text/plain\r\n",
+            b"text",
+        )
+        .record("request", "http://a.test/", "2024-05-17T00:00:00Z", "", b"GET / HTTP/1.1\r\n\r\n");
+    let (_folder, summary, snapshot) = imported(&archive);
+    assert_eq!((summary.records, summary.pages, summary.skipped), (6, 1, 3));
+    let (_, record) = page(&snapshot, "http://a.test/r").unwrap();
+    let stored = snapshot.bodies.read(&record.stored.unwrap(), Verify::Digests).unwrap();
+    assert_eq!(stored.body(), b"text".as_slice());
+    assert!(stored.head().windows(26).any(|part| part == b"X-Crawler-Record: resource"));
+}
+
+#[test]
+fn what_came_before_a_break_is_kept_and_other_files_go_on() {
+    let (folder, mut collection) = collection();
+    let mut archive = Archive::default().page("http://a.test/1", 1, "one").page("http://a.test/2", 2, "two");
+    let length = archive.0.len();
+    archive.0.truncate(length - 6);
+    let broken = archive.write(folder.path());
+    let whole = folder.path().join("whole.warc");
+    fs::write(&whole, Archive::default().page("http://a.test/3", 3, "three").0).unwrap();
+    let (summary, complaints) = import_files(&mut collection, &[broken, whole]);
+    assert_eq!((summary.files, summary.broken_files, summary.pages), (2, 1, 2));
+    assert!(complaints[0].contains("archive.warc") && complaints[0].contains("record 2"), "{complaints:?}");
+    let snapshot = Snapshot::open(collection.folder(), None).unwrap();
+    assert!(page(&snapshot, "http://a.test/1").is_some() && page(&snapshot, "http://a.test/3").is_some());
+    assert!(page(&snapshot, "http://a.test/2").is_none());
+}
