@@ -58,15 +58,15 @@ fn main() -> ExitCode {
     let mut printer = Printer::new(cli.json);
     let answer = match cli.command {
         Command::Init(args) => init::run(args, &mut printer),
-        Command::Status(args) => status::run(args, &mut printer),
+        Command::Status(args) => status::run(&args, &mut printer),
         Command::Url(args) => url::run(args, &mut printer),
         Command::Robots(args) => robots::run(args, &mut printer),
         Command::Parse(args) => parse::run(args, &mut printer),
         Command::Import(args) => import::run(args, &mut printer),
-        Command::Export(args) => export::run(args, &mut printer),
-        Command::Check(args) => check::run(args, &mut printer),
-        Command::Snapshots(args) => snapshots::run(args, &mut printer),
-        Command::Compact(args) => compact::run(args, &mut printer),
+        Command::Export(args) => export::run(&args, &mut printer),
+        Command::Check(args) => check::run(&args, &mut printer),
+        Command::Snapshots(args) => snapshots::run(&args, &mut printer),
+        Command::Compact(args) => compact::run(&args, &mut printer),
         Command::Simweb(args) => simweb::run(args, &mut printer),
     };
     failure::exit_code(answer.and_then(|code| printer.finish().map(|()| code)))

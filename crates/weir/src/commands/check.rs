@@ -57,7 +57,7 @@ struct Summary<'r> {
     unnamed: &'r [String],
 }
 
-pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let (sender, events) = mpsc::channel();
     let report = thread::scope(|scope| {
         let check = scope.spawn(|| {

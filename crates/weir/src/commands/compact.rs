@@ -42,7 +42,7 @@ struct Answer {
     generation: u64,
 }
 
-pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let settings = Settings::load(&args.dir)?;
     let keep = args.keep.unwrap_or(settings.keep);
     let mut collection = Collection::open(&args.dir, settings.page_settings())?;

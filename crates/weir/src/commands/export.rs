@@ -67,8 +67,8 @@ struct Answer {
     undecoded: u64,
 }
 
-pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
-    refuse_wrong_use(&args)?;
+pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+    refuse_wrong_use(args)?;
     let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
     let mut selection = Selection::all();
     for site in &args.sites {

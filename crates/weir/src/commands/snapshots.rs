@@ -45,7 +45,7 @@ struct Answer<'e> {
     name: Option<&'e str>,
 }
 
-pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     if let Some(name) = &args.keep {
         keep(&args.dir, name, args.generation)?;
     }

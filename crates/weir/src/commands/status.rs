@@ -56,7 +56,7 @@ struct Answer {
     files: u64,
 }
 
-pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
     let answer =
         look(&snapshot).with_context(|| format!("cannot tell the status of {}", args.dir.display()))?;
