@@ -50,6 +50,7 @@ impl Directory {
         let lock = lock(folder)?;
         let current = read_current(folder)?;
         restore_expired(folder)?;
+        clear_scratch(folder)?;
         let mut kept = Vec::new();
         for generation in generations(folder)? {
             let path = layout::manifest(folder, generation);
@@ -195,6 +196,17 @@ fn restore_expired(folder: &Path) -> Result<()> {
     for generation in names.iter().filter_map(|name| layout::expired_generation(name)) {
         let aside = layout::expired(folder, generation);
         fs::rename(&aside, layout::manifest(folder, generation)).context("rename", &aside)?;
+    }
+    Ok(())
+}
+
+/// Removes what background work had not finished.
+fn clear_scratch(folder: &Path) -> Result<()> {
+    let scratch = folder.join(layout::SCRATCH);
+    fs::create_dir_all(&scratch).context("create", &scratch)?;
+    for file_name in file_names(&scratch)? {
+        let path = scratch.join(file_name);
+        fs::remove_file(&path).context("remove", &path)?;
     }
     Ok(())
 }

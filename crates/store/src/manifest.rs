@@ -30,11 +30,11 @@ pub struct Manifest {
 pub struct FileEntry {
     /// Relative to the collection's folder, with forward slashes.
     pub name: String,
-    /// Its parts in order; a file that is never appended to has one.
+    /// Its parts in order: one of a file that is written at once, several of one that grows.
     pub extents: Vec<Extent>,
 }
 
-/// A part of a file that was written in one commit.
+/// A part of a file, with its checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     /// In bytes.
@@ -69,9 +69,9 @@ impl Manifest {
 
     /// The files below a folder of the collection, such as `urls`, in the manifest's order.
     pub fn files_in<'m>(&'m self, folder: &'m str) -> impl Iterator<Item = &'m FileEntry> {
-        self.files.iter().filter(move |file| {
-            file.name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
-        })
+        self.files
+            .iter()
+            .filter(move |file| file.name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
     }
 
     /// As it stands in its file.
@@ -93,7 +93,8 @@ impl Manifest {
             .ok_or_else(|| damaged(path, "at its end", "it has no checksum"))?;
         let expected = format!("{CHECKSUM_PREFIX}{:016x}\n", xxh3_64(body.as_bytes()));
         // The version comes first: a newer format may have another checksum.
-        let version: Version = serde_json::from_str(body).map_err(|error| damaged(path, "", error.to_string()))?;
+        let version: Version =
+            serde_json::from_str(body).map_err(|error| damaged(path, "", error.to_string()))?;
         if version.version != FORMAT_VERSION {
             let (found, known) = (version.version, FORMAT_VERSION);
             return Err(Error::UnknownVersion { path: path.to_owned(), found, known });

@@ -175,11 +175,14 @@ mod tests {
         commit(&mut directory, "urls/a");
         drop(directory);
         fs::write(folder.path().join("pages/half"), "written").unwrap();
+        fs::create_dir_all(folder.path().join("scratch")).unwrap();
+        fs::write(folder.path().join("scratch/merge"), "half").unwrap();
         fs::write(layout::manifest(folder.path(), 2), "half").unwrap();
         fs::write(folder.path().join("weir.toml"), "").unwrap();
         let directory = Directory::open(folder.path()).unwrap();
         assert_eq!(directory.current().unwrap().generation, 1);
         assert!(!folder.path().join("pages/half").exists());
+        assert!(!folder.path().join("scratch/merge").exists());
         assert!(folder.path().join("weir.toml").exists(), "what is not the store's is left alone");
     }
 
