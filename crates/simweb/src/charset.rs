@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn every_label_is_known_and_writes_its_language_without_loss() {
         for language in Language::ALL {
-            let words: String = (0..4096).map(|bits| language.vocabulary().word(bits)).collect();
+            let words: String = (0..4096).map(|bits| language.vocabulary().word(bits).as_str()).collect();
             for label in legacy_labels(language) {
                 let charset = Charset { label, declared: Declared::Header };
                 let bytes = charset.encode(words.clone());

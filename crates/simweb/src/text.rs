@@ -1,7 +1,7 @@
 //! Words, sentences and titles, appended to a page without a detour.
 
 use crate::draw::Draw;
-use crate::language::Vocabulary;
+use crate::language::{Vocabulary, WORD_BYTES, Word};
 use crate::page::{About, Page};
 use crate::site::Site;
 
@@ -10,35 +10,58 @@ const WORD_SPREAD: u64 = 14;
 /// Words a sentence has on average.
 pub(crate) const MEAN_WORDS: f64 = FEWEST_WORDS as f64 + (WORD_SPREAD as f64 - 1.0) / 2.0;
 
+/// Words that one draw of 64 bits is good for.
+const WORDS_PER_DRAW: u64 = 5;
+/// Room for the longest sentence there can be.
+const LINE_BYTES: usize = 1024;
+
 /// Appends one sentence.
 pub(crate) fn push_sentence(out: &mut String, words: &Vocabulary, draw: Draw) {
     let mut stream = draw.stream();
     let shape = stream.bits();
     let length = FEWEST_WORDS + (shape & 0xffff) % WORD_SPREAD;
     let comma = 3 + (shape >> 16 & 15);
-    out.push_str(words.capital(shape >> 32));
-    let mut bits = stream.bits();
-    let mut left = 5;
+    let mut line = Line { bytes: [0; LINE_BYTES], len: 0 };
+    line.push(words.capital(shape >> 32));
+    let mut bits = 0;
     for position in 1..length {
-        if left == 0 {
-            bits = stream.bits();
-            left = 5;
-        }
-        out.push_str(words.word(bits));
-        bits >>= 12;
-        left -= 1;
+        bits = if position % WORDS_PER_DRAW == 1 { stream.bits() } else { bits >> 12 };
+        line.push(words.word(bits));
         if position == comma && position + 2 < length {
-            close(out, words, words.comma);
+            line.close(words, words.comma);
         }
     }
-    close(out, words, words.full_stop);
+    line.close(words, words.full_stop);
+    out.push_str(line.as_str());
 }
 
-/// Replaces the gap after the last word by a punctuation mark.
-fn close(out: &mut String, words: &Vocabulary, mark: &str) {
-    out.truncate(out.len() - words.gap.len());
-    out.push_str(mark);
+/// A sentence in the making, outside of the page, where words can be copied with room to spare.
+struct Line {
+    bytes: [u8; LINE_BYTES],
+    len: usize,
 }
+
+impl Line {
+    #[inline]
+    fn push(&mut self, word: &Word) {
+        self.bytes[self.len..self.len + WORD_BYTES].copy_from_slice(&word.bytes);
+        self.len += usize::from(word.len);
+    }
+
+    /// Replaces the gap after the last word by a punctuation mark.
+    fn close(&mut self, words: &Vocabulary, mark: &str) {
+        self.len -= words.gap.len();
+        self.bytes[self.len..self.len + mark.len()].copy_from_slice(mark.as_bytes());
+        self.len += mark.len();
+    }
+
+    fn as_str(&self) -> &str {
+        // Whole words and marks only, so it is text.
+        std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
+    }
+}
+
+const _: () = assert!(LINE_BYTES > (FEWEST_WORDS + WORD_SPREAD + 2) as usize * WORD_BYTES);
 
 /// Appends the title of a page: three to six words about its subject.
 pub(crate) fn push_title(out: &mut String, page: &Page) {
