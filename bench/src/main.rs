@@ -6,6 +6,7 @@
 mod corpus;
 mod parse;
 mod robots;
+mod simweb;
 mod url;
 
 use std::io::{self, Write};
@@ -14,7 +15,8 @@ use std::process::ExitCode;
 type Bench = fn() -> anyhow::Result<()>;
 
 /// One file per row, named after it.
-const BENCHES: &[(&str, Bench)] = &[("parse", parse::run), ("robots", robots::run), ("url", url::run)];
+const BENCHES: &[(&str, Bench)] =
+    &[("parse", parse::run), ("robots", robots::run), ("url", url::run), ("simweb", simweb::run)];
 
 fn main() -> anyhow::Result<ExitCode> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
