@@ -47,6 +47,11 @@ impl Charset {
                 _ => Declared::Bom,
             }
         };
+        // Nobody could tell these two apart without being told.
+        let label = match (declared, label) {
+            (Declared::Nowhere, "iso-8859-15") => "windows-1252",
+            _ => label,
+        };
         Charset { label, declared }
     }
 

@@ -95,7 +95,7 @@ impl HrefWriter<'_> {
                     self.url.insert_str(end, ";jsessionid=");
                 }
                 SessionStyle::Php => self.push_parameter("PHPSESSID=", id),
-                SessionStyle::Sid => self.push_parameter("sid=", id),
+                SessionStyle::OsCommerce => self.push_parameter("osCsid=", id),
             }
         }
         if link.tracked {

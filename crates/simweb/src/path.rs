@@ -198,12 +198,12 @@ fn without_marks(asked: &str) -> Option<String> {
 }
 
 fn is_mark(parameter: &str) -> bool {
-    ["PHPSESSID=", "sid=", "utm_", "fbclid="].iter().any(|mark| parameter.starts_with(mark))
+    ["PHPSESSID=", "osCsid=", "utm_", "fbclid="].iter().any(|mark| parameter.starts_with(mark))
 }
 
 /// The session id a request carries.
 pub(crate) fn session_of(asked: &str) -> Option<&str> {
-    let marks = [";jsessionid=", "PHPSESSID=", "sid="];
+    let marks = [";jsessionid=", "PHPSESSID=", "osCsid="];
     let after = marks.iter().find_map(|mark| asked.split_once(mark).map(|(_, after)| after))?;
     let end = after.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(after.len());
     (1..=64).contains(&end).then_some(&after[..end])

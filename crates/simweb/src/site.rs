@@ -132,8 +132,8 @@ pub enum SessionStyle {
     Php,
     /// `;jsessionid=` at the end of the path.
     Java,
-    /// `?sid=`
-    Sid,
+    /// `?osCsid=`
+    OsCommerce,
 }
 
 /// Endless parts of a site.
@@ -213,7 +213,7 @@ impl Site {
             session: pick(
                 about(About::Session),
                 settings.session_ids,
-                &[SessionStyle::Php, SessionStyle::Java, SessionStyle::Sid],
+                &[SessionStyle::Php, SessionStyle::Java, SessionStyle::OsCommerce],
             ),
             trap: pick(
                 about(About::Trap),

@@ -180,7 +180,7 @@ impl World {
             kind: page.kind.name(),
             style: page.style,
             status: page.kind.status(),
-            language: has_text.then_some(page.language),
+            language: has_text.then_some(content.language),
             encoding: has_text.then_some(site.charset.label),
             encoding_declared: site.charset.declared,
             duplicate_of: self.original(site, &page).map(|original| self.url(original)),

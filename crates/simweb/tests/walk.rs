@@ -113,7 +113,7 @@ fn clean(url: &Url) -> String {
     url.set_fragment(None);
     let path = url.path().split(";jsessionid=").next().unwrap_or("").to_owned();
     url.set_path(&path);
-    let marks = ["PHPSESSID=", "sid=", "utm_source=", "utm_medium="];
+    let marks = ["PHPSESSID=", "osCsid=", "utm_source=", "utm_medium="];
     let query = url.query().unwrap_or("").to_owned();
     let kept: Vec<&str> =
         query.split('&').filter(|p| !p.is_empty() && !marks.iter().any(|m| p.starts_with(m))).collect();
