@@ -1,5 +1,7 @@
 //! Does the server behave as the settings say? Each phenomenon over a real socket.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
+
 mod support;
 
 use std::io::{Read, Write};

@@ -1,5 +1,7 @@
 //! HTTPS and HTTP/2, with certificates of the Web's own authority, good and bad.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 

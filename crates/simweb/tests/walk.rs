@@ -1,6 +1,8 @@
 //! Does the truth agree with what is served? A naive walker, with its own client and its own crude way of finding links,
 //! goes through the whole Web from the portal.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
+
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};

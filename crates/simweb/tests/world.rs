@@ -1,5 +1,7 @@
 //! Does the Web look like the Web, and is it the size it says? Without any socket.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
+
 use std::collections::{HashMap, HashSet};
 
 use simweb::{Ask, Kind, Language, PageRef, Ports, Settings, Site, World};
@@ -332,5 +334,15 @@ fn unknown_paths_are_nobody() {
         .chain(["", "x", "?", "/?id=", "/?id=3", "//", "/-", "/-.", "/%00", "/é-3"])
     {
         assert_eq!(world.answer(&site, &Ask::new(path, 0)).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn every_setting_is_documented_with_its_default() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/simweb.md");
+    let document = std::fs::read_to_string(file).unwrap();
+    for setting in Settings::all() {
+        let row = format!("| `{}` | {} | {} |", setting.name, setting.default, setting.meaning);
+        assert!(document.contains(&row), "docs/simweb.md lacks: {row}");
     }
 }
