@@ -18,7 +18,7 @@ const CONNECTIONS: usize = 32;
 const SITE: u32 = 1;
 
 /// Measures and prints.
-pub fn run() -> anyhow::Result<()> {
+pub(crate) fn run() -> anyhow::Result<()> {
     let settings = Settings { sites: 1_000, pages: 1_000_000, seed: 7, ..Settings::plain() };
     let running = SimWeb::start(settings, &Endpoints::default())?;
     let out = &mut io::stdout();

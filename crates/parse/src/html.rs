@@ -83,9 +83,10 @@ fn push_words(out: &mut String, text: &str, limit_bytes: usize) {
         if out.len() > start {
             out.push(' ');
         }
-        let room = (start + limit_bytes).saturating_sub(out.len());
-        out.push_str(&word[..word.floor_char_boundary(room)]);
-        if room < word.len() {
+        out.push_str(word);
+        if out.len() - start > limit_bytes {
+            out.truncate(out.floor_char_boundary(start + limit_bytes));
+            out.truncate(out.trim_end().len());
             return;
         }
     }

@@ -68,7 +68,7 @@ impl<'o, 'd> Extractor<'o, 'd> {
     pub(super) fn finish(mut self) {
         self.close_anchor();
         self.close_heading();
-        self.document.truncated |= self.flow.text.len() >= self.options.limits.text_bytes;
+        self.document.truncated |= self.flow.truncated;
         self.document.text = self.flow.text;
         if let Some(kept) = self.kept {
             self.document.kept = kept.finish();
