@@ -199,6 +199,11 @@ impl Vocabulary {
         &self.topics[draw.below(self.topics.len() as u64) as usize][usize::from(capital)]
     }
 
+    #[cfg(test)]
+    pub(crate) fn has_slug(&self, word: &str) -> bool {
+        self.slugs.contains(&word)
+    }
+
     /// A word of ASCII letters, for paths and names.
     pub(crate) fn slug(&self, draw: Draw) -> &'static str {
         self.slugs[draw.below(self.slugs.len() as u64) as usize]

@@ -49,7 +49,7 @@ pub(crate) fn write_path(world: &World, site: &Site, page: &Page, out: &mut Stri
             return;
         }
         Style::Draft => out.push_str("draft-"),
-        Style::Open => out.push_str("open-"),
+        Style::Open => out.push_str("public-"),
         Style::Static | Style::Private => {}
     }
     write_slug(world, site, draw, out);
@@ -207,4 +207,66 @@ pub(crate) fn session_of(asked: &str) -> Option<&str> {
     let after = marks.iter().find_map(|mark| asked.split_once(mark).map(|(_, after)| after))?;
     let end = after.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(after.len());
     (1..=64).contains(&end).then_some(&after[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::language::Language;
+    use crate::settings::Settings;
+    use crate::world::Ports;
+
+    fn world() -> World {
+        let settings =
+            Settings { sites: 50, traps: 0.5, sitemaps: 0.5, session_ids: 0.5, ..Settings::default() };
+        World::new(settings, Ports { http: 80, https: 443 }).unwrap()
+    }
+
+    #[test]
+    fn no_section_is_called_like_a_directory_with_a_meaning() {
+        for name in
+            ["private", "go", "calendar", "archive", "maze", "base", "robots", "sitemap", "draft", "open"]
+        {
+            let taken = Language::ALL.into_iter().find(|language| language.vocabulary().has_slug(name));
+            // Drafts and open pages are marked by a first word: a section may be called so, a page is never misread.
+            assert!(taken.is_none() || name == "open", "{taken:?} has the word {name}");
+        }
+    }
+
+    #[test]
+    fn marks_are_taken_off() {
+        let bare = |asked: &str| without_marks(asked).unwrap_or_else(|| asked.to_owned());
+        assert_eq!(bare("/a/b-1.html;jsessionid=F00"), "/a/b-1.html");
+        assert_eq!(bare("/a/show.php;jsessionid=F00?id=1"), "/a/show.php?id=1");
+        assert_eq!(bare("/a/show.php?id=1&topic=x&PHPSESSID=1&utm_source=y"), "/a/show.php?id=1&topic=x");
+        assert_eq!(bare("/a?osCsid=1"), "/a");
+        assert_eq!(without_marks("/a/show.php?id=1&topic=x"), None);
+        assert_eq!(session_of("/a?id=1&PHPSESSID=ab12&x"), Some("ab12"));
+        assert_eq!(session_of("/a;jsessionid=F00?id=1"), Some("F00"));
+        assert_eq!((session_of("/a?osCsid="), session_of("/a")), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn any_path_is_found_or_not(asked in "(/|\\PC|[a-z]{1,8}|-[0-9]{1,12}|[.?&=;%])*", site in 0u32..50) {
+            let world = world();
+            find(&world, &world.site(site), &asked);
+            session_of(&asked);
+        }
+
+        #[test]
+        fn any_host_is_a_site_or_not(host in "(www|news|[a-z-]{1,9}|[0-9]{1,12}|[.]|\\PC){0,6}(\\.test)?") {
+            let world = world();
+            if let Some(index) = world.site_by_name(&host) {
+                prop_assert_eq!(world.name(index), host);
+            }
+        }
+
+        #[test]
+        fn any_url_is_a_page_or_not(url in "(https?://)?(portal.test)?(:80)?(/|\\PC|[a-z]{1,8}|-[0-9]{1,12}|[.?&=#])*") {
+            world().page_by_url(&url);
+        }
+    }
 }

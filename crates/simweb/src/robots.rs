@@ -110,7 +110,7 @@ Disallow: /
 
 User-agent: *
 Disallow: /private/
-Allow: /private/open-
+Allow: /private/public-
 Disallow: /*/draft-
 Disallow: /calendar/
 Disallow: /archive/
@@ -124,7 +124,7 @@ this line means nothing\r\
 USER-AGENT:*\r\n\
 disallow : /private/   # not for you\r\n\
 Noindex: /old/\n\
-Allow:/private/open-\n\
+Allow:/private/public-\n\
 <html>oops</html>\n\
 \n\
 User-Agent: greedybot\n\
