@@ -1,5 +1,7 @@
 //! `weir simweb` as its users meet it; and whether the other commands agree with its truth.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
