@@ -10,7 +10,7 @@ use crate::draw::Draw;
 use crate::html::{self, Edition};
 use crate::page::{Kind, Page, PageRef, Redirect};
 use crate::path::{self, Found};
-use crate::robots::RobotsKind;
+use crate::robots::{MOVED, RobotsKind};
 use crate::site::{Health, Site};
 use crate::world::{Naming, World};
 use crate::{files, sitemap, text, traps};
@@ -94,7 +94,7 @@ impl World {
         }
         let mut answer = match found {
             Found::Page { page, hop } => self.page_answer(site, &self.page(site, page), hop, ask),
-            Found::Robots => self.robots_answer(site, ask),
+            Found::Robots { moved } => self.robots_answer(site, moved, ask),
             Found::Sitemap(path) => match sitemap::file(self, site, &path, ask.naming, ask.seconds) {
                 Some(file) => ok(file.content_type.into(), file.bytes),
                 None => not_found(site, 404),
@@ -119,7 +119,7 @@ impl World {
         let status = match site.health {
             Health::Down => 503,
             Health::Silent => return Some(Answer { manner: Manner::Silent, ..Answer::default() }),
-            Health::Flaky if *found != Found::Robots => {
+            Health::Flaky if !matches!(found, Found::Robots { .. }) => {
                 let luck = site.key.of(990).of(ask.visit);
                 if !luck.chance(self.settings.flaky_failures) {
                     return None;
@@ -158,7 +158,10 @@ impl World {
         }
     }
 
-    fn robots_answer(&self, site: &Site, ask: &Ask<'_>) -> Answer {
+    fn robots_answer(&self, site: &Site, moved: bool, ask: &Ask<'_>) -> Answer {
+        if site.robots == RobotsKind::Redirected && !moved {
+            return Answer { status: 301, location: Some(MOVED.to_owned()), ..Answer::default() };
+        }
         // The same file on all copies of a site.
         let sitemap = site.sitemap.map(|kind| {
             let mut url = String::new();

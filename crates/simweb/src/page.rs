@@ -138,7 +138,13 @@ impl Page {
             Kind::Html if leaf => Style::drawn(world, key.of(About::Style as u64)),
             _ => Style::Static,
         };
-        Page { index, kind, style, language: language(world, site, key, leaf), key }
+        Page {
+            index,
+            kind,
+            style,
+            language: language(world, site, key, leaf && matches!(kind, Kind::Html | Kind::Text)),
+            key,
+        }
     }
 
     #[inline]
@@ -277,10 +283,10 @@ impl Style {
     }
 }
 
-/// A page in another language needs an encoding that can write it.
-fn language(world: &World, site: &Site, key: Draw, leaf: bool) -> Language {
+/// A page in another language needs a text of its own, and an encoding that can write it.
+fn language(world: &World, site: &Site, key: Draw, may_differ: bool) -> Language {
     let draw = key.of(About::Language as u64);
-    if leaf && site.charset.is_utf8() && draw.chance(world.settings.foreign) {
+    if may_differ && site.charset.is_utf8() && draw.chance(world.settings.foreign) {
         Language::drawn(draw.of(0))
     } else {
         site.language

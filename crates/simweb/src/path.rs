@@ -3,6 +3,7 @@
 
 use crate::draw::Draw;
 use crate::page::{About, Kind, Page, Style};
+use crate::robots::{MOVED, RobotsKind};
 use crate::site::{Site, TrapKind, push_number};
 use crate::world::World;
 
@@ -19,7 +20,10 @@ pub(crate) enum Found {
         page: u32,
         hop: u32,
     },
-    Robots,
+    /// Its robots.txt, or where that has moved to.
+    Robots {
+        moved: bool,
+    },
     Sitemap(String),
     Rdf,
     /// A place in the site's trap.
@@ -132,7 +136,8 @@ pub(crate) fn find(world: &World, site: &Site, path_and_query: &str) -> Found {
     let asked = plain.as_deref().unwrap_or(path_and_query);
     match asked {
         "/" => return Found::Page { page: 0, hop: 0 },
-        "/robots.txt" => return Found::Robots,
+        "/robots.txt" => return Found::Robots { moved: false },
+        MOVED if site.robots == RobotsKind::Redirected => return Found::Robots { moved: true },
         "/robots.rdf" if site.rdf => return Found::Rdf,
         _ => {}
     }

@@ -117,6 +117,7 @@ settings! {
     robots_crawl_delay: f64 = 0.05, SHARE, false, "Sites that ask for a Crawl-delay.";
     robots_server_error: f64 = 0.02, SHARE, false, "Sites whose robots.txt is 503 for ever.";
     robots_forbidden: f64 = 0.02, SHARE, false, "Sites whose robots.txt is 403 (which allows everything).";
+    robots_redirected: f64 = 0.02, SHARE, false, "Sites whose robots.txt redirects to the file it should be.";
     robots_slow: f64 = 0.01, SHARE, false, "Sites whose robots.txt takes slow_ms longer than a page.";
     robots_huge: f64 = 0.01, SHARE, false, "Sites whose robots.txt has 600 KiB.";
     robots_malformed: f64 = 0.03, SHARE, false, "Sites whose robots.txt has a BOM, bad lines and odd line ends.";
@@ -235,6 +236,7 @@ impl Settings {
             + self.robots_crawl_delay
             + self.robots_server_error
             + self.robots_forbidden
+            + self.robots_redirected
             + self.robots_slow
             + self.robots_huge
             + self.robots_malformed;

@@ -107,8 +107,8 @@ pub struct PageTruth {
     pub noindex: bool,
     /// Asks not to follow its links.
     pub nofollow: bool,
-    /// Clicks from the site's root along its tree; other links may be shorter.
-    pub depth: u32,
+    /// Clicks from the site's root along its tree; other links may be shorter. `None` for isolated pages.
+    pub depth: Option<u32>,
 }
 
 /// A link from a page.
@@ -199,7 +199,7 @@ impl World {
                 && sitemap::lists(site, &page),
             noindex: content.noindex(self),
             nofollow: content.nofollow(self, site),
-            depth: page.depth(),
+            depth: (index < site.linked).then(|| page.depth()),
         }
     }
 

@@ -144,13 +144,14 @@ fn hasty_clients_get_429_and_are_told_when_to_come_back() {
 
 #[test]
 fn each_kind_of_robots_txt_is_served_as_its_name_says() {
-    let cases: [(&str, RobotsKind, u16, &str); 9] = [
+    let cases: [(&str, RobotsKind, u16, &str); 10] = [
         ("robots_missing", RobotsKind::Missing, 404, ""),
         ("robots_disallow_some", RobotsKind::DisallowSome, 200, "Disallow: /private/\n"),
         ("robots_disallow_all", RobotsKind::DisallowAll, 200, "Disallow: /\n"),
         ("robots_crawl_delay", RobotsKind::CrawlDelay, 200, "Crawl-delay: 2\n"),
         ("robots_server_error", RobotsKind::ServerError, 503, ""),
         ("robots_forbidden", RobotsKind::Forbidden, 403, ""),
+        ("robots_redirected", RobotsKind::Redirected, 301, ""),
         ("robots_slow", RobotsKind::Slow, 200, "Disallow: /private/\n"),
         ("robots_huge", RobotsKind::Huge, 200, "Disallow: /private/\n"),
         ("robots_malformed", RobotsKind::Malformed, 200, "disallow : /private/"),
@@ -164,6 +165,9 @@ fn each_kind_of_robots_txt_is_served_as_its_name_says() {
         let reply = ask(&running, 1, "/robots.txt", "");
         assert_eq!(reply.status, status, "{name}");
         assert!(reply.text().contains(line), "{name}");
+        if let Some(location) = reply.header("location") {
+            assert!(ask(&running, 1, location, "").text().contains("Disallow: /private/\n"));
+        }
         assert_eq!(reply.body.len() > 500 * 1024, kind == RobotsKind::Huge);
         assert!(kind != RobotsKind::Slow || began.elapsed() >= Duration::from_millis(30));
     }
