@@ -16,7 +16,7 @@ use serde::Serialize;
 pub struct LogEntry {
     /// When the head of the request had been read: monotonic, since the server started.
     pub start_us: u64,
-    /// When the last byte of the answer had been handed over to the system.
+    /// When the last byte of the answer had been handed over for sending.
     pub end_us: u64,
     /// The start as time since 1970.
     pub wall_us: u64,

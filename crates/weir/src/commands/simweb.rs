@@ -20,15 +20,15 @@ use crate::printer::{Meaning, Printer};
 /// Without it, `http://NAME.localhost:PORT/` leads to any site in browsers and curl. Ctrl-C ends it (exit code 0).
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many sites there are.
+    /// How many sites there are [default: 100].
     #[arg(long, value_name = "N")]
     sites: Option<u64>,
 
-    /// About how many pages they have together.
+    /// About how many pages they have together [default: 10000].
     #[arg(long, value_name = "N")]
     pages: Option<u64>,
 
-    /// The number everything is derived from.
+    /// The number everything is derived from [default: 1].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8053")]
     dns: SocketAddr,
 
-    /// How much faster than real time pages change.
+    /// How much faster than real time pages change; 0 stops them [default: 1].
     #[arg(long, value_name = "FACTOR")]
     clock: Option<f64>,
 
@@ -226,7 +226,8 @@ fn announce(
         printer.line(&format!("{name} {value}"))
     };
     told("browse", format!("http://{}/  (or http://NAME.localhost:{}/)", running.http, running.http.port()))?;
-    told("http", format!("{} and one 127.x.y.z address for each site", running.http))?;
+    let elsewhere = if world.one_address.is_some() { "" } else { " and one 127.x.y.z address for each site" };
+    told("http", format!("{}{elsewhere}", running.http))?;
     told("https", running.https.to_string())?;
     if let Some(dns) = running.dns {
         told("dns", format!("{dns}  (names below .test)"))?;
