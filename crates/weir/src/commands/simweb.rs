@@ -163,11 +163,11 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
     Ok(settings.checked().map_err(wrong)?)
 }
 
-fn serve(args: Args, settings: Settings, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+fn serve(args: Args, mut settings: Settings, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let Args { listen: http, tls_listen: https, dns, log, ca, one_address, .. } = args;
     let endpoints = Endpoints { http, https, dns: Some(dns), log, one_address };
     // Nobody could ask for a log in memory here.
-    let settings = Settings { log_entries: 0, ..settings };
+    settings.log_entries = 0;
     let running = SimWeb::start(settings, &endpoints).map_err(explained)?;
     if let Some(file) = &ca {
         std::fs::write(file, &running.authority_pem)
