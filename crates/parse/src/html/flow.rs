@@ -48,9 +48,9 @@ impl Flow {
             return;
         }
         if self.preformatted > 0 {
-            self.push_verbatim(text)
+            self.push_verbatim(text);
         } else {
-            self.push_collapsed(text.raw)
+            self.push_collapsed(text.raw);
         }
         if self.text.len() > self.limit_bytes {
             self.text.truncate(self.text.floor_char_boundary(self.limit_bytes));
