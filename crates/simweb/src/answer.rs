@@ -11,6 +11,7 @@ use crate::html::{self, Edition};
 use crate::page::{Kind, Page, PageRef, Redirect};
 use crate::path::{self, Found};
 use crate::robots::{MOVED, RobotsKind};
+use crate::sheet::Sheet;
 use crate::site::{Health, Site};
 use crate::world::{Naming, World};
 use crate::{files, sitemap, text, traps};
@@ -289,7 +290,8 @@ impl World {
     }
 
     fn refresh_answer(&self, site: &Site, page: &Page, to: u32) -> Answer {
-        let mut text = format!("<!DOCTYPE html>\n<html lang=\"{}\">\n<head>\n<title>", page.language.code());
+        let mut text = Sheet::default();
+        let _ = write!(text, "<!DOCTYPE html>\n<html lang=\"{}\">\n<head>\n<title>", page.language.code());
         text::push_title(&mut text, page);
         text.push_str("</title>\n<meta http-equiv=\"refresh\" content=\"0; url=");
         let mut path = String::new();
@@ -306,7 +308,8 @@ fn ok(content_type: Cow<'static, str>, body: Vec<u8>) -> Answer {
 
 /// The page for what is not there, with the status it should have, or 200.
 pub(crate) fn not_found(site: &Site, status: u16) -> Answer {
-    let mut text = format!("<!DOCTYPE html>\n<html lang=\"{}\">\n<head><title>404 - ", site.language.code());
+    let mut text = Sheet::default();
+    let _ = write!(text, "<!DOCTYPE html>\n<html lang=\"{}\">\n<head><title>404 - ", site.language.code());
     text::push_site_title(&mut text, site);
     text.push_str("</title></head>\n<body>\n<h1>404</h1>\n<p>");
     text::push_sentence(&mut text, site.language.vocabulary(), site.key.of(980));

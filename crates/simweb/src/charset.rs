@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::draw::Draw;
 use crate::language::Language;
 use crate::settings::Settings;
+use crate::sheet::Sheet;
 
 /// An encoding and the way it is declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,13 +69,13 @@ impl Charset {
     }
 
     /// The bytes of a text in this encoding; letters it lacks become numeric character references.
-    pub(crate) fn encode(self, text: String) -> Vec<u8> {
+    pub(crate) fn encode(self, sheet: Sheet) -> Vec<u8> {
         match self.declared {
-            Declared::Bom => [b"\xef\xbb\xbf", text.as_bytes()].concat(),
-            _ if self.is_utf8() => text.into_bytes(),
+            Declared::Bom => [b"\xef\xbb\xbf", &sheet.into_bytes()[..]].concat(),
+            _ if self.is_utf8() => sheet.into_bytes(),
             _ => match Encoding::for_label(self.label.as_bytes()) {
-                Some(encoding) => encoding.encode(&text).0.into_owned(),
-                None => text.into_bytes(),
+                Some(encoding) => encoding.encode(&sheet.into_text()).0.into_owned(),
+                None => sheet.into_bytes(),
             },
         }
     }
@@ -107,7 +108,9 @@ mod tests {
             let words: String = (0..4096).map(|bits| language.vocabulary().word(bits).as_str()).collect();
             for label in legacy_labels(language) {
                 let charset = Charset { label, declared: Declared::Header };
-                let bytes = charset.encode(words.clone());
+                let mut sheet = Sheet::default();
+                sheet.push_str(&words);
+                let bytes = charset.encode(sheet);
                 let (text, _, broken) = Encoding::for_label(label.as_bytes()).unwrap().decode(&bytes);
                 assert!(!broken && text == words, "{label} cannot write {language:?}");
             }

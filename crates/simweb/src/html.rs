@@ -9,6 +9,7 @@ use crate::language::Vocabulary;
 use crate::links::{Link, Links, Place};
 use crate::page::{About, Kind, Page};
 use crate::path;
+use crate::sheet::Sheet;
 use crate::site::Site;
 use crate::text::{self, MEAN_WORDS};
 use crate::world::{Naming, World};
@@ -35,7 +36,7 @@ pub(crate) struct Edition<'a> {
 }
 
 /// Writes an HTML page. `page` may be a copy: then its original's text is written.
-pub(crate) fn render(world: &World, site: &Site, page: &Page, edition: Edition<'_>) -> String {
+pub(crate) fn render(world: &World, site: &Site, page: &Page, edition: Edition<'_>) -> Sheet {
     let original = if page.content() == page.index { *page } else { world.page(site, page.content()) };
     let sentences = sentence_count(world, &original);
     let words = original.language.vocabulary();
@@ -60,7 +61,7 @@ pub(crate) fn render(world: &World, site: &Site, page: &Page, edition: Edition<'
             session: edition.session,
             url: String::with_capacity(256),
         },
-        out: String::with_capacity(expected as usize + 2048),
+        out: Sheet::with_capacity(expected as usize + 2048),
     };
     writer.head();
     writer.body();
@@ -102,7 +103,7 @@ struct PageWriter<'w> {
     /// The key of the sentences that a near duplicate has for itself.
     near: Option<Draw>,
     href: HrefWriter<'w>,
-    out: String,
+    out: Sheet,
 }
 
 impl PageWriter<'_> {
@@ -129,10 +130,10 @@ impl PageWriter<'_> {
         if page.has_canonical(world) {
             out.push_str("<link rel=\"canonical\" href=\"");
             let origin = if site.copy.is_some() { world.site(site.content) } else { *site };
-            world.write_origin(&origin, self.edition.naming, out);
-            let mut path = String::new();
-            path::write_path(world, site, &page, &mut path);
-            out.push_str(&path.replace('&', "&amp;"));
+            let mut url = String::new();
+            world.write_origin(&origin, self.edition.naming, &mut url);
+            path::write_path(world, site, &page, &mut url);
+            out.push_str(&url.replace('&', "&amp;"));
             out.push_str("\">\n");
         }
         if page.has_base(world) {

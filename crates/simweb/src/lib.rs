@@ -42,6 +42,7 @@ mod route;
 mod running;
 mod server;
 mod settings;
+mod sheet;
 mod site;
 mod sitemap;
 mod stream;

@@ -1,8 +1,9 @@
 //! Words, sentences and titles, appended to a page without a detour.
 
 use crate::draw::Draw;
-use crate::language::{Vocabulary, WORD_BYTES, Word};
+use crate::language::Vocabulary;
 use crate::page::{About, Page};
+use crate::sheet::Sheet;
 use crate::site::Site;
 
 const FEWEST_WORDS: u64 = 6;
@@ -12,65 +13,39 @@ pub(crate) const MEAN_WORDS: f64 = FEWEST_WORDS as f64 + (WORD_SPREAD as f64 - 1
 
 /// Words that one draw of 64 bits is good for.
 const WORDS_PER_DRAW: u64 = 5;
-/// Room for the longest sentence there can be.
-const LINE_BYTES: usize = 1024;
 
 /// Appends one sentence.
-pub(crate) fn push_sentence(out: &mut String, words: &Vocabulary, draw: Draw) {
+pub(crate) fn push_sentence(out: &mut Sheet, words: &Vocabulary, draw: Draw) {
     let mut stream = draw.stream();
     let shape = stream.bits();
     let length = FEWEST_WORDS + (shape & 0xffff) % WORD_SPREAD;
     let comma = 3 + (shape >> 16 & 15);
-    let mut line = Line { bytes: [0; LINE_BYTES], len: 0 };
-    line.push(words.capital(shape >> 32));
+    out.push_word(words.capital(shape >> 32));
     let mut bits = 0;
     for position in 1..length {
         bits = if position % WORDS_PER_DRAW == 1 { stream.bits() } else { bits >> 12 };
-        line.push(words.word(bits));
+        out.push_word(words.word(bits));
         if position == comma && position + 2 < length {
-            line.close(words, words.comma);
+            close(out, words, words.comma);
         }
     }
-    line.close(words, words.full_stop);
-    out.push_str(line.as_str());
+    close(out, words, words.full_stop);
 }
 
-/// A sentence in the making, outside of the page, where words can be copied with room to spare.
-struct Line {
-    bytes: [u8; LINE_BYTES],
-    len: usize,
+/// Replaces the gap after the last word by a punctuation mark.
+fn close(out: &mut Sheet, words: &Vocabulary, mark: &str) {
+    out.take_back(words.gap.len());
+    out.push_str(mark);
 }
-
-impl Line {
-    #[inline]
-    fn push(&mut self, word: &Word) {
-        self.bytes[self.len..self.len + WORD_BYTES].copy_from_slice(&word.bytes);
-        self.len += usize::from(word.len);
-    }
-
-    /// Replaces the gap after the last word by a punctuation mark.
-    fn close(&mut self, words: &Vocabulary, mark: &str) {
-        self.len -= words.gap.len();
-        self.bytes[self.len..self.len + mark.len()].copy_from_slice(mark.as_bytes());
-        self.len += mark.len();
-    }
-
-    fn as_str(&self) -> &str {
-        // Whole words and marks only, so it is text.
-        std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
-    }
-}
-
-const _: () = assert!(LINE_BYTES > (FEWEST_WORDS + WORD_SPREAD + 2) as usize * WORD_BYTES);
 
 /// Appends the title of a page: three to six words about its subject.
-pub(crate) fn push_title(out: &mut String, page: &Page) {
+pub(crate) fn push_title(out: &mut Sheet, page: &Page) {
     let draw = page.about(About::Title);
     push_topic(out, page, 3 + draw.below(4));
 }
 
 /// Appends the first words of a page's title, as those do who link to it.
-pub(crate) fn push_anchor(out: &mut String, site: &Site, page: &Page, draw: Draw) {
+pub(crate) fn push_anchor(out: &mut Sheet, site: &Site, page: &Page, draw: Draw) {
     if page.index == 0 {
         push_site_title(out, site);
     } else {
@@ -79,7 +54,7 @@ pub(crate) fn push_anchor(out: &mut String, site: &Site, page: &Page, draw: Draw
 }
 
 /// Appends the name by which a site calls itself.
-pub(crate) fn push_site_title(out: &mut String, site: &Site) {
+pub(crate) fn push_site_title(out: &mut Sheet, site: &Site) {
     if site.is_portal() {
         return out.push_str("Portal");
     }
@@ -87,14 +62,14 @@ pub(crate) fn push_site_title(out: &mut String, site: &Site) {
     for n in 0..2 {
         out.push_str(words.topic(site.key.of(950 + n), true));
     }
-    out.truncate(out.len() - words.gap.len());
+    out.take_back(words.gap.len());
 }
 
-fn push_topic(out: &mut String, page: &Page, length: u64) {
+fn push_topic(out: &mut Sheet, page: &Page, length: u64) {
     let draw = page.about(About::Title);
     let words = page.language.vocabulary();
     for n in 0..length {
         out.push_str(words.topic(draw.of(n), n == 0));
     }
-    out.truncate(out.len() - words.gap.len());
+    out.take_back(words.gap.len());
 }

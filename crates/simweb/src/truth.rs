@@ -11,6 +11,7 @@ use crate::language::Language;
 use crate::links::{Links, Place, Target};
 use crate::page::{Kind, Page, PageRef, Style};
 use crate::robots::RobotsKind;
+use crate::sheet::Sheet;
 use crate::site::{Certificate, Copied, Health, SessionStyle, Site, TrapKind};
 use crate::sitemap::{self, SitemapKind};
 use crate::text;
@@ -258,7 +259,7 @@ impl World {
     }
 
     fn anchor(&self, target: Option<PageRef>, draw: crate::draw::Draw, site: &Site) -> String {
-        let mut anchor = String::new();
+        let mut anchor = Sheet::default();
         match target {
             Some(target) => {
                 let site = self.site(target.site);
@@ -266,7 +267,7 @@ impl World {
             }
             None => anchor.push_str(site.language.vocabulary().topic(draw, false).trim_end()),
         }
-        anchor
+        anchor.into_text()
     }
 }
 
