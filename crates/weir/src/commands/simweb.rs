@@ -17,7 +17,7 @@ use crate::printer::{Meaning, Printer};
 /// Serve a synthetic Web on loopback: deterministic from a seed, with faults, and with known truth.
 ///
 /// Every site has its own address below 127.0.0.0/8 and a name below `test`, which the built-in name server knows.
-/// Without it, `http://NAME.localhost:PORT/` leads to any site in browsers and curl. Ctrl-C ends it (exit code 0).
+/// Without it, `http://NAME.test.localhost:PORT/` leads to any site in browsers and curl. Ctrl-C ends it (exit code 0).
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// How many sites there are [default: 100].
@@ -225,7 +225,7 @@ fn announce(
         let name = printer.paint(Meaning::Aside, &format!("{name:<8}"));
         printer.line(&format!("{name} {value}"))
     };
-    told("browse", format!("http://{}/  (or http://NAME.localhost:{}/)", running.http, running.http.port()))?;
+    told("browse", format!("http://{}/  (or http://NAME.test.localhost:{}/)", running.http, running.http.port()))?;
     let elsewhere = if world.one_address.is_some() { "" } else { " and one 127.x.y.z address for each site" };
     told("http", format!("{}{elsewhere}", running.http))?;
     told("https", running.https.to_string())?;
