@@ -225,7 +225,10 @@ fn announce(
         let name = printer.paint(Meaning::Aside, &format!("{name:<8}"));
         printer.line(&format!("{name} {value}"))
     };
-    told("browse", format!("http://{}/  (or http://NAME.test.localhost:{}/)", running.http, running.http.port()))?;
+    told(
+        "browse",
+        format!("http://{}/  (or http://NAME.test.localhost:{}/)", running.http, running.http.port()),
+    )?;
     let elsewhere = if world.one_address.is_some() { "" } else { " and one 127.x.y.z address for each site" };
     told("http", format!("{}{elsewhere}", running.http))?;
     told("https", running.https.to_string())?;
