@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use simweb::{Ask, Endpoints, PageRef, Running, Settings, SimWeb, Site, World};
+use simweb::{Ask, Endpoints, PageRef, Settings, SimWeb, Site, World};
 
 const LASTS: Duration = Duration::from_secs(5);
 const CONNECTIONS: usize = 32;
@@ -59,7 +59,7 @@ fn path(world: &World, site: &Site, page: u32) -> String {
 }
 
 /// Pages a second to threads that read a reply, forget it and ask for the next page.
-fn served(running: &Running) -> anyhow::Result<f64> {
+fn served(running: &SimWeb) -> anyhow::Result<f64> {
     let site = running.world.site(SITE);
     let address = SocketAddr::from((running.world.address(SITE), running.http.port()));
     let host = format!("{}:{}", running.world.name(SITE), running.http.port());
@@ -109,7 +109,7 @@ fn read_reply(stream: &mut BufReader<TcpStream>) -> io::Result<()> {
 }
 
 /// wrk asks for a page chosen anew each time.
-fn by_wrk(running: &Running) -> anyhow::Result<Option<f64>> {
+fn by_wrk(running: &SimWeb) -> anyhow::Result<Option<f64>> {
     let script = std::env::temp_dir().join(format!("simweb-wrk-{}.lua", std::process::id()));
     let site = running.world.site(SITE);
     let paths: Vec<String> =

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use crate::charset::{Charset, Declared};
 use crate::date::{self, EPOCH, Moment};
 use crate::draw::Draw;
+use crate::gzip::gzip;
 use crate::html::{self, Edition};
 use crate::page::{Kind, Page, PageRef, Redirect};
 use crate::path::{self, Found};
@@ -114,8 +115,7 @@ impl World {
         answer
     }
 
-    /// Failures of the whole site. A flaky site keeps its robots.txt and front page: without them it would be lost for
-    /// a day.
+    /// Failures of the whole site. A flaky site keeps its robots.txt: without it the site would be lost for a day.
     fn failure(&self, site: &Site, ask: &Ask<'_>, found: &Found) -> Option<Answer> {
         let status = match site.health {
             Health::Down => 503,
@@ -151,7 +151,7 @@ impl World {
             && answer.body.len() > 1000
             && answer.manner == Manner::Whole
         {
-            answer.body = sitemap::gzip(&answer.body);
+            answer.body = gzip(&answer.body);
             answer.gzipped = true;
         }
         if site.chunked && answer.manner == Manner::Whole {

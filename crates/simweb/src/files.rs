@@ -6,7 +6,7 @@ use crate::page::{About, Page};
 use crate::sheet::Sheet;
 use crate::text;
 
-/// A plain text of one to four hundred sentences; a change rewrites the first ones.
+/// A plain text of 20 to 219 sentences; a change rewrites the first ones.
 pub(crate) fn plain_text(page: &Page, version: u64) -> Sheet {
     let draw = page.about(About::Text);
     let words = page.language.vocabulary();

@@ -1,8 +1,8 @@
 //! A deterministic synthetic Web with faults and known truth, to test a crawler against.
 //!
 //! [`World`] is the Web as pure functions of a seed: sites, pages, links, answers and the truth about them, never stored
-//! and in any order. [`SimWeb::start`] serves a world on loopback (HTTP/1.1, HTTP/2, TLS, DNS) and gives a [`Running`] with
-//! its addresses, its clock and its request log.
+//! and in any order. [`SimWeb::start`] serves a world on loopback (HTTP/1.1, HTTP/2, TLS, DNS) and knows its
+//! addresses, its clock and its request log.
 //!
 //! From the question to the answer: `route` finds the site, `path` the page, `answer` decides what to say, `html` and its
 //! neighbours write it, `server` and `body` send it, `log` remembers. `truth` tells the same things without writing pages,
@@ -29,6 +29,7 @@ mod dns;
 mod draw;
 mod error;
 mod files;
+mod gzip;
 mod href;
 mod html;
 mod language;
@@ -39,10 +40,10 @@ mod path;
 mod rate;
 mod robots;
 mod route;
-mod running;
 mod server;
 mod settings;
 mod sheet;
+mod simweb;
 mod site;
 mod sitemap;
 mod stream;
@@ -62,8 +63,8 @@ pub use links::{Link, Place, Target};
 pub use log::{LogEntry, RequestLog};
 pub use page::{Kind, Page, PageRef, Redirect, Style};
 pub use robots::RobotsKind;
-pub use running::{Endpoints, Running, SimWeb};
 pub use settings::{SettingDoc, Settings};
+pub use simweb::{Endpoints, SimWeb};
 pub use site::{Certificate, Copied, Health, SessionStyle, Site, TrapKind};
 pub use sitemap::SitemapKind;
 pub use truth::{LinkTruth, PageTruth, SiteTruth};

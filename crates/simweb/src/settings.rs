@@ -181,7 +181,7 @@ settings! {
     // Time.
     changing: f64 = 0.7, SHARE, false, "Pages that change, as a Poisson process.";
     changes_per_day: f64 = 0.05, Bounds::Number { most: 1000.0 }, true, "Median rate of change of those.";
-    change_spread: f64 = 1.5, Bounds::Number { most: 5.0 }, true, "Their rates are log-normal with this deviation.";
+    change_spread: f64 = 1.5, Bounds::Number { most: 5.0 }, true, "Their rates are log-normal with this deviation, at most one change a second.";
     clock: f64 = 1.0, Bounds::Number { most: 1e9 }, true, "How much faster than real time the clock of the pages runs; 0 stops it.";
     start_day: f64 = 365.0, Bounds::Number { most: 10_000.0 }, true, "Where that clock starts, in days after the beginning of this Web.";
 
@@ -230,20 +230,32 @@ impl Settings {
         if self.fewest_links > self.most_links {
             return wrong("fewest_links is larger than most_links");
         }
-        let robots = self.robots_missing
-            + self.robots_disallow_some
-            + self.robots_disallow_all
-            + self.robots_crawl_delay
-            + self.robots_server_error
-            + self.robots_forbidden
-            + self.robots_redirected
-            + self.robots_slow
-            + self.robots_huge
-            + self.robots_malformed;
-        if robots > 1.0 + 1e-9 {
-            return wrong("the shares robots_* are larger than 1 together");
+        for group in self.exclusive() {
+            let together: f64 = group.iter().map(|(_, share)| share).sum();
+            if together > 1.0 + 1e-9 {
+                let names: Vec<&str> = group.iter().map(|(name, _)| *name).collect();
+                return wrong(&format!(
+                    "the shares {} exclude each other: they may be at most 1 together, not {together:.3}",
+                    names.join(", ")
+                ));
+            }
         }
         Ok(self)
+    }
+
+    /// The groups of shares of which only one can befall a site or a page.
+    fn exclusive(&self) -> [Vec<(&'static str, f64)>; 4] {
+        macro_rules! group {
+            ($($name:ident)*) => { vec![$((stringify!($name), self.$name)),*] };
+        }
+        [
+            group!(robots_missing robots_disallow_some robots_disallow_all robots_crawl_delay robots_server_error
+                robots_forbidden robots_redirected robots_slow robots_huge robots_malformed),
+            group!(slow dripping flaky down silent nameless servfail),
+            group!(aliases mirrors),
+            group!(duplicates near_duplicates redirects meta_refresh missing gone soft_404 error_pages truncated
+                reset text_pages pdf_pages image_pages),
+        ]
     }
 }
 
@@ -277,9 +289,17 @@ mod tests {
     }
 
     #[test]
-    fn robots_shares_above_one_contradict() {
-        let settings = Settings { robots_missing: 0.9, ..Settings::default() };
-        assert!(settings.checked().is_err());
+    fn shares_that_exclude_each_other_cannot_be_more_than_one_together() {
+        for group in Settings::default().exclusive() {
+            let mut settings = Settings::plain();
+            for (name, _) in &group {
+                settings.set(name, 1.0 / group.len() as f64).unwrap();
+            }
+            assert!(settings.clone().checked().is_ok(), "{group:?}");
+            settings.set(group[0].0, 1.0).unwrap();
+            let sentence = settings.checked().unwrap_err().to_string();
+            assert!(group.iter().all(|(name, _)| sentence.contains(name)), "{sentence}");
+        }
         assert!(Settings::default().checked().is_ok());
         assert!(Settings::plain().checked().is_ok());
     }

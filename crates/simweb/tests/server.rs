@@ -8,34 +8,34 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use simweb::{Endpoints, Kind, Page, PageRef, RobotsKind, Running, Settings, SimWeb, Site, SitemapKind};
+use simweb::{Endpoints, Kind, Page, PageRef, RobotsKind, Settings, SimWeb, Site, SitemapKind};
 use support::{Reply, connect, exchange, get, lookup, read_reply};
 
 fn plain() -> Settings {
     Settings { sites: 12, pages: 600, seed: 3, clock: 0.0, ..Settings::plain() }
 }
 
-fn start(settings: Settings) -> Running {
+fn start(settings: Settings) -> SimWeb {
     SimWeb::start(settings, &Endpoints::default()).unwrap()
 }
 
 /// Asks a site on its own address.
-fn ask(running: &Running, site: u32, path: &str, headers: &str) -> Reply {
+fn ask(running: &SimWeb, site: u32, path: &str, headers: &str) -> Reply {
     let address = SocketAddr::from((running.world.address(site), running.http.port()));
     get(address, &authority(running, site), path, headers).unwrap()
 }
 
-fn authority(running: &Running, site: u32) -> String {
+fn authority(running: &SimWeb, site: u32) -> String {
     format!("{}:{}", running.world.name(site), running.http.port())
 }
 
-fn path(running: &Running, site: u32, page: u32) -> String {
+fn path(running: &SimWeb, site: u32, page: u32) -> String {
     let url = running.world.url(PageRef { site, page });
     url[url.match_indices('/').nth(2).unwrap().0..].to_owned()
 }
 
 /// The first page anywhere that fits.
-fn find(running: &Running, fits: impl Fn(&Site, &Page) -> bool) -> (u32, u32) {
+fn find(running: &SimWeb, fits: impl Fn(&Site, &Page) -> bool) -> (u32, u32) {
     let sites = running.world.site_indexes().map(|index| running.world.site(index));
     let mut pages = sites.flat_map(|site| (0..site.linked).map(move |page| (site, page)));
     let fitting = pages.find(|(site, page)| fits(site, &running.world.page(site, *page)));
@@ -126,20 +126,53 @@ fn unchanged_pages_are_304_until_they_change() {
 
 #[test]
 fn hasty_clients_get_429_and_are_told_when_to_come_back() {
-    let settings = Settings { rate_limited: 1.0, rate_limit_ms: 400, retry_after_s: 1, ..plain() };
-    let running = start(settings);
+    let running =
+        start(Settings { rate_limited: 1.0, rate_limit_ms: 3_600_000, retry_after_s: 7, ..plain() });
     assert_eq!(ask(&running, 1, "/", "").status, 200);
     let hasty = ask(&running, 1, "/", "");
-    assert_eq!((hasty.status, hasty.header("retry-after")), (429, Some("1")));
+    assert_eq!((hasty.status, hasty.header("retry-after")), (429, Some("7")));
     assert_eq!(ask(&running, 2, "/", "").status, 200, "other sites are not concerned");
     assert_eq!(ask(&running, 0, "/", "").status, 200);
     assert_eq!(ask(&running, 0, "/", "").status, 200, "the portal has patience");
-    let asked = Instant::now();
-    while ask(&running, 1, "/", "").status == 429 {
-        assert!(asked.elapsed() < Duration::from_secs(5));
-        std::thread::yield_now();
+}
+
+#[test]
+fn who_came_too_fast_is_let_in_again_after_the_wait() {
+    let running = start(Settings { rate_limited: 1.0, rate_limit_ms: 500, retry_after_s: 1, ..plain() });
+    let until = |wanted: u16| {
+        let asked = Instant::now();
+        while ask(&running, 1, "/", "").status != wanted {
+            assert!(asked.elapsed() < Duration::from_secs(30), "never {wanted}");
+        }
+        asked.elapsed()
+    };
+    until(429);
+    until(200);
+    let waited = running.log.entries();
+    let banned = waited.iter().find(|entry| entry.status == 429).unwrap();
+    let freed = waited.iter().find(|entry| entry.status == 200 && entry.start_us > banned.start_us).unwrap();
+    assert!(freed.start_us - banned.start_us > 900_000, "the wait was real");
+}
+
+#[test]
+fn https_is_told_where_it_listens() {
+    let https = "127.0.0.2:0".parse().unwrap();
+    for one_address in [true, false] {
+        let web = SimWeb::start(plain(), &Endpoints { https, one_address, ..Endpoints::default() }).unwrap();
+        assert_eq!(web.https.ip(), https.ip());
+        assert!(TcpStream::connect(web.https).is_ok());
+        assert_eq!(web.world.one_address.is_some(), one_address || web.fallback.is_some());
     }
-    assert!(asked.elapsed() > Duration::from_millis(700), "the wait was real");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_log_that_cannot_be_written_is_told_at_the_end() {
+    let endpoints = Endpoints { log: Some("/dev/full".into()), ..Endpoints::default() };
+    let web = SimWeb::start(plain(), &endpoints).unwrap();
+    assert_eq!(ask(&web, 1, "/", "").status, 200);
+    assert_eq!(web.stop().unwrap_err().kind(), std::io::ErrorKind::StorageFull);
+    assert!(start(plain()).stop().is_ok());
 }
 
 #[test]

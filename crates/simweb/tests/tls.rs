@@ -11,17 +11,17 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use simweb::{Certificate, Endpoints, Running, Settings, SimWeb};
+use simweb::{Certificate, Endpoints, Settings, SimWeb};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-fn start(settings: Settings) -> Running {
+fn start(settings: Settings) -> SimWeb {
     SimWeb::start(settings, &Endpoints::default()).unwrap()
 }
 
 async fn handshake(
-    running: &Running,
+    running: &SimWeb,
     site: u32,
     protocols: &[&[u8]],
 ) -> std::io::Result<TlsStream<TcpStream>> {

@@ -8,7 +8,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
 
-use simweb::{Endpoints, Kind, PageTruth, Running, Settings, SimWeb, World};
+use simweb::{Endpoints, Kind, PageTruth, Settings, SimWeb, World};
 use support::{Reply, get, lookup};
 use url::Url;
 
@@ -48,7 +48,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn from(running: &Running, start: &str) -> Walk {
+    fn from(running: &SimWeb, start: &str) -> Walk {
         let dns = running.dns.expect("a name server");
         let mut walk =
             Walk { dns, addresses: HashMap::new(), replies: BTreeMap::new(), links: BTreeMap::new() };

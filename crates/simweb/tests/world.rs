@@ -47,22 +47,6 @@ fn a_hundred_million_pages_on_a_hundred_thousand_sites_can_be_addressed() {
     assert!(!last.is_empty() && largest > 100_000);
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn memory_does_not_grow_with_the_pages_asked_for() {
-    let resident_kb = || {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap().to_owned();
-        line.split_whitespace().nth(1).unwrap().parse::<i64>().unwrap()
-    };
-    let world = world(Settings { sites: 100_000, pages: 100_000_000, ..Settings::default() });
-    let fetch = |count| sample(&world, count).for_each(|(site, page)| drop(body(&world, &site, page, 1)));
-    fetch(200);
-    let before = resident_kb();
-    fetch(4_000);
-    assert!(resident_kb() - before < 64 * 1024, "{} KB more", resident_kb() - before);
-}
-
 #[test]
 fn names_and_addresses_lead_back_to_their_sites() {
     let world = world(Settings {

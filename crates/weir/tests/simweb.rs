@@ -65,7 +65,9 @@ impl Server {
 
     /// Asks it to stop, as Ctrl-C does.
     fn stop(mut self) -> i32 {
-        let told = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
+        // `kill` is part of every shell, but not a program of its own on every system.
+        let interrupt = format!("kill -INT {}", self.child.id());
+        let told = Command::new("sh").args(["-c", &interrupt]).status().unwrap();
         assert!(told.success());
         self.child.wait().unwrap().code().unwrap()
     }
@@ -156,6 +158,21 @@ fn the_server_says_where_it_is_serves_and_ends_in_order() {
     assert!(logged.contains("\"status\":200"), "{logged}");
     std::fs::remove_file(ca).unwrap();
     std::fs::remove_file(log).unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_log_that_cannot_be_written_is_a_failure() {
+    let server = Server::start(&["--sites", "5", "--log", "/dev/full"]);
+    assert_eq!(server.get(Ipv4Addr::LOCALHOST, "127.0.0.1", "/").0, 200);
+    assert_eq!(server.stop(), 1);
+}
+
+#[test]
+fn the_start_says_whether_sites_share_one_address() {
+    let server = Server::start(&["--sites", "5", "--one-address"]);
+    assert_eq!(server.started["one_address"], true);
+    assert_eq!(server.stop(), 0);
 }
 
 /// All phenomena, but those that a bare client cannot take, or would have to wait for.

@@ -2,14 +2,15 @@
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
 use serde::Serialize;
-use simweb::{Endpoints, PageRef, Ports, Running, Settings, SimWeb, StartError, World};
-use tokio::signal::unix::{SignalKind, signal};
+use simweb::{Endpoints, PageRef, Ports, Settings, SimWeb, StartError, World};
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::WrongUse;
 use crate::printer::{Meaning, Printer};
@@ -102,6 +103,7 @@ struct Started {
     https: SocketAddr,
     dns: Option<SocketAddr>,
     portal: String,
+    one_address: bool,
     seed: u64,
     sites: u64,
     ca: Option<PathBuf>,
@@ -168,15 +170,29 @@ fn serve(args: Args, mut settings: Settings, printer: &mut Printer) -> anyhow::R
     let endpoints = Endpoints { http, https, dns: Some(dns), log, one_address };
     // Nobody could ask for a log in memory here.
     settings.log_entries = 0;
-    let running = SimWeb::start(settings, &endpoints).map_err(explained)?;
+    // Before anybody can know that there is something to end.
+    let end = End::new()?;
+    let web = SimWeb::start(settings, &endpoints).map_err(explained)?;
+    if let Some(error) = &web.fallback {
+        printer.complain(&format!(
+            "all sites share {}: they cannot have addresses of their own ({error})",
+            web.http.ip()
+        ))?;
+    }
     if let Some(file) = &ca {
-        std::fs::write(file, &running.authority_pem)
+        std::fs::write(file, &web.authority_pem)
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
-    announce(&running, ca, endpoints.log, printer)?;
+    let log = endpoints.log;
+    if printer.json() {
+        printer.object(&started(&web, ca, log.clone()))?;
+    } else {
+        announce(&web, ca.as_deref(), log.as_deref(), printer)?;
+    }
     printer.finish()?;
-    wait_for_the_end()?;
-    drop(running);
+    end.wait();
+    let log = log.unwrap_or_default();
+    web.stop().with_context(|| format!("cannot write the request log {}", log.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -197,80 +213,85 @@ fn explained(error: StartError) -> anyhow::Error {
     }
 }
 
+fn started(web: &SimWeb, ca: Option<PathBuf>, log: Option<PathBuf>) -> Started {
+    let world = &web.world;
+    Started {
+        http: web.http,
+        https: web.https,
+        dns: web.dns,
+        portal: world.url(PageRef { site: 0, page: 0 }),
+        one_address: world.one_address.is_some(),
+        seed: world.settings.seed,
+        sites: world.settings.sites,
+        ca,
+        log,
+    }
+}
+
+/// Says to people what runs where.
 fn announce(
-    running: &Running,
-    ca: Option<PathBuf>,
-    log: Option<PathBuf>,
+    web: &SimWeb,
+    ca: Option<&Path>,
+    log: Option<&Path>,
     printer: &mut Printer,
 ) -> anyhow::Result<()> {
-    let world = &running.world;
-    if printer.json() {
-        return printer.object(&Started {
-            http: running.http,
-            https: running.https,
-            dns: running.dns,
-            portal: world.url(PageRef { site: 0, page: 0 }),
-            seed: world.settings.seed,
-            sites: world.settings.sites,
-            ca,
-            log,
-        });
-    }
-    let (sites, seed) = (world.settings.sites, world.settings.seed);
-    printer.line(&format!(
-        "A Web of {sites} sites and about {} pages from seed {seed}.",
-        world.settings.pages
-    ))?;
-    let mut told = |name: &str, value: String| {
+    let (settings, port) = (&web.world.settings, web.http.port());
+    let (sites, pages, seed) = (settings.sites, settings.pages, settings.seed);
+    printer.line(&format!("A Web of {sites} sites and about {pages} pages from seed {seed}."))?;
+    let own = web.world.one_address.is_none();
+    let elsewhere = if own { " and one 127.x.y.z address for each site" } else { "" };
+    let lines = [
+        ("browse", Some(format!("http://{}/  (or http://NAME.test.localhost:{port}/)", web.http))),
+        ("http", Some(format!("{}{elsewhere}", web.http))),
+        ("https", Some(web.https.to_string())),
+        ("dns", web.dns.map(|dns| format!("{dns}  (names below .test)"))),
+        ("ca", ca.map(|file| file.display().to_string())),
+        ("log", log.map(|file| file.display().to_string())),
+        ("try", example(web)),
+    ];
+    for (name, value) in lines {
+        let Some(value) = value else { continue };
         let name = printer.paint(Meaning::Aside, &format!("{name:<8}"));
-        printer.line(&format!("{name} {value}"))
-    };
-    told(
-        "browse",
-        format!("http://{}/  (or http://NAME.test.localhost:{}/)", running.http, running.http.port()),
-    )?;
-    let elsewhere = if world.one_address.is_some() { "" } else { " and one 127.x.y.z address for each site" };
-    told("http", format!("{}{elsewhere}", running.http))?;
-    told("https", running.https.to_string())?;
-    if let Some(dns) = running.dns {
-        told("dns", format!("{dns}  (names below .test)"))?;
-    }
-    if let Some(ca) = ca {
-        told("ca", ca.display().to_string())?;
-    }
-    if let Some(log) = log {
-        told("log", log.display().to_string())?;
-    }
-    let example = (1..world.settings.sites as u32)
-        .find(|&site| world.site_truth(site).crawlable && !world.site(site).https);
-    if let Some(site) = example {
-        let (name, port) = (world.name(site), running.http.port());
-        told(
-            "try",
-            format!(
-                "curl --resolve {name}:{port}:{} {}",
-                world.address(site),
-                world.url(PageRef { site, page: 0 })
-            ),
-        )?;
+        printer.line(&format!("{name} {value}"))?;
     }
     printer.line("Ctrl-C ends it.")
 }
 
-/// A server that is asked to stop has done its job: that is no failure.
-fn wait_for_the_end() -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot wait for signals")?;
-    runtime.block_on(async {
-        let mut terminate = signal(SignalKind::terminate())?;
-        tokio::select! {
-            answer = tokio::signal::ctrl_c() => answer,
-            _ = terminate.recv() => Ok(()),
-        }
-    })?;
-    Ok(())
+/// A command that asks a site by its real name.
+fn example(web: &SimWeb) -> Option<String> {
+    let (world, port) = (&web.world, web.http.port());
+    let fits = |site: &u32| world.site_truth(*site).crawlable && !world.site(*site).https;
+    let site = (1..world.settings.sites as u32).find(fits)?;
+    let (name, address, url) = (world.name(site), world.address(site), world.url(PageRef { site, page: 0 }));
+    Some(format!("curl --resolve {name}:{port}:{address} {url}"))
+}
+
+/// The wish of the user that a server ends: Ctrl-C, or the signal to terminate. Heeded from the moment this is made.
+struct End {
+    runtime: Runtime,
+    signals: [Signal; 2],
+}
+
+impl End {
+    fn new() -> anyhow::Result<End> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.context("cannot wait for signals")?;
+        let guard = runtime.enter();
+        let signals = [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
+        drop(guard);
+        Ok(End { runtime, signals })
+    }
+
+    /// A server that is asked to stop has done its job: that is no failure.
+    fn wait(self) {
+        let [mut interrupt, mut terminate] = self.signals;
+        self.runtime.block_on(async {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        });
+    }
 }
 
 /// Tells one kind of truth, record by record.
