@@ -89,7 +89,6 @@ impl Flow {
                 }
                 _ => {
                     let end = at + 1 + plain_run(&bytes[at + 1..]);
-                    let end = if bytes[at] == 0xc2 { end.max(at + 2) } else { end };
                     self.push_words(&raw[at..end]);
                     at = end;
                 }
@@ -117,7 +116,7 @@ impl Flow {
         };
         if reference.is_white_space() {
             self.gap = self.gap.max(Gap::Space);
-        } else {
+        } else if !reference.is_control() {
             self.fill_gap();
             reference.push_to(&mut self.text);
         }
