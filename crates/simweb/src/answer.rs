@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use crate::charset::{Charset, Declared};
+use crate::charset::Charset;
 use crate::date::{self, EPOCH, Moment};
 use crate::draw::Draw;
 use crate::gzip::gzip;
@@ -211,9 +211,10 @@ impl World {
 
     fn text_answer(&self, site: &Site, page: &Page, ask: &Ask<'_>) -> Answer {
         let (version, modified) = self.version(site, page, ask.seconds);
-        let mut answer = ok(text_type("text/plain", site.charset), Vec::new());
+        let charset = site.charset.without_meta();
+        let mut answer = ok(text_type("text/plain", charset), Vec::new());
         if !self.validate(site, page, version, modified, ask, &mut answer) {
-            answer.body = site.charset.encode(files::plain_text(page, version));
+            answer.body = charset.encode(files::plain_text(page, version));
         }
         answer
     }
@@ -291,7 +292,9 @@ impl World {
 
     fn refresh_answer(&self, site: &Site, page: &Page, to: u32) -> Answer {
         let mut text = Sheet::default();
-        let _ = write!(text, "<!DOCTYPE html>\n<html lang=\"{}\">\n<head>\n<title>", page.language.code());
+        let _ = write!(text, "<!DOCTYPE html>\n<html lang=\"{}\">\n<head>\n", page.language.code());
+        site.charset.push_meta(&mut text);
+        text.push_str("<title>");
         text::push_title(&mut text, page);
         text.push_str("</title>\n<meta http-equiv=\"refresh\" content=\"0; url=");
         let mut path = String::new();
@@ -309,9 +312,11 @@ fn ok(content_type: Cow<'static, str>, body: Vec<u8>) -> Answer {
 /// The page for what is not there, with the status it should have, or 200.
 pub(crate) fn not_found(site: &Site, status: u16) -> Answer {
     let mut text = Sheet::default();
-    let _ = write!(text, "<!DOCTYPE html>\n<html lang=\"{}\">\n<head><title>404 - ", site.language.code());
+    let _ = write!(text, "<!DOCTYPE html>\n<html lang=\"{}\">\n<head>\n", site.language.code());
+    site.charset.push_meta(&mut text);
+    text.push_str("<title>404 - ");
     text::push_site_title(&mut text, site);
-    text.push_str("</title></head>\n<body>\n<h1>404</h1>\n<p>");
+    text.push_str("</title>\n</head>\n<body>\n<h1>404</h1>\n<p>");
     text::push_sentence(&mut text, site.language.vocabulary(), site.key.of(980));
     text.push_str("</p>\n<p><a href=\"/\">");
     text::push_site_title(&mut text, site);
@@ -328,9 +333,6 @@ fn text_type(media: &'static str, charset: Charset) -> Cow<'static, str> {
     match (charset.in_header(), charset.is_utf8(), media) {
         (true, true, "text/html") => "text/html; charset=utf-8".into(),
         (true, ..) => format!("{media}; charset={}", charset.label).into(),
-        (false, _, "text/plain") if charset.declared == Declared::Meta => {
-            format!("{media}; charset={}", charset.label).into()
-        }
         (false, ..) => media.into(),
     }
 }

@@ -64,6 +64,21 @@ impl Charset {
         matches!(self.declared, Declared::Meta | Declared::Both)
     }
 
+    /// Appends the meta element in the head of an HTML page, if the site has it there.
+    pub(crate) fn push_meta(self, out: &mut Sheet) {
+        if self.in_meta() {
+            out.push_str("<meta charset=\"");
+            out.push_str(self.label);
+            out.push_str("\">\n");
+        }
+    }
+
+    /// The same in a file that has no place for a meta element: what would stand there stands in the header.
+    pub(crate) fn without_meta(self) -> Charset {
+        let declared = if self.in_meta() { Declared::Header } else { self.declared };
+        Charset { declared, ..self }
+    }
+
     pub(crate) fn is_utf8(self) -> bool {
         self.label == "utf-8"
     }

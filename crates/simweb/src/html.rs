@@ -113,9 +113,7 @@ impl PageWriter<'_> {
         out.push_str("<!DOCTYPE html>\n<html lang=\"");
         out.push_str(page.language.code());
         out.push_str("\">\n<head>\n");
-        if site.charset.in_meta() {
-            let _ = writeln!(out, "<meta charset=\"{}\">", site.charset.label);
-        }
+        site.charset.push_meta(out);
         out.push_str("<title>");
         text::push_title(out, &page);
         out.push_str(" - ");

@@ -66,12 +66,6 @@ impl Language {
         }
     }
 
-    /// Draws a language: half of the Web is English, the rest by Zipf's law.
-    pub(crate) fn drawn(draw: Draw) -> Language {
-        let rest = Language::ALL.len() as u64 - 1;
-        if draw.chance(0.4) { English } else { Language::ALL[1 + draw.of(0).zipf(rest) as usize] }
-    }
-
     pub(crate) fn vocabulary(self) -> &'static Vocabulary {
         &VOCABULARIES[self as usize]
     }
@@ -96,6 +90,44 @@ impl Language {
     /// Whether words are written without spaces between them.
     fn runs_on(self) -> bool {
         matches!(self, Japanese | Chinese)
+    }
+}
+
+/// How much of the Web is in each language.
+#[derive(Clone, Debug)]
+pub(crate) struct LanguageMix {
+    /// The weights up to and with each language of `Language::ALL`.
+    cumulated: [f64; 12],
+}
+
+impl LanguageMix {
+    pub(crate) fn new(weights: [f64; 12]) -> LanguageMix {
+        let mut sum = 0.0;
+        LanguageMix {
+            cumulated: weights.map(|weight| {
+                sum += weight;
+                sum
+            }),
+        }
+    }
+
+    /// Draws a language by its weight.
+    pub(crate) fn drawn(&self, draw: Draw) -> Language {
+        self.at(draw.unit() * self.cumulated[11])
+    }
+
+    /// Draws another language than the one given, if there is one.
+    pub(crate) fn other(&self, than: Language, draw: Draw) -> Language {
+        let rank = Language::ALL.iter().position(|&language| language == than).unwrap_or(0);
+        let before = if rank == 0 { 0.0 } else { self.cumulated[rank - 1] };
+        let own = self.cumulated[rank] - before;
+        let point = draw.unit() * (self.cumulated[11] - own);
+        self.at(if point < before { point } else { point + own })
+    }
+
+    fn at(&self, point: f64) -> Language {
+        let found = self.cumulated.iter().position(|&end| point < end);
+        found.map_or(English, |rank| Language::ALL[rank])
     }
 }
 

@@ -255,11 +255,12 @@ impl Redirect {
     fn drawn(self, world: &World, draw: Draw) -> Redirect {
         let settings = &world.settings;
         let status = [301, 302, 307, 308][draw.of(0).below(4) as usize];
-        if draw.of(1).chance(settings.redirect_loops) {
+        let long = 2 + draw.of(3).below(4) as u32;
+        // No number of hops means that it never ends.
+        let ways = [(settings.redirect_loops, None), (settings.redirect_chains, Some(long))];
+        let Some(hops) = one_of(draw.of(1), &ways).unwrap_or(Some(1)) else {
             return Redirect { status, hops: 2, target: None };
-        }
-        let hops =
-            if draw.of(2).chance(settings.redirect_chains) { 2 + draw.of(3).below(4) as u32 } else { 1 };
+        };
         let abroad = draw.of(4).chance(settings.redirect_abroad);
         let target = if abroad {
             Some(PageRef { site: world.popular_site(draw.of(5)), page: 0 })
@@ -273,13 +274,14 @@ impl Redirect {
 impl Style {
     fn drawn(world: &World, draw: Draw) -> Style {
         let settings = &world.settings;
-        if draw.chance(settings.dynamic) {
-            return Style::Dynamic;
-        }
-        if !draw.of(0).chance(settings.private) {
-            return Style::Static;
-        }
-        [Style::Private, Style::Draft, Style::Open][draw.of(1).below(3) as usize]
+        let third = settings.private / 3.0;
+        let styles = [
+            (settings.dynamic, Style::Dynamic),
+            (third, Style::Private),
+            (third, Style::Draft),
+            (third, Style::Open),
+        ];
+        one_of(draw, &styles).unwrap_or(Style::Static)
     }
 }
 
@@ -287,7 +289,7 @@ impl Style {
 fn language(world: &World, site: &Site, key: Draw, may_differ: bool) -> Language {
     let draw = key.of(About::Language as u64);
     if may_differ && site.charset.is_utf8() && draw.chance(world.settings.foreign) {
-        Language::drawn(draw.of(0))
+        world.languages.other(site.language, draw.of(0))
     } else {
         site.language
     }

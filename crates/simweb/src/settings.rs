@@ -82,6 +82,7 @@ macro_rules! settings {
 }
 
 const SHARE: Bounds = Bounds::Share;
+const WEIGHT: Bounds = Bounds::Number { most: 1000.0 };
 /// Whole numbers travel as `f64`, which is exact up to 2^53.
 const ANY_COUNT: Bounds = Bounds::Count { most: 1 << 53 };
 
@@ -97,11 +98,25 @@ settings! {
     external_links: f64 = 0.25, SHARE, true, "Share of a page's free links that lead to other sites.";
     near_links: f64 = 0.5, SHARE, true, "Share of the free links inside a site that lead to near pages; the rest follow popularity.";
 
+    // Languages of sites, weighed against each other.
+    english: f64 = 0.4, WEIGHT, true, "Weight of English among the languages of sites; the portal is always in English.";
+    spanish: f64 = 0.17, WEIGHT, true, "Weight of Spanish.";
+    german: f64 = 0.1, WEIGHT, true, "Weight of German.";
+    french: f64 = 0.07, WEIGHT, true, "Weight of French.";
+    japanese: f64 = 0.05, WEIGHT, true, "Weight of Japanese.";
+    russian: f64 = 0.04, WEIGHT, true, "Weight of Russian.";
+    portuguese: f64 = 0.04, WEIGHT, true, "Weight of Portuguese.";
+    italian: f64 = 0.03, WEIGHT, true, "Weight of Italian.";
+    chinese: f64 = 0.03, WEIGHT, true, "Weight of Chinese.";
+    turkish: f64 = 0.03, WEIGHT, true, "Weight of Turkish.";
+    arabic: f64 = 0.02, WEIGHT, true, "Weight of Arabic.";
+    greek: f64 = 0.02, WEIGHT, true, "Weight of Greek.";
+
     // Sites: names, addresses, transport.
     https: f64 = 0.2, SHARE, false, "Sites served by https.";
     bad_certificates: f64 = 0.03, SHARE, false, "Share of https sites whose certificate is expired, for another name, or of an unknown authority.";
     shared_domains: f64 = 0.25, SHARE, false, "Groups of four sites that are hosts of one registered domain.";
-    virtual_hosts: f64 = 0.15, SHARE, false, "Sites that live on the address of a neighbour.";
+    virtual_hosts: f64 = 0.15, SHARE, false, "Share of the sites (but every eighth, their host) that live on the address of a neighbour.";
     mirrors: f64 = 0.02, SHARE, false, "Sites that copy another site on another address.";
     aliases: f64 = 0.02, SHARE, false, "Sites that are a second name of another site, on the same address.";
     legacy_encodings: f64 = 0.2, SHARE, false, "Sites written in an older encoding than UTF-8.";
@@ -150,7 +165,7 @@ settings! {
     redirects: f64 = 0.04, SHARE, false, "Redirects by status (301, 302, 307, 308).";
     redirect_chains: f64 = 0.2, SHARE, true, "Share of the redirects that take two to five hops.";
     redirect_loops: f64 = 0.05, SHARE, true, "Share of the redirects that never end.";
-    redirect_abroad: f64 = 0.2, SHARE, true, "Share of the redirects that lead to another site.";
+    redirect_abroad: f64 = 0.2, SHARE, true, "Share of the redirects with an end that lead to another site.";
     meta_refresh: f64 = 0.01, SHARE, false, "Pages that lead on by meta refresh.";
     missing: f64 = 0.03, SHARE, false, "Linked pages that answer 404.";
     gone: f64 = 0.005, SHARE, false, "Linked pages that answer 410.";
@@ -162,9 +177,9 @@ settings! {
     pdf_pages: f64 = 0.02, SHARE, false, "Binary files that look like PDF.";
     image_pages: f64 = 0.03, SHARE, false, "Images.";
     dynamic: f64 = 0.15, SHARE, false, "Share of the HTML pages with a query in their URL.";
-    private: f64 = 0.05, SHARE, false, "Share of the HTML pages that lie where some robots.txt forbid: /private/ and drafts.";
+    private: f64 = 0.05, SHARE, false, "Share of the HTML pages below /private/ or named draft-, which some robots.txt forbid; a third of them are let out again by an Allow line.";
     unicode_paths: f64 = 0.1, SHARE, false, "Share of the pages in other scripts than Latin whose path is in that script.";
-    foreign: f64 = 0.03, SHARE, false, "Pages in another language than their site's.";
+    foreign: f64 = 0.03, SHARE, false, "Share of the HTML and text pages of UTF-8 sites that are in another language than their site.";
     noindex: f64 = 0.03, SHARE, false, "Pages that ask not to be indexed, by meta robots or X-Robots-Tag.";
     nofollow: f64 = 0.02, SHARE, false, "Pages that ask not to follow any link, by meta robots or X-Robots-Tag.";
     canonical: f64 = 0.3, SHARE, false, "Pages that name their canonical URL.";
@@ -173,10 +188,10 @@ settings! {
 
     // Links.
     odd_links: f64 = 0.15, SHARE, false, "Links written in a rare but valid way.";
-    tracking: f64 = 0.03, SHARE, false, "Links with tracking parameters.";
-    nofollow_links: f64 = 0.05, SHARE, false, "Links with rel=nofollow.";
-    dead_links: f64 = 0.005, SHARE, false, "Links to hosts whose name does not exist.";
-    refused_links: f64 = 0.002, SHARE, false, "Links to ports where nobody listens.";
+    tracking: f64 = 0.03, SHARE, false, "Share of the free links with tracking parameters.";
+    nofollow_links: f64 = 0.05, SHARE, false, "Share of the free links with rel=nofollow.";
+    dead_links: f64 = 0.005, SHARE, false, "Share of the links to other sites that lead to hosts whose name does not exist.";
+    refused_links: f64 = 0.002, SHARE, false, "Share of the links to other sites that lead to ports where nobody listens.";
 
     // Time.
     changing: f64 = 0.7, SHARE, false, "Pages that change, as a Poisson process.";
@@ -230,6 +245,9 @@ impl Settings {
         if self.fewest_links > self.most_links {
             return wrong("fewest_links is larger than most_links");
         }
+        if self.language_weights().iter().sum::<f64>() <= 0.0 {
+            return wrong("no language has a weight above 0");
+        }
         for group in self.exclusive() {
             let together: f64 = group.iter().map(|(_, share)| share).sum();
             if together > 1.0 + 1e-9 {
@@ -243,8 +261,26 @@ impl Settings {
         Ok(self)
     }
 
+    /// In the order of `Language::ALL`.
+    pub(crate) fn language_weights(&self) -> [f64; 12] {
+        [
+            self.english,
+            self.spanish,
+            self.german,
+            self.french,
+            self.japanese,
+            self.russian,
+            self.portuguese,
+            self.italian,
+            self.chinese,
+            self.turkish,
+            self.arabic,
+            self.greek,
+        ]
+    }
+
     /// The groups of shares of which only one can befall a site or a page.
-    fn exclusive(&self) -> [Vec<(&'static str, f64)>; 4] {
+    fn exclusive(&self) -> [Vec<(&'static str, f64)>; 6] {
         macro_rules! group {
             ($($name:ident)*) => { vec![$((stringify!($name), self.$name)),*] };
         }
@@ -253,6 +289,8 @@ impl Settings {
                 robots_forbidden robots_redirected robots_slow robots_huge robots_malformed),
             group!(slow dripping flaky down silent nameless servfail),
             group!(aliases mirrors),
+            group!(dynamic private),
+            group!(redirect_loops redirect_chains),
             group!(duplicates near_duplicates redirects meta_refresh missing gone soft_404 error_pages truncated
                 reset text_pages pdf_pages image_pages),
         ]

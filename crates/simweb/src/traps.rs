@@ -15,9 +15,11 @@ const GROWING_LIMIT_BYTES: usize = 4096;
 /// Writes the page at a place in the site's trap; `None` where even a trap has an end.
 pub(crate) fn render(site: &Site, path: &str) -> Option<Sheet> {
     let mut out = Sheet::with_capacity(2048);
-    let _ = write!(out, "<!DOCTYPE html>\n<html lang=\"{}\">\n<head><title>", site.language.code());
+    let _ = write!(out, "<!DOCTYPE html>\n<html lang=\"{}\">\n<head>\n", site.language.code());
+    site.charset.push_meta(&mut out);
+    out.push_str("<title>");
     text::push_site_title(&mut out, site);
-    out.push_str("</title></head>\n<body>\n");
+    out.push_str("</title>\n</head>\n<body>\n");
     let draw = path.bytes().fold(site.key, |draw, byte| draw.of(u64::from(byte)));
     let words = site.language.vocabulary();
     for n in 0..6 {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::charset::Declared;
 use crate::html;
 use crate::language::Language;
-use crate::links::{Links, Place, Target};
+use crate::links::{Link, Links, Place, Target};
 use crate::page::{Kind, Page, PageRef, Style};
 use crate::robots::RobotsKind;
 use crate::sheet::Sheet;
@@ -83,7 +83,7 @@ pub struct PageTruth {
     /// Encoding label; `None` where there is no text.
     pub encoding: Option<&'static str>,
     /// Where that is declared.
-    pub encoding_declared: Declared,
+    pub encoding_declared: Option<Declared>,
     /// The page with the same bytes: its original, on this site or on the one this is a copy of.
     pub duplicate_of: Option<String>,
     /// The page it nearly copies.
@@ -167,6 +167,10 @@ impl World {
         let content = self.page(site, page.content());
         let own = |page| PageRef { site: site.index, page };
         let has_text = !matches!(page.kind, Kind::Redirect(_) | Kind::Error | Kind::Pdf | Kind::Image);
+        let charset = match page.kind {
+            Kind::Text => site.charset.without_meta(),
+            _ => site.charset,
+        };
         let near = matches!(page.kind, Kind::NearDuplicate { .. });
         let (redirect_to, redirect_hops) = match page.kind {
             Kind::Redirect(redirect) => (redirect.target.map(|target| self.url(target)), Some(redirect.hops)),
@@ -182,8 +186,8 @@ impl World {
             style: page.style,
             status: page.kind.status(),
             language: has_text.then_some(content.language),
-            encoding: has_text.then_some(site.charset.label),
-            encoding_declared: site.charset.declared,
+            encoding: has_text.then_some(charset.label),
+            encoding_declared: has_text.then_some(charset.declared),
             duplicate_of: self.original(site, &page).map(|original| self.url(original)),
             near_duplicate_of: near.then(|| self.url(own(page.content()))),
             overlap: near.then(|| {
@@ -198,8 +202,8 @@ impl World {
             crawlable: reachable && allowed && crawlable(site),
             in_sitemap: site.sitemap.is_some_and(|kind| index < kind.listed(site))
                 && sitemap::lists(site, &page),
-            noindex: content.noindex(self),
-            nofollow: content.nofollow(self, site),
+            noindex: page.kind.is_article() && content.noindex(self),
+            nofollow: page.kind.is_article() && content.nofollow(self, site),
             depth: (index < site.linked).then(|| page.depth()),
         }
     }
@@ -217,18 +221,8 @@ impl World {
     pub fn links_truth<'w>(&'w self, site: &'w Site, index: u32) -> impl Iterator<Item = LinkTruth> + 'w {
         let asked = self.page(site, index);
         let source = self.url(PageRef { site: site.index, page: index });
-        let linking = matches!(
-            asked.kind,
-            Kind::Html | Kind::Duplicate { .. } | Kind::NearDuplicate { .. } | Kind::Truncated | Kind::Reset
-        );
-        let page = self.page(site, asked.content());
-        let links = linking.then(|| Links::new(self, site, &page).iter()).into_iter().flatten();
-        links.map(move |link| {
-            let target_page = match link.target {
-                Target::Own(page) => Some(PageRef { site: site.index, page }),
-                Target::Abroad(target) => Some(target),
-                _ => None,
-            };
+        self.links(site, &asked).map(move |link| {
+            let target_page = link.target.page(site);
             LinkTruth {
                 source: source.clone(),
                 target: self.target_url(site, link.target, target_page),
@@ -239,6 +233,12 @@ impl World {
                 anchor: self.anchor(target_page, link.draw, site),
             }
         })
+    }
+
+    /// The links that stand on a page.
+    pub(crate) fn links<'w>(&'w self, site: &'w Site, page: &Page) -> impl Iterator<Item = Link> + use<'w> {
+        let content = page.kind.is_article().then(|| self.page(site, page.content()));
+        content.into_iter().flat_map(|content| Links::new(self, site, &content).iter())
     }
 
     fn target_url(&self, site: &Site, target: Target, page: Option<PageRef>) -> String {
@@ -290,6 +290,14 @@ impl Kind {
             Kind::Pdf => "pdf",
             Kind::Image => "image",
         }
+    }
+
+    /// Whether it is an HTML page with text, links and directives; some end too early.
+    pub(crate) fn is_article(self) -> bool {
+        matches!(
+            self,
+            Kind::Html | Kind::Duplicate { .. } | Kind::NearDuplicate { .. } | Kind::Truncated | Kind::Reset
+        )
     }
 
     /// The status it answers with.

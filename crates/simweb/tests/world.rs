@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use simweb::{Ask, Kind, Language, PageRef, Ports, Settings, Site, World};
+use simweb::{Ask, Declared, Kind, Language, PageRef, Ports, Settings, Site, World};
 
 const PORTS: Ports = Ports { http: 80, https: 443 };
 
@@ -179,32 +179,77 @@ fn expected(language: Language) -> whatlang::Lang {
 }
 
 #[test]
-fn shares_that_are_set_are_the_shares_that_are_found() {
-    let world = world(Settings {
-        sites: 400,
-        pages: 100_000,
-        duplicates: 0.2,
-        missing: 0.1,
-        isolated: 0.1,
-        ..Settings::plain()
-    });
-    let (mut leaves, mut duplicates, mut missing, mut pages, mut isolated) = (0, 0, 0, 0, 0);
-    for site in world.site_indexes().skip(1).map(|index| world.site(index)) {
-        pages += site.pages;
-        isolated += site.pages - site.linked;
-        for page in (1..site.linked)
-            .map(|index| world.page(&site, index))
-            .filter(|page| page.index * 8 + 1 >= site.linked)
-        {
-            leaves += 1;
-            duplicates += u32::from(matches!(page.kind, Kind::Duplicate { .. }));
-            missing += u32::from(page.kind == Kind::Missing);
+fn encodings_are_declared_where_truth_says() {
+    let settings = Settings {
+        sites: 80,
+        pages: 8_000,
+        legacy_encodings: 0.4,
+        undeclared_encodings: 0.2,
+        text_pages: 0.1,
+        missing: 0.05,
+        gone: 0.05,
+        soft_404: 0.05,
+        meta_refresh: 0.05,
+        flaky: 0.0,
+        down: 0.0,
+        silent: 0.0,
+        ..Settings::default()
+    };
+    let world = world(settings);
+    let mut seen = HashSet::new();
+    for (site, page) in sample(&world, 4_000) {
+        let truth = world.page_truth(&site, page);
+        let answer = world.answer(&site, &Ask::new(&path(&world, &site, page), 0));
+        let header = answer.content_type.contains("charset=");
+        let meta = String::from_utf8_lossy(&answer.body).contains("<meta charset=");
+        let bom = answer.body.starts_with(b"\xef\xbb\xbf");
+        let found = match (header, meta, bom) {
+            (true, true, false) => Declared::Both,
+            (true, false, false) => Declared::Header,
+            (false, true, false) => Declared::Meta,
+            (false, false, true) => Declared::Bom,
+            (false, false, false) => Declared::Nowhere,
+            _ => panic!("{} declares twice", truth.url),
+        };
+        let told = truth.encoding_declared;
+        assert_eq!(told.is_some(), truth.encoding.is_some(), "{}", truth.url);
+        assert!(told.unwrap_or(Declared::Nowhere) == found, "{}: {told:?} told, {found:?} found", truth.url);
+        seen.insert((truth.kind, format!("{told:?}")));
+    }
+    assert!(seen.len() > 40, "{seen:?}");
+}
+
+#[test]
+fn page_ranks_are_those_of_a_dense_matrix() {
+    let world = world(Settings { sites: 6, pages: 150, seed: 5, ..Settings::default() });
+    let sites = world.site_indexes().map(|index| world.site(index));
+    let pages: Vec<PageRef> =
+        sites.flat_map(|site| (0..site.pages).map(move |page| PageRef { site: site.index, page })).collect();
+    let n = pages.len();
+    let place = |page: PageRef| pages.iter().position(|&known| known == page).unwrap();
+    let mut matrix = vec![vec![1.0 / n as f64; n]; n];
+    for (row, page) in matrix.iter_mut().zip(&pages) {
+        let site = world.site(page.site);
+        let targets: Vec<usize> =
+            world.links_truth(&site, page.page).filter_map(|link| link.target_page).map(place).collect();
+        if !targets.is_empty() {
+            row.fill(0.0);
+            targets.iter().for_each(|&target| row[target] += 1.0 / targets.len() as f64);
         }
     }
-    let share = |part: u32, of: u32| f64::from(part) / f64::from(of);
-    assert!((share(duplicates, leaves) - 0.2).abs() < 0.01, "{}", share(duplicates, leaves));
-    assert!((share(missing, leaves) - 0.1).abs() < 0.01, "{}", share(missing, leaves));
-    assert!((share(isolated, pages) - 0.1).abs() < 0.01, "{}", share(isolated, pages));
+    let mut ranks = vec![1.0 / n as f64; n];
+    for _ in 0..300 {
+        ranks = (0..n)
+            .map(|to| 0.15 / n as f64 + 0.85 * (0..n).map(|from| ranks[from] * matrix[from][to]).sum::<f64>())
+            .collect();
+    }
+    let told = world.page_ranks();
+    for (page, rank) in pages.iter().zip(&ranks) {
+        assert!((told.of(*page) - rank).abs() < 1e-9, "{page:?}: {} told, {rank} computed", told.of(*page));
+    }
+    assert!((pages.iter().map(|&page| told.of(page)).sum::<f64>() - 1.0).abs() < 1e-9);
+    assert!(told.of(pages[0]) > 2.0 / n as f64, "the portal is important");
+    assert_eq!(told.of(PageRef { site: 0, page: 1 << 30 }) + told.of(PageRef { site: 99, page: 0 }), 0.0);
 }
 
 #[test]

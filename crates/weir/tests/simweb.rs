@@ -128,7 +128,7 @@ fn truth_is_the_same_for_the_same_seed() {
     let told = |seed: &str, what: &str| {
         weir(&["simweb", "--sites", "9", "--pages", "200", "--seed", seed, "--truth", what]).stdout
     };
-    for what in ["sites", "pages", "links", "duplicates", "hosts"] {
+    for what in ["sites", "pages", "links", "duplicates", "ranks", "hosts"] {
         assert!(!told("7", what).is_empty() && told("7", what) == told("7", what), "{what}");
         assert!(told("7", what) != told("8", what), "{what}");
     }

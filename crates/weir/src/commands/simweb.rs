@@ -92,6 +92,8 @@ enum Truth {
     Links,
     /// Every page that copies another, wholly or nearly.
     Duplicates,
+    /// The PageRank of every page (16 bytes of memory a page).
+    Ranks,
     /// The address of every name, as lines for a hosts file.
     Hosts,
 }
@@ -116,6 +118,12 @@ struct Duplicate {
     of: String,
     kind: &'static str,
     overlap: f64,
+}
+
+#[derive(Serialize)]
+struct Rank {
+    url: String,
+    rank: f64,
 }
 
 #[derive(Serialize)]
@@ -296,6 +304,9 @@ impl End {
 
 /// Tells one kind of truth, record by record.
 fn tell(world: &World, truth: Truth, printer: &mut Printer) -> anyhow::Result<()> {
+    if let Truth::Ranks = truth {
+        return tell_ranks(world, printer);
+    }
     for index in world.site_indexes() {
         match truth {
             Truth::Sites => tell_site(world, index, printer)?,
@@ -303,7 +314,7 @@ fn tell(world: &World, truth: Truth, printer: &mut Printer) -> anyhow::Result<()
                 let host = Host { name: world.name(index), address: world.address(index) };
                 answer(printer, &host, || format!("{} {}", host.address, host.name))?;
             }
-            Truth::Pages | Truth::Links | Truth::Duplicates => tell_pages(world, index, truth, printer)?,
+            _ => tell_pages(world, index, truth, printer)?,
         }
     }
     Ok(())
@@ -322,6 +333,17 @@ fn tell_site(world: &World, index: u32, printer: &mut Printer) -> anyhow::Result
             site.health
         )
     })
+}
+
+fn tell_ranks(world: &World, printer: &mut Printer) -> anyhow::Result<()> {
+    let ranks = world.page_ranks();
+    for site in world.site_indexes() {
+        for page in (0..world.site(site).pages).map(|page| PageRef { site, page }) {
+            let rank = Rank { url: world.url(page), rank: ranks.of(page) };
+            answer(printer, &rank, || format!("{}\t{:e}", rank.url, rank.rank))?;
+        }
+    }
+    Ok(())
 }
 
 fn tell_pages(world: &World, index: u32, truth: Truth, printer: &mut Printer) -> anyhow::Result<()> {
