@@ -73,7 +73,8 @@ fn of_sites() {
 
 #[test]
 fn of_sites_behind_the_scenes() {
-    let cases: [(&str, fn(&Site) -> bool); 3] = [
+    type Counted = fn(&Site) -> bool;
+    let cases: [(&str, Counted); 3] = [
         ("compressed", |site| site.compressed),
         ("chunked", |site| site.chunked),
         ("validators", |site| site.validators),
@@ -130,7 +131,8 @@ fn of_pages() {
         let world = world(200, 30_000, &[(name, SHARE)]);
         assert_near(name, share(leaves(&world), |(_, page)| Some(page.kind == kind)), 0.01);
     }
-    let cases: [(&str, fn(&Site, &PageTruth) -> bool); 6] = [
+    type Counted = fn(&Site, &PageTruth) -> bool;
+    let cases: [(&str, Counted); 6] = [
         ("dynamic", |_, page| page.style == Style::Dynamic),
         ("private", |_, page| matches!(page.style, Style::Private | Style::Draft | Style::Open)),
         ("foreign", |site, page| page.language != Some(site.language)),
