@@ -6,6 +6,7 @@
 mod corpus;
 mod parse;
 mod robots;
+mod simweb;
 mod state;
 mod url;
 mod urls;
@@ -20,6 +21,7 @@ type Bench = fn() -> anyhow::Result<()>;
 const BENCHES: &[(&str, Bench)] = &[
     ("parse", parse::run),
     ("robots", robots::run),
+    ("simweb", simweb::run),
     ("state", state::run),
     ("url", url::run),
     ("urls", urls::run),

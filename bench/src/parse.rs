@@ -1,7 +1,9 @@
 //! Parsing: links, text and title of real pages on one core, against a pass of lol_html that collects the same.
 //!
 //! Ours starts from the bytes of the page, so that finding the charset and decoding are part of it; lol_html is told
-//! that the pages are UTF-8.
+//! that the pages are UTF-8. The two do not count quite alike, in small things: lol_html is not asked to tell options
+//! that are links from others, nor icons and `srcset`; its text is raw, where ours has its white space collapsed and
+//! its references decoded.
 
 use std::cell::RefCell;
 use std::io::{self, Write};

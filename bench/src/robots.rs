@@ -10,7 +10,7 @@ const URLS: usize = 10_000;
 const ROUNDS: usize = 50;
 
 /// Measures and prints the figure.
-pub fn run() -> anyhow::Result<()> {
+pub(crate) fn run() -> anyhow::Result<()> {
     let robots = robots_txt();
     let rules = RobotsRules::parse(robots.as_bytes(), "weir");
     let naive = naive_rules(&robots);

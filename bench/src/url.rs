@@ -24,7 +24,7 @@ struct Links {
 }
 
 /// Measures and prints the figures.
-pub fn run() -> anyhow::Result<()> {
+pub(crate) fn run() -> anyhow::Result<()> {
     let pages: Vec<Links> = corpus::load(CORPUS_LIMIT_BYTES)?.iter().map(links).collect();
     compare("all references", &pages)?;
     let is_absolute = |reference: &String| reference.starts_with("http");

@@ -11,7 +11,7 @@ const KEPT_GROWTH_MAX: usize = 8;
 
 fn check(html: &str, options: &Options, document: &mut Document) {
     parse_html(html, options, document);
-    assert!(document.truncated || document.text.len() < options.limits.text_bytes);
+    assert!(document.text.len() <= options.limits.text_bytes);
     assert!(document.title.len() <= options.limits.title_bytes);
     assert!(document.description.len() <= options.limits.title_bytes);
     assert!(document.links().len() <= options.limits.links);

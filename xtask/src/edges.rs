@@ -44,7 +44,7 @@ const ROWS: &[Row] = &[
         "hold logic that others need"),
     row("weir", ANY, "hold reusable logic"),
     // beside them
-    row("simweb", &["model"], "be needed by the product, except by its demonstration and its simulator"),
+    row("simweb", &[], "be needed by the product, except by its demonstration and its simulator"),
     row("bench", ANY, "be part of the product"),
     row("fuzz", ANY, "be part of the product"),
     row("xtask", &[], "change the tree"),

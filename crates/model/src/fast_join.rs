@@ -85,13 +85,13 @@ fn write_absolute(rules: &UrlRules, text: &str, out: &mut CanonicalUrl) -> Optio
 }
 
 fn write_site(rules: &UrlRules, scheme: Scheme, text: &str, out: &mut CanonicalUrl) -> Option<()> {
-    let (host, rest) = text.split_at(plain_host_length(text.as_bytes())?);
+    let (host, port, rest) = split_plain_host(text, scheme)?;
     let tail = Tail::scan(rest)?;
     // `https://`, and the slash of a home page.
     if text.len() + 9 > usize::from(rules.max_length_bytes) {
         return None;
     }
-    out.start_site(scheme, host, None);
+    out.start_site(scheme, host, port);
     if !rest.starts_with('/') {
         out.text_mut().push('/');
     }
@@ -99,24 +99,38 @@ fn write_site(rules: &UrlRules, scheme: Scheme, text: &str, out: &mut CanonicalU
     Some(())
 }
 
-/// The length of a host that needs nothing done to it: labels of a-z, 0-9, `-` and `_`, none of them an A-label
+/// Host, port and what follows, if neither host nor port needs anything done to it. A port is plain if it is written
+/// as a number would be, and is not the scheme's own, which would have to go.
+fn split_plain_host(text: &str, scheme: Scheme) -> Option<(&str, Option<u16>, &str)> {
+    let end = text.bytes().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(text.len());
+    let (authority, rest) = text.split_at(end);
+    let (host, port) = match authority.split_once(':') {
+        Some((host, digits))
+            if digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0') =>
+        {
+            (host, Some(digits.parse().ok().filter(|&port| port != scheme.default_port())?))
+        }
+        Some(_) => return None,
+        None => (authority, None),
+    };
+    is_plain_host(host.as_bytes()).then_some((host, port, rest))
+}
+
+/// Whether a host needs nothing done to it: labels of a-z, 0-9, `-` and `_`, none of them an A-label
 /// (which would have to be checked), the last not numeric (which would be an IPv4 address in one of its many
-/// spellings). None if it is another one, or anything but path or query comes behind.
-fn plain_host_length(text: &[u8]) -> Option<usize> {
-    let length = text.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(text.len());
-    let host = &text[..length];
+/// spellings).
+fn is_plain_host(host: &[u8]) -> bool {
     let mut label_start = 0;
     for (at, &byte) in host.iter().enumerate() {
         match byte {
             b'a'..=b'z' | b'0'..=b'9' | b'_' => {}
             b'-' if host.get(at + 1) != Some(&b'-') => {}
             b'.' if (1..=63).contains(&(at - label_start)) => label_start = at + 1,
-            _ => return None,
+            _ => return false,
         }
     }
     let last = &host[label_start..];
-    let sound = (1..=63).contains(&last.len()) && !last[0].is_ascii_digit() && host.len() <= 253;
-    sound.then_some(length)
+    (1..=63).contains(&last.len()) && !last[0].is_ascii_digit() && host.len() <= 253
 }
 
 /// A first segment with a colon in it could be a scheme.

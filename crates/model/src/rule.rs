@@ -1,4 +1,4 @@
-//! Which rules make a parsed URL canonical? One function each; [`UrlRules`](crate::UrlRules) applies them in order.
+//! Which rules make a parsed URL canonical? One function each; [`UrlRules`] applies them in order.
 //!
 //! The URL standard's parser has already resolved the reference, lowered the scheme and the host, turned
 //! international names into A-labels and encoded what no URL may hold. The rules here join spellings that the

@@ -65,13 +65,31 @@ pub fn decode<'a>(
     content_type: Option<&str>,
     top_level_domain: Option<&str>,
 ) -> Decoded<'a> {
+    decode_by(bytes, content_type, top_level_domain, prescan::declared)
+}
+
+/// The same for plain text, which may speak of declarations but makes none.
+pub(crate) fn decode_plain<'a>(
+    bytes: &'a [u8],
+    content_type: Option<&str>,
+    top_level_domain: Option<&str>,
+) -> Decoded<'a> {
+    decode_by(bytes, content_type, top_level_domain, |_| None)
+}
+
+fn decode_by<'a>(
+    bytes: &'a [u8],
+    content_type: Option<&str>,
+    top_level_domain: Option<&str>,
+    declared: impl Fn(&[u8]) -> Option<&'static Encoding>,
+) -> Decoded<'a> {
     if let Some((encoding, mark_bytes)) = Encoding::for_bom(bytes) {
         return decode_as(encoding, CharsetSource::Mark, &bytes[mark_bytes..]);
     }
     if let Some(encoding) = content_type.and_then(|value| charset_parameter(value.as_bytes())) {
         return decode_as(encoding, CharsetSource::Header, bytes);
     }
-    if let Some(encoding) = prescan::declared(bytes) {
+    if let Some(encoding) = declared(bytes) {
         return decode_as(encoding, CharsetSource::Document, bytes);
     }
     let (encoding, source) = detect(bytes, top_level_domain);
@@ -133,11 +151,15 @@ fn detect(bytes: &[u8], top_level_domain: Option<&str>) -> (&'static Encoding, C
     if escape.is_none() && is_utf8(bytes, start) {
         return (UTF_8, CharsetSource::Utf8);
     }
-    let sample = &bytes[escape.unwrap_or(start).saturating_sub(1)..];
-    let sample = &sample[..sample.len().min(DETECTION_BYTES)];
-    if start < bytes.len() && is_mostly_utf8(sample) {
+    let sample_from = |at: usize| {
+        let rest = &bytes[at.saturating_sub(1)..];
+        &rest[..rest.len().min(DETECTION_BYTES)]
+    };
+    if is_mostly_utf8(sample_from(start)) {
         return (UTF_8, CharsetSource::Detected);
     }
+    // An escape counts only where nothing else than ASCII follows.
+    let sample = sample_from(escape.filter(|_| start == bytes.len()).unwrap_or(start));
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(sample, sample.len() < DETECTION_BYTES);
     // The detector panics at anything but a well-formed label.
@@ -167,7 +189,7 @@ fn is_mostly_utf8(sample: &[u8]) -> bool {
         right += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
         wrong += usize::from(!chunk.invalid().is_empty());
     }
-    right >= 10 * wrong
+    right > 0 && right >= 10 * wrong
 }
 
 #[cfg(test)]

@@ -40,20 +40,27 @@ impl RobotsDirectives {
 
     /// Reads the content of a meta element whose name is `robots` or the crawler's own.
     pub fn from_meta(content: &str) -> RobotsDirectives {
-        RobotsDirectives::from_header(content, "")
+        RobotsDirectives::read(content, None)
     }
 
     /// Reads one `X-Robots-Tag` value, or several joined by commas, as they concern the crawler `agent`.
     ///
     /// A name and a colon address one crawler with everything up to the next name.
     pub fn from_header(value: &str, agent: &str) -> RobotsDirectives {
+        RobotsDirectives::read(value, Some(agent))
+    }
+
+    /// Without an agent nobody is addressed: a meta element has its addressee in its name.
+    fn read(value: &str, agent: Option<&str>) -> RobotsDirectives {
         let mut directives = RobotsDirectives::default();
         let mut concerned = true;
         let mut rest = value;
         while !rest.is_empty() {
             let part = rest.split(',').next().unwrap_or_default();
             let mut directive = part;
-            if let Some((name, after)) = part.split_once(':').filter(|(name, _)| !has_value(name)) {
+            if let (Some(agent), Some((name, after))) =
+                (agent, part.split_once(':').filter(|(name, _)| !has_value(name)))
+            {
                 concerned = name.trim().eq_ignore_ascii_case(agent);
                 directive = after;
             }

@@ -7,6 +7,7 @@ use model::{CanonicalUrl, Rejected, UrlRules};
 
 use crate::charset::CharsetSource;
 use crate::directives::RobotsDirectives;
+use crate::legacy_query::escape_query;
 use crate::page::PageKind;
 
 /// What was parsed from one fetch.
@@ -223,6 +224,12 @@ pub(crate) struct Span {
     pub(crate) end: u32,
 }
 
+impl Span {
+    pub(crate) fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HeadingRecord {
     pub(crate) level: u8,
@@ -282,7 +289,7 @@ impl Document {
         let base = self.base(page, rules);
         let mut url = page.clone();
         for link in self.links() {
-            let outcome = rules.join_into(&base, link.raw, &mut url);
+            let outcome = rules.join_into(&base, &escape_query(link.raw, &self.charset), &mut url);
             let target = outcome.as_ref().map(|()| &url);
             let internal = target.is_ok_and(|url| url.host() == page.host());
             each(Resolved { link, target, internal });

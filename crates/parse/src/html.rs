@@ -45,7 +45,7 @@ pub struct Limits {
     pub text_bytes: usize,
     /// Title, and description.
     pub title_bytes: usize,
-    /// Number of links.
+    /// Number of links, and of headings.
     pub links: usize,
 }
 
@@ -76,17 +76,20 @@ pub fn parse_html(html: &str, options: &Options, document: &mut Document) {
     extractor.finish();
 }
 
-/// Appends the words of `text`, one space between them, up to a limit.
-fn push_words(out: &mut String, text: &str, limit_bytes: usize) {
+/// Appends the words of `text`, one space between them and without control characters, up to a limit; tells whether that
+/// cut something off.
+fn push_words(out: &mut String, text: &str, limit_bytes: usize) -> bool {
     let start = out.len();
     for word in text.split_whitespace() {
         if out.len() > start {
             out.push(' ');
         }
-        let room = (start + limit_bytes).saturating_sub(out.len());
-        out.push_str(&word[..word.floor_char_boundary(room)]);
-        if room < word.len() {
-            return;
+        out.extend(word.chars().filter(|character| !character.is_control()));
+        if out.len() - start > limit_bytes {
+            out.truncate(out.floor_char_boundary(start + limit_bytes));
+            out.truncate(start + out[start..].trim_end().len());
+            return true;
         }
     }
+    false
 }

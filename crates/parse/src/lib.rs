@@ -1,7 +1,7 @@
 //! What do bytes from the Web mean?
 //!
-//! [`Document::read`] takes whatever a server sent and tells what it says: links, words, title, wishes. Around it stand the parsers for what servers say about their pages: [`RobotsRules`], sitemaps
-//! and feeds.
+//! [`Document::read`] takes whatever a server sent and tells what it says: links, words, title, wishes. Around it stand
+//! the parsers for what servers say about their pages: [`RobotsRules`], sitemaps and feeds.
 //!
 //! Everything here takes hostile input. No parser fails, panics or hangs; none grows beyond its limits; none does I/O
 //! or reads a clock.
@@ -14,6 +14,7 @@ mod date;
 mod directives;
 mod document;
 mod language;
+mod legacy_query;
 mod main_text;
 mod page;
 mod plain;

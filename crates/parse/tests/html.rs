@@ -96,7 +96,7 @@ fn references_in_attributes_follow_the_rule_for_attributes() {
 
 #[test]
 fn anchor_text_is_the_text_within_or_the_alternative_of_the_image() {
-    let html = "<p>Go <a href=1> to\n <b>the</b> <i>river</i> </a>now, <a href=2><img src=i.png alt=' the  weir '></a> \
+    let html = "<p>Go <a href=1> to\n <b>the</b> <i>river</i> </a>now, <a href=2><img src=e.png alt=''><img src=i.png alt=' the  weir '></a> \
                 <a href=3>one<a href=4>two</a> three <a href=5></a><a href=6>&nbsp;</a>\
                 <map><area href=7 alt=north></map><a href=8>open";
     let document = parse(html);
@@ -176,7 +176,9 @@ fn text_reads_as_a_reader_sees_it() {
         ("«Ça» · §1", "«Ça» · §1"),
         ("<pre>\n  a\n\n  b </pre>c", "  a\n\n  b \nc"),
         ("<head><title>T</title></head>body", "body"),
-        ("<svg><title>no</title><text>yes</text></svg>", "noyes"),
+        ("<svg><title>no</title><text>yes</text></svg>", "yes"),
+        ("a<svg><style>.b{fill:red}</style><script>c</script></svg>d", "ad"),
+        ("a&#27;[31m&#7;b", "a[31mb"),
         ("<svg><![CDATA[a<b]]></svg>", "a<b"),
         ("", ""),
     ] {
@@ -204,9 +206,32 @@ fn a_page_is_described_by_its_head() {
 }
 
 #[test]
+fn the_title_of_a_template_is_not_the_title_of_the_page() {
+    let document = parse("<template><title>no</title></template><title>yes \u{1b}[31m</title>");
+    assert_eq!(document.title, "yes [31m", "and no title rewrites a screen");
+}
+
+#[test]
+fn a_date_in_the_text_is_not_the_date_of_the_page() {
+    assert_eq!(parse("<p>The concert is on <time datetime=2030-01-01>New Year</time>").published, None);
+    assert_eq!(parse("<time pubdate datetime=1970-01-02>").published, Some(86_400));
+    assert_eq!(parse("<time itemprop=datePublished datetime=1970-01-02>").published, Some(86_400));
+}
+
+#[test]
+fn only_a_header_refreshes() {
+    assert_eq!(links("<meta name=refresh content='0; url=x'>"), []);
+}
+
+#[test]
 fn a_page_tells_robots_what_to_do() {
     let document = parse("<meta name=ROBOTS content='noindex, follow'><meta name=other content=nofollow>");
     assert!(document.robots.noindex() && !document.robots.nofollow());
+    let document = parse("<meta name=robots content='revisit-after: 7 days, noindex, nofollow'>");
+    assert!(
+        document.robots.noindex() && document.robots.nofollow(),
+        "a meta element addresses nobody by a colon"
+    );
     let document = parse("<meta name=weir content=none>");
     assert!(document.robots.noindex() && document.robots.nofollow());
 }
@@ -222,8 +247,9 @@ fn the_kept_form_has_structure_and_words_only() {
         "<html>\n<head><title>A &lt; B</title></head>\n<body>\n<h1>Hi</h1>\n<p>some words \
          <a href=\"?a&amp;b\">here</a>\n<pre>x\n  &amp;y</pre></body></html>"
     );
-    let options = Options { keep: Some(KeptTags::new(["p"], [])), ..Options::default() };
-    assert_eq!(parse_with("<h1>a</h1><p class=x>b</p>", &options).kept, "a\n<p>b</p>");
+    let options = Options { keep: Some(KeptTags::new(["p", "my-element"], [])), ..Options::default() };
+    let html = "<h1>a</h1><p class=x>b</p><My-Element>c</my-element><my-other>d</my-other>";
+    assert_eq!(parse_with(html, &options).kept, "a\n<p>b</p>\n<my-element>c</my-element>d");
 }
 
 #[test]
@@ -231,7 +257,7 @@ fn a_document_used_again_forgets_the_page_before() {
     let mut document = Document::default();
     let options = Options { keep: Some(KeptTags::default()), ..Options::default() };
     let page = "<html lang=en><title>t</title><meta name=description content=d><meta name=robots content=none>\
-                <base href=/><link rel=canonical href=x><time datetime=2020-01-01></time><h1>h</h1><a href=y>z</a>";
+                <base href=/><link rel=canonical href=x><time pubdate datetime=2020-01-01></time><h1>h</h1><a href=y>z</a>";
     parse_html(page, &options, &mut document);
     parse_html("", &options, &mut document);
     assert_eq!(format!("{document:?}"), format!("{:?}", Document::default()));
@@ -244,9 +270,18 @@ fn limits_cut_and_say_so() {
     let document = parse_with(&"<a href=é>é ".repeat(1_000), &options);
     assert!(document.truncated && document.links().len() == 3);
     let document = parse_with(&"é ".repeat(1_000), &options);
-    assert!(document.truncated);
+    assert!(document.truncated && document.text.len() <= 50);
+    assert_eq!(parse_with("<title>abcde fgh</title>", &options).title, "abcde");
     assert_eq!(parse_with("<title>abc defgh</title>", &options).title, "abc d");
     assert!(!parse_with("<a href=x>short</a>", &options).truncated);
+    assert!(parse_with("<title>abcdefgh</title>", &options).truncated);
+    assert!(parse_with("<meta name=description content=abcdefgh>", &options).truncated);
+    assert!(parse(&format!("<p {}>", "a=b ".repeat(513))).truncated);
+    let many = parse_with("<h1>a</h1><h2>b</h2><h3>c</h3><h4>d</h4>", &options);
+    assert!(many.truncated && many.headings().len() == 3);
+    let kept = Options { keep: Some(KeptTags::default()), ..options };
+    let document = parse_with(&"<p>&".repeat(200), &kept);
+    assert!(document.truncated && document.kept.len() < 1_010, "{}", document.kept.len());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Bodies of all kinds through the one door.
 
-use parse::html::Options;
+use model::UrlRules;
+use parse::html::{Limits, Options};
 use parse::{CharsetSource, Document, PageKind};
 
 fn read(bytes: &[u8], content_type: Option<&str>) -> Document {
@@ -34,6 +35,8 @@ fn the_header_decides_and_the_bytes_where_it_is_silent() {
         (feed, None, PageKind::Feed),
         (text, None, PageKind::Text),
         (image, None, PageKind::Other),
+        (b"<!DOCTYPE html><title>T</title><p>hi \x01 there", None, PageKind::Html),
+        (b"\x1f\x8b\x08", None, PageKind::Feed),
         (b"", None, PageKind::Text),
     ] {
         assert_eq!(
@@ -50,6 +53,16 @@ fn a_page_is_decoded_by_what_it_declares() {
     let document = read(b"<meta charset=windows-1251><title>\xcf\xf0\xe8\xe2\xe5\xf2</title>", None);
     assert_eq!((document.title.as_str(), document.charset.as_str()), ("Привет", "windows-1251"));
     assert_eq!(document.charset_source, Some(CharsetSource::Document));
+}
+
+#[test]
+fn a_query_is_sent_in_the_encoding_of_its_page() {
+    let document = read(b"<meta charset=shift_jis><a href='/\x93\xfa?q=\x93\xfa'>x</a>", None);
+    let rules = UrlRules::default();
+    let page = rules.canonical("http://a.test/").unwrap();
+    let mut urls = Vec::new();
+    document.resolve(&page, &rules, |resolved| urls.push(resolved.target.unwrap().as_str().to_owned()));
+    assert_eq!(urls, ["http://a.test/%E6%97%A5?q=%93%FA"]);
 }
 
 #[test]
@@ -71,7 +84,35 @@ fn the_entries_of_a_feed_are_links() {
 }
 
 #[test]
+fn plain_text_does_not_declare_what_it_quotes() {
+    let text = "Write <meta charset=koi8-r> für KOI8-R.";
+    assert_eq!(read(text.as_bytes(), Some("text/plain")).text, text);
+}
+
+#[test]
+fn an_escape_does_not_hide_the_text_that_follows() {
+    let mut page = b"<p>\x1b ".to_vec();
+    page.extend(b"plain words ".repeat(1_000));
+    page.extend(b"\xcf\xf0\xe8\xe2\xe5\xf2 \xcc\xe8\xf0, \xea\xe0\xea \xe4\xe5\xeb\xe0 ".repeat(20));
+    assert_eq!(read(&page, Some("text/html")).charset, "windows-1251");
+}
+
+#[test]
+fn a_long_body_is_cut_before_it_is_decoded() {
+    let limits = Limits { input_bytes: 100, ..Limits::default() };
+    let options = Options { limits, ..Options::default() };
+    for content_type in ["text/html", "text/plain", "application/rss+xml"] {
+        let mut document = Document::default();
+        let body = b"<rss><channel>\xe9 ".repeat(100);
+        document.read(&body, Some(content_type), None, &options);
+        assert!(document.truncated && document.text.len() <= 200, "{content_type}");
+    }
+}
+
+#[test]
 fn a_body_that_is_not_text_says_nothing() {
     let document = read(b"%PDF-1.7 http://a.test/", Some("application/pdf"));
     assert_eq!((document.text.as_str(), document.links().len(), document.charset.as_str()), ("", 0, ""));
+    let archive = read(b"\x1f\x8b\x08\0not a sitemap", None);
+    assert_eq!((archive.kind, archive.truncated), (PageKind::Other, false));
 }

@@ -4,13 +4,15 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use crate::charset::{Charset, Declared};
+use crate::charset::Charset;
 use crate::date::{self, EPOCH, Moment};
 use crate::draw::Draw;
+use crate::gzip::gzip;
 use crate::html::{self, Edition};
 use crate::page::{Kind, Page, PageRef, Redirect};
 use crate::path::{self, Found};
-use crate::robots::RobotsKind;
+use crate::robots::{MOVED, RobotsKind};
+use crate::sheet::Sheet;
 use crate::site::{Health, Site};
 use crate::world::{Naming, World};
 use crate::{files, sitemap, text, traps};
@@ -94,7 +96,7 @@ impl World {
         }
         let mut answer = match found {
             Found::Page { page, hop } => self.page_answer(site, &self.page(site, page), hop, ask),
-            Found::Robots => self.robots_answer(site, ask),
+            Found::Robots { moved } => self.robots_answer(site, moved, ask),
             Found::Sitemap(path) => match sitemap::file(self, site, &path, ask.naming, ask.seconds) {
                 Some(file) => ok(file.content_type.into(), file.bytes),
                 None => not_found(site, 404),
@@ -113,13 +115,12 @@ impl World {
         answer
     }
 
-    /// Failures of the whole site. A flaky site keeps its robots.txt and front page: without them it would be lost for
-    /// a day.
+    /// Failures of the whole site. A flaky site keeps its robots.txt: without it the site would be lost for a day.
     fn failure(&self, site: &Site, ask: &Ask<'_>, found: &Found) -> Option<Answer> {
         let status = match site.health {
             Health::Down => 503,
             Health::Silent => return Some(Answer { manner: Manner::Silent, ..Answer::default() }),
-            Health::Flaky if *found != Found::Robots => {
+            Health::Flaky if !matches!(found, Found::Robots { .. }) => {
                 let luck = site.key.of(990).of(ask.visit);
                 if !luck.chance(self.settings.flaky_failures) {
                     return None;
@@ -150,7 +151,7 @@ impl World {
             && answer.body.len() > 1000
             && answer.manner == Manner::Whole
         {
-            answer.body = sitemap::gzip(&answer.body);
+            answer.body = gzip(&answer.body);
             answer.gzipped = true;
         }
         if site.chunked && answer.manner == Manner::Whole {
@@ -158,7 +159,10 @@ impl World {
         }
     }
 
-    fn robots_answer(&self, site: &Site, ask: &Ask<'_>) -> Answer {
+    fn robots_answer(&self, site: &Site, moved: bool, ask: &Ask<'_>) -> Answer {
+        if site.robots == RobotsKind::Redirected && !moved {
+            return Answer { status: 301, location: Some(MOVED.to_owned()), ..Answer::default() };
+        }
         // The same file on all copies of a site.
         let sitemap = site.sitemap.map(|kind| {
             let mut url = String::new();
@@ -207,9 +211,10 @@ impl World {
 
     fn text_answer(&self, site: &Site, page: &Page, ask: &Ask<'_>) -> Answer {
         let (version, modified) = self.version(site, page, ask.seconds);
-        let mut answer = ok(text_type("text/plain", site.charset), Vec::new());
+        let charset = site.charset.without_meta();
+        let mut answer = ok(text_type("text/plain", charset), Vec::new());
         if !self.validate(site, page, version, modified, ask, &mut answer) {
-            answer.body = site.charset.encode(files::plain_text(page, version));
+            answer.body = charset.encode(files::plain_text(page, version));
         }
         answer
     }
@@ -286,7 +291,10 @@ impl World {
     }
 
     fn refresh_answer(&self, site: &Site, page: &Page, to: u32) -> Answer {
-        let mut text = format!("<!DOCTYPE html>\n<html lang=\"{}\">\n<head>\n<title>", page.language.code());
+        let mut text = Sheet::default();
+        let _ = write!(text, "<!DOCTYPE html>\n<html lang=\"{}\">\n<head>\n", page.language.code());
+        site.charset.push_meta(&mut text);
+        text.push_str("<title>");
         text::push_title(&mut text, page);
         text.push_str("</title>\n<meta http-equiv=\"refresh\" content=\"0; url=");
         let mut path = String::new();
@@ -303,9 +311,12 @@ fn ok(content_type: Cow<'static, str>, body: Vec<u8>) -> Answer {
 
 /// The page for what is not there, with the status it should have, or 200.
 pub(crate) fn not_found(site: &Site, status: u16) -> Answer {
-    let mut text = format!("<!DOCTYPE html>\n<html lang=\"{}\">\n<head><title>404 - ", site.language.code());
+    let mut text = Sheet::default();
+    let _ = write!(text, "<!DOCTYPE html>\n<html lang=\"{}\">\n<head>\n", site.language.code());
+    site.charset.push_meta(&mut text);
+    text.push_str("<title>404 - ");
     text::push_site_title(&mut text, site);
-    text.push_str("</title></head>\n<body>\n<h1>404</h1>\n<p>");
+    text.push_str("</title>\n</head>\n<body>\n<h1>404</h1>\n<p>");
     text::push_sentence(&mut text, site.language.vocabulary(), site.key.of(980));
     text.push_str("</p>\n<p><a href=\"/\">");
     text::push_site_title(&mut text, site);
@@ -322,9 +333,6 @@ fn text_type(media: &'static str, charset: Charset) -> Cow<'static, str> {
     match (charset.in_header(), charset.is_utf8(), media) {
         (true, true, "text/html") => "text/html; charset=utf-8".into(),
         (true, ..) => format!("{media}; charset={}", charset.label).into(),
-        (false, _, "text/plain") if charset.declared == Declared::Meta => {
-            format!("{media}; charset={}", charset.label).into()
-        }
         (false, ..) => media.into(),
     }
 }

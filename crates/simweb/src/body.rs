@@ -17,6 +17,8 @@ use crate::log::{LogEntry, RequestLog};
 /// A dripping site spends this long on a page, in so many pieces.
 const DRIP_PIECES: usize = 20;
 const DRIP_PAUSE: Duration = Duration::from_millis(100);
+/// Lets the first half of a broken body reach the client before the end comes.
+const BREAK_PAUSE: Duration = Duration::from_millis(20);
 
 /// The body of an answer. When it is dropped, sent or not, its request is logged.
 pub(crate) struct SimBody {
@@ -68,12 +70,6 @@ impl SimBody {
             record,
         }
     }
-
-    fn next_piece(&mut self, bytes: usize) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        let piece = self.left.split_to(bytes);
-        self.record.sent(piece.len());
-        Poll::Ready(Some(Ok(Frame::data(piece))))
-    }
 }
 
 impl Body for SimBody {
@@ -98,23 +94,15 @@ impl Body for SimBody {
                 _ => Poll::Ready(None),
             };
         }
-        match self.manner {
-            Manner::Dripped => {
-                self.pause = Some(Box::pin(tokio::time::sleep(DRIP_PAUSE)));
-                let bytes = self.drop_bytes.min(self.left.len());
-                self.next_piece(bytes)
-            }
-            Manner::Truncated | Manner::Reset => {
-                // Lets the first half reach the client before the end comes.
-                self.pause = Some(Box::pin(tokio::time::sleep(DRIP_PAUSE)));
-                let bytes = self.left.len();
-                self.next_piece(bytes)
-            }
-            _ => {
-                let bytes = self.left.len();
-                self.next_piece(bytes)
-            }
-        }
+        let (bytes, pause) = match self.manner {
+            Manner::Dripped => (self.drop_bytes.min(self.left.len()), Some(DRIP_PAUSE)),
+            Manner::Truncated | Manner::Reset => (self.left.len(), Some(BREAK_PAUSE)),
+            _ => (self.left.len(), None),
+        };
+        self.pause = pause.map(|pause| Box::pin(tokio::time::sleep(pause)));
+        let piece = self.left.split_to(bytes);
+        self.record.sent(piece.len());
+        Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -3,7 +3,8 @@
 //!
 //! The number of events in the whole horizon is Poisson; given it, the events of an interval fall into its halves
 //! by fair coins (a binomial split). So the count up to `t` is found by descending a binary tree of intervals, each
-//! node's coins being keyed by its place in the tree. The popcount of `n` random bits is an exact binomial number.
+//! node's coins being keyed by its place in the tree. The popcount of `n` random bits is an exact binomial number; large
+//! ones are rounded normal numbers, so that no rate makes a question slow.
 
 use crate::draw::Draw;
 
@@ -12,6 +13,10 @@ const HORIZON_BITS: u32 = 29;
 const DAY_S: f64 = 86_400.0;
 /// Above this mean the Poisson number is drawn as a rounded normal one: the difference is below what a test can see.
 const NORMAL_ABOVE: f64 = 200.0;
+/// Above this many coins their heads are.
+const COINS_ABOVE: u64 = 4096;
+/// The clock counts seconds: a page that changed more often would not be seen to.
+const MOST_PER_DAY: f64 = DAY_S;
 
 /// The changes of one page.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +26,9 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
+    /// At most one change a second.
     pub(crate) fn new(draw: Draw, per_day: f64) -> Changes {
-        Changes { draw, per_day }
+        Changes { draw, per_day: per_day.clamp(0.0, MOST_PER_DAY) }
     }
 
     /// How many changes happened in the first `seconds` of this Web.
@@ -93,7 +99,12 @@ impl Changes {
 
     /// How many of the `inside` events of a node fall into its left half.
     fn left_share(&self, node: u64, inside: u64) -> u64 {
-        let mut coins = self.draw.of(node).stream();
+        let draw = self.draw.of(node);
+        if inside > COINS_ABOVE {
+            let (mean, deviation) = (inside as f64 / 2.0, (inside as f64).sqrt() / 2.0);
+            return ((mean + deviation * draw.normal()).round().max(0.0) as u64).min(inside);
+        }
+        let mut coins = draw.stream();
         let whole: u32 = (0..inside / 64).map(|_| coins.bits().count_ones()).sum();
         let rest = inside % 64;
         u64::from(whole) + u64::from((coins.bits() & ((1 << rest) - 1)).count_ones())
@@ -108,7 +119,7 @@ mod tests {
 
     #[test]
     fn counts_over_a_window_are_poisson_with_the_rate_given() {
-        for rate in [0.01, 0.3, 2.0, 24.0] {
+        for rate in [0.01, 0.3, 2.0, 24.0, 1000.0] {
             let (n, days) = (2000u64, 30);
             let counts: Vec<f64> = (0..n)
                 .map(|i| {
@@ -141,5 +152,19 @@ mod tests {
         assert_eq!(Changes::new(Draw::seed(1), 0.0).count_until(u64::MAX), 0);
         let fast = Changes::new(Draw::seed(1), 1000.0);
         assert!(fast.count_until(u64::MAX) >= fast.count_until(1 << 28));
+    }
+
+    #[test]
+    fn no_rate_is_too_high_to_be_asked_for() {
+        for rate in [1e5, 1.7e10, f64::MAX, f64::INFINITY] {
+            let page = Changes::new(Draw::seed(9), rate);
+            assert!((0.0..=86_400.0).contains(&page.per_day), "{rate}");
+            for second in (0..500).map(|n| n * 86_413) {
+                let changes = page.count_until(second);
+                assert!(page.time_of(changes) <= second, "{rate}: change {changes} is of the past");
+            }
+        }
+        let fastest = Changes::new(Draw::seed(9), 1e12).count_until(100 * DAY) as f64;
+        assert!((fastest / (100.0 * 86_400.0) - 1.0).abs() < 0.01, "{fastest}");
     }
 }

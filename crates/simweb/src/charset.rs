@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::draw::Draw;
 use crate::language::Language;
 use crate::settings::Settings;
+use crate::sheet::Sheet;
 
 /// An encoding and the way it is declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +48,11 @@ impl Charset {
                 _ => Declared::Bom,
             }
         };
+        // Nobody could tell these two apart without being told.
+        let label = match (declared, label) {
+            (Declared::Nowhere, "iso-8859-15") => "windows-1252",
+            _ => label,
+        };
         Charset { label, declared }
     }
 
@@ -58,18 +64,33 @@ impl Charset {
         matches!(self.declared, Declared::Meta | Declared::Both)
     }
 
+    /// Appends the meta element in the head of an HTML page, if the site has it there.
+    pub(crate) fn push_meta(self, out: &mut Sheet) {
+        if self.in_meta() {
+            out.push_str("<meta charset=\"");
+            out.push_str(self.label);
+            out.push_str("\">\n");
+        }
+    }
+
+    /// The same in a file that has no place for a meta element: what would stand there stands in the header.
+    pub(crate) fn without_meta(self) -> Charset {
+        let declared = if self.in_meta() { Declared::Header } else { self.declared };
+        Charset { declared, ..self }
+    }
+
     pub(crate) fn is_utf8(self) -> bool {
         self.label == "utf-8"
     }
 
     /// The bytes of a text in this encoding; letters it lacks become numeric character references.
-    pub(crate) fn encode(self, text: String) -> Vec<u8> {
+    pub(crate) fn encode(self, sheet: Sheet) -> Vec<u8> {
         match self.declared {
-            Declared::Bom => [b"\xef\xbb\xbf", text.as_bytes()].concat(),
-            _ if self.is_utf8() => text.into_bytes(),
+            Declared::Bom => [b"\xef\xbb\xbf", &sheet.into_bytes()[..]].concat(),
+            _ if self.is_utf8() => sheet.into_bytes(),
             _ => match Encoding::for_label(self.label.as_bytes()) {
-                Some(encoding) => encoding.encode(&text).0.into_owned(),
-                None => text.into_bytes(),
+                Some(encoding) => encoding.encode(&sheet.into_text()).0.into_owned(),
+                None => sheet.into_bytes(),
             },
         }
     }
@@ -99,10 +120,12 @@ mod tests {
     #[test]
     fn every_label_is_known_and_writes_its_language_without_loss() {
         for language in Language::ALL {
-            let words: String = (0..4096).map(|bits| language.vocabulary().word(bits)).collect();
+            let words: String = (0..4096).map(|bits| language.vocabulary().word(bits).as_str()).collect();
             for label in legacy_labels(language) {
                 let charset = Charset { label, declared: Declared::Header };
-                let bytes = charset.encode(words.clone());
+                let mut sheet = Sheet::default();
+                sheet.push_str(&words);
+                let bytes = charset.encode(sheet);
                 let (text, _, broken) = Encoding::for_label(label.as_bytes()).unwrap().decode(&bytes);
                 assert!(!broken && text == words, "{label} cannot write {language:?}");
             }

@@ -59,14 +59,14 @@ pub(crate) fn parse_http_date(text: &str) -> Option<Moment> {
 }
 
 /// Appends `2026-01-01T00:00:00Z`.
-pub(crate) fn push_iso(out: &mut String, moment: Moment) {
+pub(crate) fn push_iso(out: &mut impl Write, moment: Moment) {
     push_iso_day(out, moment);
     let (hour, minute, second) = clock(moment);
     let _ = write!(out, "T{hour:02}:{minute:02}:{second:02}Z");
 }
 
 /// Appends `2026-01-01`.
-pub(crate) fn push_iso_day(out: &mut String, moment: Moment) {
+pub(crate) fn push_iso_day(out: &mut impl Write, moment: Moment) {
     let Civil { year, month, day } = civil(moment);
     let _ = write!(out, "{year:04}-{month:02}-{day:02}");
 }

@@ -97,3 +97,76 @@ fn authority() -> Option<Record> {
     let soa = SOA::new(server.clone(), server, 1, 3600, 600, 86_400, NEGATIVE_TTL_S);
     Some(Record::from_rdata(zone, NEGATIVE_TTL_S, RData::SOA(soa)))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::settings::Settings;
+    use crate::world::Ports;
+
+    fn world() -> World {
+        let settings = Settings { sites: 300, aliases: 0.2, ..Settings::default() };
+        World::new(settings, Ports { http: 80, https: 443 }).unwrap()
+    }
+
+    fn ask(world: &World, name: &str, kind: RecordType) -> Message {
+        let mut question = Message::query();
+        question.add_query(Query::query(Name::from_ascii(name).unwrap(), kind));
+        Message::from_vec(&respond(world, &question.to_vec().unwrap()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn sites_have_one_address_and_no_other_kind() {
+        let world = world();
+        let site = world
+            .site_indexes()
+            .map(|index| world.site(index))
+            .find(|site| site.copy.is_none() && site.index > 5 && site.health.lives())
+            .unwrap();
+        // Names are asked for in any case.
+        let name = world.name(site.index).to_uppercase() + ".";
+        let answer = ask(&world, &name, RecordType::A);
+        assert_eq!(answer.metadata.response_code, ResponseCode::NoError);
+        let data: Vec<RData> = answer.answers.iter().map(|record| record.data.clone()).collect();
+        assert_eq!(data, [RData::A(A(world.address(site.index)))]);
+        let none = ask(&world, &name, RecordType::AAAA);
+        assert_eq!(
+            (none.metadata.response_code, none.answers.len(), none.authorities.len()),
+            (ResponseCode::NoError, 0, 1)
+        );
+    }
+
+    #[test]
+    fn aliases_name_their_site() {
+        let world = world();
+        let alias = world
+            .site_indexes()
+            .map(|index| world.site(index))
+            .find(|site| site.copy == Some(Copied::Alias) && site.health.lives())
+            .unwrap();
+        let answer = ask(&world, &(world.name(alias.index) + "."), RecordType::A);
+        let canonical = Name::from_ascii(world.name(alias.content) + ".").unwrap();
+        assert_eq!(answer.answers[0].data, RData::CNAME(CNAME(canonical.clone())));
+        assert_eq!(
+            (&answer.answers[1].name, &answer.answers[1].data),
+            (&canonical, &RData::A(A(world.address(alias.content))))
+        );
+    }
+
+    #[test]
+    fn other_names_do_not_exist_or_are_not_ours() {
+        let world = world();
+        assert_eq!(ask(&world, "lost12.test.", RecordType::A).metadata.response_code, ResponseCode::NXDomain);
+        assert_eq!(ask(&world, "test.", RecordType::A).metadata.response_code, ResponseCode::NoError);
+        assert_eq!(ask(&world, "example.com.", RecordType::A).metadata.response_code, ResponseCode::Refused);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_answered_or_ignored(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            respond(&world(), &bytes);
+        }
+    }
+}

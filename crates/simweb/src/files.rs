@@ -3,21 +3,22 @@
 
 use crate::draw::Draw;
 use crate::page::{About, Page};
+use crate::sheet::Sheet;
 use crate::text;
 
-/// A plain text of one to four hundred sentences; a change rewrites the first ones.
-pub(crate) fn plain_text(page: &Page, version: u64) -> String {
+/// A plain text of 20 to 219 sentences; a change rewrites the first ones.
+pub(crate) fn plain_text(page: &Page, version: u64) -> Sheet {
     let draw = page.about(About::Text);
     let words = page.language.vocabulary();
     let sentences = 20 + draw.below(200);
-    let mut out = String::with_capacity(sentences as usize * 90);
+    let mut out = Sheet::with_capacity(sentences as usize * 90);
     text::push_title(&mut out, page);
     out.push_str("\n\n");
     for n in 0..sentences {
         let key = if n < 5 { draw.of(n).of(version) } else { draw.of(n) };
         text::push_sentence(&mut out, words, key);
         if n % 5 == 4 {
-            out.push('\n');
+            out.push_str("\n");
         }
     }
     out

@@ -3,6 +3,7 @@
 
 use crate::links::{Link, Target};
 use crate::path;
+use crate::sheet::Sheet;
 use crate::site::{SessionStyle, Site, push_number};
 use crate::text;
 use crate::world::{Naming, World};
@@ -33,7 +34,7 @@ enum Quirk {
 
 impl HrefWriter<'_> {
     /// Appends a whole `a` element: its target, and what the target calls itself.
-    pub(crate) fn push_link(&mut self, out: &mut String, link: &Link) {
+    pub(crate) fn push_link(&mut self, out: &mut Sheet, link: &Link) {
         self.url.clear();
         let odd = link.draw.of(50).chance(self.world.settings.odd_links);
         let quirk = if odd { quirk(link.draw.of(51).below(14)) } else { Quirk::None };
@@ -95,7 +96,7 @@ impl HrefWriter<'_> {
                     self.url.insert_str(end, ";jsessionid=");
                 }
                 SessionStyle::Php => self.push_parameter("PHPSESSID=", id),
-                SessionStyle::Sid => self.push_parameter("sid=", id),
+                SessionStyle::OsCommerce => self.push_parameter("osCsid=", id),
             }
         }
         if link.tracked {
@@ -136,7 +137,7 @@ impl HrefWriter<'_> {
         }
     }
 
-    fn push_opening(&self, out: &mut String, quirk: Quirk, nofollow: bool) {
+    fn push_opening(&self, out: &mut Sheet, quirk: Quirk, nofollow: bool) {
         let (before, after) = match quirk {
             Quirk::SingleQuotes => ("<a href='", "'"),
             // An unquoted value ends at white space, so it cannot hold any.
@@ -159,7 +160,7 @@ impl HrefWriter<'_> {
                 " rel=\"nofollow\""
             });
         }
-        out.push('>');
+        out.push_str(">");
     }
 }
 
@@ -175,7 +176,7 @@ fn quirk(choice: u64) -> Quirk {
     }
 }
 
-fn push_escaped(out: &mut String, url: &str) {
+fn push_escaped(out: &mut Sheet, url: &str) {
     match url.find('&') {
         None => out.push_str(url),
         Some(_) => out.push_str(&url.replace('&', "&amp;")),
@@ -183,13 +184,13 @@ fn push_escaped(out: &mut String, url: &str) {
 }
 
 /// Slashes, and the letter e, as numeric character references of both kinds.
-fn push_references(out: &mut String, url: &str) {
+fn push_references(out: &mut Sheet, url: &str) {
     for letter in url.chars() {
         match letter {
             '/' => out.push_str("&#47;"),
             'e' => out.push_str("&#x65;"),
             '&' => out.push_str("&amp;"),
-            other => out.push(other),
+            other => out.push_str(other.encode_utf8(&mut [0; 4])),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Which words does a language have, and how often is each said? Real words, most frequent first, drawn by
 //! Zipf's law in constant time.
 //!
-//! Says nothing about sentences: [`crate::text`] makes those.
+//! The lists were written for this project, from general knowledge of the languages; their order is a guess at frequency,
+//! not a count. Says nothing about sentences: [`crate::text`] makes those.
 
 use std::sync::LazyLock;
 
@@ -66,12 +67,6 @@ impl Language {
         }
     }
 
-    /// Draws a language: half of the Web is English, the rest by Zipf's law.
-    pub(crate) fn drawn(draw: Draw) -> Language {
-        let rest = Language::ALL.len() as u64 - 1;
-        if draw.chance(0.4) { English } else { Language::ALL[1 + draw.of(0).zipf(rest) as usize] }
-    }
-
     pub(crate) fn vocabulary(self) -> &'static Vocabulary {
         &VOCABULARIES[self as usize]
     }
@@ -99,8 +94,48 @@ impl Language {
     }
 }
 
+/// How much of the Web is in each language.
+#[derive(Clone, Debug)]
+pub(crate) struct LanguageMix {
+    /// The weights up to and with each language of `Language::ALL`.
+    cumulated: [f64; 12],
+}
+
+impl LanguageMix {
+    pub(crate) fn new(weights: [f64; 12]) -> LanguageMix {
+        let mut sum = 0.0;
+        LanguageMix {
+            cumulated: weights.map(|weight| {
+                sum += weight;
+                sum
+            }),
+        }
+    }
+
+    /// Draws a language by its weight.
+    pub(crate) fn drawn(&self, draw: Draw) -> Language {
+        self.at(draw.unit() * self.cumulated[11])
+    }
+
+    /// Draws another language than the one given, if there is one.
+    pub(crate) fn other(&self, than: Language, draw: Draw) -> Language {
+        let rank = Language::ALL.iter().position(|&language| language == than).unwrap_or(0);
+        let before = if rank == 0 { 0.0 } else { self.cumulated[rank - 1] };
+        let own = self.cumulated[rank] - before;
+        let point = draw.unit() * (self.cumulated[11] - own);
+        self.at(if point < before { point } else { point + own })
+    }
+
+    fn at(&self, point: f64) -> Language {
+        let found = self.cumulated.iter().position(|&end| point < end);
+        found.map_or(English, |rank| Language::ALL[rank])
+    }
+}
+
 /// The words before this rank are mostly articles, pronouns and particles: not fit for a title.
 const FUNCTION_WORDS: usize = 80;
+/// Languages with fewer words of plain letters take English ones for their paths.
+const FEWEST_SLUGS: usize = 100;
 const TABLE_BITS: u32 = 12;
 const TABLE_LEN: usize = 1 << TABLE_BITS;
 
@@ -114,13 +149,14 @@ static VOCABULARIES: LazyLock<Vec<Vocabulary>> = LazyLock::new(|| {
 
 /// The words of one language, laid out for drawing.
 pub(crate) struct Vocabulary {
-    /// Every word with the space that follows it.
-    text: String,
-    words: Vec<Span>,
+    /// Every word with the space that follows it, most frequent first.
+    words: Vec<Word>,
     /// Same words with a capital.
-    capitals: Vec<Span>,
+    capitals: Vec<Word>,
+    /// The words that carry meaning, as they are and with a capital, with the gap after them.
+    topics: Vec<[String; 2]>,
     /// Words fit for paths: ASCII letters only.
-    slugs: Vec<Span>,
+    slugs: Vec<&'static str>,
     /// Word ranks, each as often as Zipf's law has it.
     zipf: Box<[u16; TABLE_LEN]>,
     /// Of a word in running text with its gap.
@@ -131,71 +167,85 @@ pub(crate) struct Vocabulary {
     pub(crate) comma: &'static str,
 }
 
+/// Longest word with its gap.
+pub(crate) const WORD_BYTES: usize = 31;
+
+/// A word in a box of fixed size: copying the whole box takes one instruction or two, copying just the word a call.
 #[derive(Clone, Copy)]
-struct Span {
-    start: u32,
-    len: u32,
+pub(crate) struct Word {
+    pub(crate) bytes: [u8; WORD_BYTES],
+    pub(crate) len: u8,
+}
+
+impl Word {
+    fn new(word: &str, gap: &str) -> Word {
+        let mut bytes = [0; WORD_BYTES];
+        let whole = word.bytes().chain(gap.bytes());
+        let len = bytes.iter_mut().zip(whole).map(|(slot, byte)| *slot = byte).count();
+        Word { bytes, len: len as u8 }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn as_str(&self) -> &str {
+        // Made from a string that fits, as a test makes sure for every vocabulary.
+        std::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
+    }
 }
 
 impl Vocabulary {
     fn new(language: Language) -> Vocabulary {
         let gap = if language.runs_on() { "" } else { " " };
-        let mut text = String::new();
-        let list: Vec<&str> = language.words().split_whitespace().collect();
-        let words: Vec<Span> = list.iter().map(|word| append(&mut text, word, gap)).collect();
-        let zipf = zipf_table(list.len());
-        let mean_word_bytes =
-            zipf.iter().map(|&rank| f64::from(words[usize::from(rank)].len)).sum::<f64>() / TABLE_LEN as f64;
-        let capitals = list.iter().map(|word| append(&mut text, &capitalised(word), gap)).collect();
-        let slug_source = list.iter().skip(FUNCTION_WORDS).filter(|word| is_slug(word)).copied();
-        let mut slugs: Vec<Span> = slug_source.map(|word| append(&mut text, word, "")).collect();
-        if slugs.len() < 100 {
-            let english =
-                English.words().split_whitespace().skip(FUNCTION_WORDS).filter(|word| is_slug(word));
-            slugs = english.map(|word| append(&mut text, word, "")).collect();
+        let list: Vec<&'static str> = language.words().split_whitespace().collect();
+        let words: Vec<Word> = list.iter().map(|word| Word::new(word, gap)).collect();
+        let topic = |word: &&str| [format!("{word}{gap}"), format!("{}{gap}", capitalised(word))];
+        let topics = list.iter().skip(FUNCTION_WORDS).map(topic).collect();
+        let capitals = list.iter().map(|word| Word::new(&capitalised(word), gap)).collect();
+        let mut slugs: Vec<&str> = slugs(language).collect();
+        if slugs.len() < FEWEST_SLUGS {
+            slugs = self::slugs(English).collect();
         }
+        let zipf = zipf_table(list.len());
+        let lengths = zipf.iter().map(|&rank| f64::from(words[usize::from(rank)].len));
+        let mean_word_bytes = lengths.sum::<f64>() / TABLE_LEN as f64;
         let (full_stop, comma) = match language {
             Japanese => ("。", "、"),
             Chinese => ("。", "，"),
             Arabic => (". ", "، "),
             _ => (". ", ", "),
         };
-        Vocabulary { text, words, capitals, slugs, zipf, mean_word_bytes, gap, full_stop, comma }
+        Vocabulary { words, capitals, topics, slugs, zipf, mean_word_bytes, gap, full_stop, comma }
     }
 
     /// The word for these bits (the low twelve count) in running text, with the gap after it.
     #[inline]
-    pub(crate) fn word(&self, bits: u64) -> &str {
-        self.slice(self.words[usize::from(self.zipf[bits as usize & (TABLE_LEN - 1)])])
+    pub(crate) fn word(&self, bits: u64) -> &Word {
+        &self.words[usize::from(self.zipf[bits as usize & (TABLE_LEN - 1)])]
     }
 
     #[inline]
-    pub(crate) fn capital(&self, bits: u64) -> &str {
-        self.slice(self.capitals[usize::from(self.zipf[bits as usize & (TABLE_LEN - 1)])])
+    pub(crate) fn capital(&self, bits: u64) -> &Word {
+        &self.capitals[usize::from(self.zipf[bits as usize & (TABLE_LEN - 1)])]
     }
 
     /// A word that carries meaning, for titles and anchors, with the gap after it.
     pub(crate) fn topic(&self, draw: Draw, capital: bool) -> &str {
-        let rank = FUNCTION_WORDS as u64 + draw.below((self.words.len() - FUNCTION_WORDS) as u64);
-        self.slice(if capital { &self.capitals } else { &self.words }[rank as usize])
+        &self.topics[draw.below(self.topics.len() as u64) as usize][usize::from(capital)]
+    }
+
+    #[cfg(test)]
+    pub(crate) fn has_slug(&self, word: &str) -> bool {
+        self.slugs.contains(&word)
     }
 
     /// A word of ASCII letters, for paths and names.
-    pub(crate) fn slug(&self, draw: Draw) -> &str {
-        self.slice(self.slugs[draw.below(self.slugs.len() as u64) as usize])
-    }
-
-    #[inline]
-    fn slice(&self, span: Span) -> &str {
-        &self.text[span.start as usize..(span.start + span.len) as usize]
+    pub(crate) fn slug(&self, draw: Draw) -> &'static str {
+        self.slugs[draw.below(self.slugs.len() as u64) as usize]
     }
 }
 
-fn append(text: &mut String, word: &str, gap: &str) -> Span {
-    let start = text.len() as u32;
-    text.push_str(word);
-    text.push_str(gap);
-    Span { start, len: text.len() as u32 - start }
+/// The words of a language that can stand in a path as they are.
+fn slugs(language: Language) -> impl Iterator<Item = &'static str> {
+    language.words().split_whitespace().skip(FUNCTION_WORDS).filter(|word| is_slug(word))
 }
 
 fn capitalised(word: &str) -> String {
@@ -208,9 +258,11 @@ fn is_slug(word: &str) -> bool {
 }
 
 /// Zipf's law with Mandelbrot's shift, quantised: slot `x` of the table holds the rank whose cumulated share
-/// covers it. The rarest words share slots in turn, so each is said.
+/// covers it. The rarest words have a slot each, a little more than their due, so that every word is said.
 fn zipf_table(words: usize) -> Box<[u16; TABLE_LEN]> {
-    let weight = |rank: usize| 1.0 / (rank as f64 + 2.7);
+    let due = |rank: usize| 1.0 / (rank as f64 + 2.7);
+    let slot = 1.1 * (0..words).map(due).sum::<f64>() / TABLE_LEN as f64;
+    let weight = |rank: usize| due(rank).max(slot);
     let total: f64 = (0..words).map(weight).sum();
     let mut table = Box::new([0u16; TABLE_LEN]);
     let (mut rank, mut covered) = (0usize, weight(0));
@@ -230,23 +282,49 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_vocabulary_has_some_hundreds_of_words_and_says_all_of_them() {
+    fn every_vocabulary_has_nine_hundred_words_and_says_all_of_them() {
         for language in Language::ALL {
             let vocabulary = language.vocabulary();
-            assert!(vocabulary.words.len() >= 250, "{language:?}: {}", vocabulary.words.len());
+            assert!(vocabulary.words.len() >= 900, "{language:?}: {}", vocabulary.words.len());
             let mut said: Vec<u16> = vocabulary.zipf.to_vec();
             said.dedup();
             assert!(said.len() == vocabulary.words.len(), "{language:?}: {} words said", said.len());
             assert!(vocabulary.slugs.len() >= 100);
-            assert!(!vocabulary.text.contains(['<', '>', '&', '"', '\'']), "{language:?} needs no escaping");
+            assert!(!language.words().contains(['<', '>', '&', '"', '\'']), "{language:?} needs no escaping");
+            for (word, boxed) in language.words().split_whitespace().zip(&vocabulary.words) {
+                assert_eq!(boxed.as_str(), format!("{word}{}", vocabulary.gap));
+            }
+        }
+    }
+
+    #[test]
+    fn words_are_written_in_their_script_and_stand_in_their_list_once() {
+        for language in Language::ALL {
+            let mut seen = std::collections::HashSet::new();
+            for word in language.words().split_whitespace() {
+                assert!(seen.insert(word), "{language:?}: {word} twice");
+                assert!(word.chars().all(|letter| is_of(language, letter)), "{language:?}: {word}");
+            }
+        }
+    }
+
+    fn is_of(language: Language, letter: char) -> bool {
+        match language {
+            Russian => matches!(letter, 'а'..='я' | 'ё'),
+            Greek => matches!(letter, 'ά'..='ώ' | 'ΐ'),
+            Arabic => matches!(letter, 'ء'..='ي'),
+            Chinese => matches!(letter, '一'..='鿿'),
+            Japanese => matches!(letter, 'ぁ'..='ゖ' | 'ァ'..='ヺ' | 'ー' | '々' | '一'..='鿿'),
+            English => letter.is_ascii_lowercase(),
+            _ => letter.is_lowercase() && letter < '\u{180}',
         }
     }
 
     #[test]
     fn vocabularies_are_found_by_their_own_language() {
-        assert_eq!(Russian.vocabulary().word(0), "и ");
-        assert_eq!(Chinese.vocabulary().word(0), "的");
-        assert_eq!(German.vocabulary().capital(0), "Der ");
-        assert_eq!(Greek.vocabulary().word(0), "και ");
+        assert_eq!(Russian.vocabulary().word(0).as_str(), "и ");
+        assert_eq!(Chinese.vocabulary().word(0).as_str(), "的");
+        assert_eq!(German.vocabulary().capital(0).as_str(), "Der ");
+        assert_eq!(Greek.vocabulary().word(0).as_str(), "και ");
     }
 }

@@ -46,6 +46,17 @@ pub enum Target {
     Trap(TrapKind),
 }
 
+impl Target {
+    /// The page it is, for a link on `site`; `None` where there is none.
+    pub fn page(self, site: &Site) -> Option<PageRef> {
+        match self {
+            Target::Own(page) => Some(PageRef { site: site.index, page }),
+            Target::Abroad(page) => Some(page),
+            Target::Dead(_) | Target::Refused(_) | Target::Trap(_) => None,
+        }
+    }
+}
+
 /// Where on a page a link stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -16,7 +16,7 @@ use serde::Serialize;
 pub struct LogEntry {
     /// When the head of the request had been read: monotonic, since the server started.
     pub start_us: u64,
-    /// When the last byte of the answer had been handed over to the system.
+    /// When the last byte of the answer had been handed over for sending.
     pub end_us: u64,
     /// The start as time since 1970.
     pub wall_us: u64,
@@ -52,7 +52,7 @@ pub struct RequestLog {
     started_wall: Duration,
     shards: Box<[Mutex<Shard>]>,
     shard_entries: usize,
-    file: Option<Mutex<File>>,
+    file: Option<Mutex<LogFile>>,
 }
 
 #[derive(Debug, Default)]
@@ -62,12 +62,21 @@ struct Shard {
     unwritten: Vec<u8>,
 }
 
+/// Where the lines go.
+#[derive(Debug)]
+struct LogFile {
+    file: File,
+    /// The first error; nothing is written after it, so that the file has no gap.
+    failed: Option<io::Error>,
+}
+
 /// Lines wait for a full block, so that a file costs next to nothing.
 const BLOCK_BYTES: usize = 64 * 1024;
 
 impl RequestLog {
     pub(crate) fn new(workers: usize, entries: usize, file: Option<&Path>) -> io::Result<RequestLog> {
-        let file = file.map(File::create).transpose()?.map(Mutex::new);
+        let file = file.map(File::create).transpose()?;
+        let file = file.map(|file| Mutex::new(LogFile { file, failed: None }));
         let started_wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let shards = (0..workers).map(|_| Mutex::default()).collect();
         Ok(RequestLog {
@@ -94,7 +103,7 @@ impl RequestLog {
             let _ = serde_json::to_writer(&mut shard.unwritten, &entry);
             shard.unwritten.push(b'\n');
             if shard.unwritten.len() > BLOCK_BYTES {
-                write_out(file, &mut shard.unwritten);
+                lock(file).write(&mut shard.unwritten);
             }
         }
         if shard.entries.len() >= self.shard_entries {
@@ -124,22 +133,33 @@ impl RequestLog {
         self.shards.iter().for_each(|shard| lock(shard).entries.clear());
     }
 
-    /// Writes what still waits for a full block to the file.
-    pub fn flush(&self) {
-        if let Some(file) = &self.file {
-            self.shards.iter().for_each(|shard| write_out(file, &mut lock(shard).unwritten));
+    /// Writes what still waits for a full block to the file. Tells the first error met since the start, each time.
+    pub fn flush(&self) -> io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        for shard in &self.shards {
+            // First the shard, then the file, as in `add`.
+            let mut shard = lock(shard);
+            lock(file).write(&mut shard.unwritten);
         }
+        match &lock(file).failed {
+            Some(error) => Err(io::Error::new(error.kind(), error.to_string())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl LogFile {
+    /// A log that cannot be written (a full disk) must not stop the server: the lines are lost, and `flush` tells.
+    fn write(&mut self, lines: &mut Vec<u8>) {
+        if self.failed.is_none() {
+            self.failed = self.file.write_all(lines).err();
+        }
+        lines.clear();
     }
 }
 
 fn as_text<S: serde::Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(text)
-}
-
-/// A log that cannot be written (a full disk) must not stop the server: the lines are lost.
-fn write_out(file: &Mutex<File>, lines: &mut Vec<u8>) {
-    let _ = lock(file).write_all(lines);
-    lines.clear();
 }
 
 /// A thread that panicked while it held a log leaves it usable.

@@ -138,7 +138,13 @@ impl Page {
             Kind::Html if leaf => Style::drawn(world, key.of(About::Style as u64)),
             _ => Style::Static,
         };
-        Page { index, kind, style, language: language(world, site, key, leaf), key }
+        Page {
+            index,
+            kind,
+            style,
+            language: language(world, site, key, leaf && matches!(kind, Kind::Html | Kind::Text)),
+            key,
+        }
     }
 
     #[inline]
@@ -249,11 +255,12 @@ impl Redirect {
     fn drawn(self, world: &World, draw: Draw) -> Redirect {
         let settings = &world.settings;
         let status = [301, 302, 307, 308][draw.of(0).below(4) as usize];
-        if draw.of(1).chance(settings.redirect_loops) {
+        let long = 2 + draw.of(3).below(4) as u32;
+        // No number of hops means that it never ends.
+        let ways = [(settings.redirect_loops, None), (settings.redirect_chains, Some(long))];
+        let Some(hops) = one_of(draw.of(1), &ways).unwrap_or(Some(1)) else {
             return Redirect { status, hops: 2, target: None };
-        }
-        let hops =
-            if draw.of(2).chance(settings.redirect_chains) { 2 + draw.of(3).below(4) as u32 } else { 1 };
+        };
         let abroad = draw.of(4).chance(settings.redirect_abroad);
         let target = if abroad {
             Some(PageRef { site: world.popular_site(draw.of(5)), page: 0 })
@@ -267,21 +274,22 @@ impl Redirect {
 impl Style {
     fn drawn(world: &World, draw: Draw) -> Style {
         let settings = &world.settings;
-        if draw.chance(settings.dynamic) {
-            return Style::Dynamic;
-        }
-        if !draw.of(0).chance(settings.private) {
-            return Style::Static;
-        }
-        [Style::Private, Style::Draft, Style::Open][draw.of(1).below(3) as usize]
+        let third = settings.private / 3.0;
+        let styles = [
+            (settings.dynamic, Style::Dynamic),
+            (third, Style::Private),
+            (third, Style::Draft),
+            (third, Style::Open),
+        ];
+        one_of(draw, &styles).unwrap_or(Style::Static)
     }
 }
 
-/// A page in another language needs an encoding that can write it.
-fn language(world: &World, site: &Site, key: Draw, leaf: bool) -> Language {
+/// A page in another language needs a text of its own, and an encoding that can write it.
+fn language(world: &World, site: &Site, key: Draw, may_differ: bool) -> Language {
     let draw = key.of(About::Language as u64);
-    if leaf && site.charset.is_utf8() && draw.chance(world.settings.foreign) {
-        Language::drawn(draw.of(0))
+    if may_differ && site.charset.is_utf8() && draw.chance(world.settings.foreign) {
+        world.languages.other(site.language, draw.of(0))
     } else {
         site.language
     }

@@ -3,6 +3,7 @@
 
 use crate::draw::Draw;
 use crate::page::{About, Kind, Page, Style};
+use crate::robots::{MOVED, RobotsKind};
 use crate::site::{Site, TrapKind, push_number};
 use crate::world::World;
 
@@ -19,7 +20,10 @@ pub(crate) enum Found {
         page: u32,
         hop: u32,
     },
-    Robots,
+    /// Its robots.txt, or where that has moved to.
+    Robots {
+        moved: bool,
+    },
     Sitemap(String),
     Rdf,
     /// A place in the site's trap.
@@ -49,7 +53,7 @@ pub(crate) fn write_path(world: &World, site: &Site, page: &Page, out: &mut Stri
             return;
         }
         Style::Draft => out.push_str("draft-"),
-        Style::Open => out.push_str("open-"),
+        Style::Open => out.push_str("public-"),
         Style::Static | Style::Private => {}
     }
     write_slug(world, site, draw, out);
@@ -132,7 +136,8 @@ pub(crate) fn find(world: &World, site: &Site, path_and_query: &str) -> Found {
     let asked = plain.as_deref().unwrap_or(path_and_query);
     match asked {
         "/" => return Found::Page { page: 0, hop: 0 },
-        "/robots.txt" => return Found::Robots,
+        "/robots.txt" => return Found::Robots { moved: false },
+        MOVED if site.robots == RobotsKind::Redirected => return Found::Robots { moved: true },
         "/robots.rdf" if site.rdf => return Found::Rdf,
         _ => {}
     }
@@ -198,13 +203,74 @@ fn without_marks(asked: &str) -> Option<String> {
 }
 
 fn is_mark(parameter: &str) -> bool {
-    ["PHPSESSID=", "sid=", "utm_", "fbclid="].iter().any(|mark| parameter.starts_with(mark))
+    ["PHPSESSID=", "osCsid=", "utm_", "fbclid="].iter().any(|mark| parameter.starts_with(mark))
 }
 
 /// The session id a request carries.
 pub(crate) fn session_of(asked: &str) -> Option<&str> {
-    let marks = [";jsessionid=", "PHPSESSID=", "sid="];
+    let marks = [";jsessionid=", "PHPSESSID=", "osCsid="];
     let after = marks.iter().find_map(|mark| asked.split_once(mark).map(|(_, after)| after))?;
     let end = after.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(after.len());
     (1..=64).contains(&end).then_some(&after[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::language::Language;
+    use crate::settings::Settings;
+    use crate::world::Ports;
+
+    fn world() -> World {
+        let settings =
+            Settings { sites: 50, traps: 0.5, sitemaps: 0.5, session_ids: 0.5, ..Settings::default() };
+        World::new(settings, Ports { http: 80, https: 443 }).unwrap()
+    }
+
+    #[test]
+    fn no_section_is_called_like_a_directory_with_a_meaning() {
+        for name in
+            ["private", "go", "calendar", "archive", "maze", "base", "robots", "sitemap", "draft", "public"]
+        {
+            let taken = Language::ALL.into_iter().find(|language| language.vocabulary().has_slug(name));
+            assert_eq!(taken, None, "{name} would be misread");
+        }
+    }
+
+    #[test]
+    fn marks_are_taken_off() {
+        let bare = |asked: &str| without_marks(asked).unwrap_or_else(|| asked.to_owned());
+        assert_eq!(bare("/a/b-1.html;jsessionid=F00"), "/a/b-1.html");
+        assert_eq!(bare("/a/show.php;jsessionid=F00?id=1"), "/a/show.php?id=1");
+        assert_eq!(bare("/a/show.php?id=1&topic=x&PHPSESSID=1&utm_source=y"), "/a/show.php?id=1&topic=x");
+        assert_eq!(bare("/a?osCsid=1"), "/a");
+        assert_eq!(without_marks("/a/show.php?id=1&topic=x"), None);
+        assert_eq!(session_of("/a?id=1&PHPSESSID=ab12&x"), Some("ab12"));
+        assert_eq!(session_of("/a;jsessionid=F00?id=1"), Some("F00"));
+        assert_eq!((session_of("/a?osCsid="), session_of("/a")), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn any_path_is_found_or_not(asked in "(/|\\PC|[a-z]{1,8}|-[0-9]{1,12}|[.?&=;%])*", site in 0u32..50) {
+            let world = world();
+            find(&world, &world.site(site), &asked);
+            session_of(&asked);
+        }
+
+        #[test]
+        fn any_host_is_a_site_or_not(host in "(www|news|[a-z-]{1,9}|[0-9]{1,12}|[.]|\\PC){0,6}(\\.test)?") {
+            let world = world();
+            if let Some(index) = world.site_by_name(&host) {
+                prop_assert_eq!(world.name(index), host);
+            }
+        }
+
+        #[test]
+        fn any_url_is_a_page_or_not(url in "(https?://)?(portal.test)?(:80)?(/|\\PC|[a-z]{1,8}|-[0-9]{1,12}|[.?&=#])*") {
+            world().page_by_url(&url);
+        }
+    }
 }

@@ -28,6 +28,8 @@ pub enum RobotsKind {
     ServerError,
     /// 403, which allows everything.
     Forbidden,
+    /// As `DisallowSome`, at the other end of a redirect.
+    Redirected,
     /// As `DisallowSome`, after a wait.
     Slow,
     /// As `DisallowSome`, then 600 KiB of remarks.
@@ -35,6 +37,9 @@ pub enum RobotsKind {
     /// As `DisallowSome`, written badly.
     Malformed,
 }
+
+/// Where a redirected robots.txt is.
+pub(crate) const MOVED: &str = "/about/robots.txt";
 
 /// The size of a huge robots.txt.
 const HUGE_BYTES: usize = 600 * 1024;
@@ -48,6 +53,7 @@ impl RobotsKind {
             (settings.robots_crawl_delay, RobotsKind::CrawlDelay),
             (settings.robots_server_error, RobotsKind::ServerError),
             (settings.robots_forbidden, RobotsKind::Forbidden),
+            (settings.robots_redirected, RobotsKind::Redirected),
             (settings.robots_slow, RobotsKind::Slow),
             (settings.robots_huge, RobotsKind::Huge),
             (settings.robots_malformed, RobotsKind::Malformed),
@@ -72,9 +78,11 @@ impl RobotsKind {
                 true
             }
             RobotsKind::DisallowAll | RobotsKind::ServerError => false,
-            RobotsKind::DisallowSome | RobotsKind::Slow | RobotsKind::Huge | RobotsKind::Malformed => {
-                !matches!(style, Style::Private | Style::Draft)
-            }
+            RobotsKind::DisallowSome
+            | RobotsKind::Redirected
+            | RobotsKind::Slow
+            | RobotsKind::Huge
+            | RobotsKind::Malformed => !matches!(style, Style::Private | Style::Draft),
         }
     }
 
@@ -88,7 +96,7 @@ impl RobotsKind {
             RobotsKind::CrawlDelay => {
                 let _ = write!(text, "User-agent: *\nCrawl-delay: {crawl_delay_s}\nDisallow:\n");
             }
-            RobotsKind::DisallowSome | RobotsKind::Slow => text.push_str(SOME),
+            RobotsKind::DisallowSome | RobotsKind::Redirected | RobotsKind::Slow => text.push_str(SOME),
             RobotsKind::Huge => {
                 text.push_str(SOME);
                 while text.len() < HUGE_BYTES {
@@ -110,7 +118,7 @@ Disallow: /
 
 User-agent: *
 Disallow: /private/
-Allow: /private/open-
+Allow: /private/public-
 Disallow: /*/draft-
 Disallow: /calendar/
 Disallow: /archive/
@@ -124,7 +132,7 @@ this line means nothing\r\
 USER-AGENT:*\r\n\
 disallow : /private/   # not for you\r\n\
 Noindex: /old/\n\
-Allow:/private/open-\n\
+Allow:/private/public-\n\
 <html>oops</html>\n\
 \n\
 User-Agent: greedybot\n\

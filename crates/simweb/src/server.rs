@@ -23,7 +23,7 @@ use crate::date;
 use crate::log::{LogEntry, RequestLog};
 use crate::rate::RateLimits;
 use crate::route::{Route, route};
-use crate::site::Site;
+use crate::site::{Copied, Site};
 use crate::stream::SimStream;
 use crate::world::{Naming, World};
 
@@ -223,8 +223,10 @@ fn ask(
         location.push_str(path);
         return (Answer { location: Some(location), ..bare(301, "Moved to the other scheme.") }, None);
     }
+    // An alias is the same server; a mirror is another one.
+    let limited = if site.copy == Some(Copied::Alias) { site.content } else { site.index };
     if site.rate_limited
-        && let Err(wait_s) = shared.limits.check(site.content, shared.log.now_us() / 1000)
+        && let Err(wait_s) = shared.limits.check(limited, shared.log.now_us() / 1000)
     {
         return (bare(429, "Not so fast."), Some(wait_s));
     }

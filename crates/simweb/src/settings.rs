@@ -82,6 +82,7 @@ macro_rules! settings {
 }
 
 const SHARE: Bounds = Bounds::Share;
+const WEIGHT: Bounds = Bounds::Number { most: 1000.0 };
 /// Whole numbers travel as `f64`, which is exact up to 2^53.
 const ANY_COUNT: Bounds = Bounds::Count { most: 1 << 53 };
 
@@ -97,11 +98,25 @@ settings! {
     external_links: f64 = 0.25, SHARE, true, "Share of a page's free links that lead to other sites.";
     near_links: f64 = 0.5, SHARE, true, "Share of the free links inside a site that lead to near pages; the rest follow popularity.";
 
+    // Languages of sites, weighed against each other.
+    english: f64 = 0.4, WEIGHT, true, "Weight of English among the languages of sites; the portal is always in English.";
+    spanish: f64 = 0.17, WEIGHT, true, "Weight of Spanish.";
+    german: f64 = 0.1, WEIGHT, true, "Weight of German.";
+    french: f64 = 0.07, WEIGHT, true, "Weight of French.";
+    japanese: f64 = 0.05, WEIGHT, true, "Weight of Japanese.";
+    russian: f64 = 0.04, WEIGHT, true, "Weight of Russian.";
+    portuguese: f64 = 0.04, WEIGHT, true, "Weight of Portuguese.";
+    italian: f64 = 0.03, WEIGHT, true, "Weight of Italian.";
+    chinese: f64 = 0.03, WEIGHT, true, "Weight of Chinese.";
+    turkish: f64 = 0.03, WEIGHT, true, "Weight of Turkish.";
+    arabic: f64 = 0.02, WEIGHT, true, "Weight of Arabic.";
+    greek: f64 = 0.02, WEIGHT, true, "Weight of Greek.";
+
     // Sites: names, addresses, transport.
     https: f64 = 0.2, SHARE, false, "Sites served by https.";
     bad_certificates: f64 = 0.03, SHARE, false, "Share of https sites whose certificate is expired, for another name, or of an unknown authority.";
     shared_domains: f64 = 0.25, SHARE, false, "Groups of four sites that are hosts of one registered domain.";
-    virtual_hosts: f64 = 0.15, SHARE, false, "Sites that live on the address of a neighbour.";
+    virtual_hosts: f64 = 0.15, SHARE, false, "Share of the sites (but every eighth, their host) that live on the address of a neighbour.";
     mirrors: f64 = 0.02, SHARE, false, "Sites that copy another site on another address.";
     aliases: f64 = 0.02, SHARE, false, "Sites that are a second name of another site, on the same address.";
     legacy_encodings: f64 = 0.2, SHARE, false, "Sites written in an older encoding than UTF-8.";
@@ -117,6 +132,7 @@ settings! {
     robots_crawl_delay: f64 = 0.05, SHARE, false, "Sites that ask for a Crawl-delay.";
     robots_server_error: f64 = 0.02, SHARE, false, "Sites whose robots.txt is 503 for ever.";
     robots_forbidden: f64 = 0.02, SHARE, false, "Sites whose robots.txt is 403 (which allows everything).";
+    robots_redirected: f64 = 0.02, SHARE, false, "Sites whose robots.txt redirects to the file it should be.";
     robots_slow: f64 = 0.01, SHARE, false, "Sites whose robots.txt takes slow_ms longer than a page.";
     robots_huge: f64 = 0.01, SHARE, false, "Sites whose robots.txt has 600 KiB.";
     robots_malformed: f64 = 0.03, SHARE, false, "Sites whose robots.txt has a BOM, bad lines and odd line ends.";
@@ -149,7 +165,7 @@ settings! {
     redirects: f64 = 0.04, SHARE, false, "Redirects by status (301, 302, 307, 308).";
     redirect_chains: f64 = 0.2, SHARE, true, "Share of the redirects that take two to five hops.";
     redirect_loops: f64 = 0.05, SHARE, true, "Share of the redirects that never end.";
-    redirect_abroad: f64 = 0.2, SHARE, true, "Share of the redirects that lead to another site.";
+    redirect_abroad: f64 = 0.2, SHARE, true, "Share of the redirects with an end that lead to another site.";
     meta_refresh: f64 = 0.01, SHARE, false, "Pages that lead on by meta refresh.";
     missing: f64 = 0.03, SHARE, false, "Linked pages that answer 404.";
     gone: f64 = 0.005, SHARE, false, "Linked pages that answer 410.";
@@ -161,9 +177,9 @@ settings! {
     pdf_pages: f64 = 0.02, SHARE, false, "Binary files that look like PDF.";
     image_pages: f64 = 0.03, SHARE, false, "Images.";
     dynamic: f64 = 0.15, SHARE, false, "Share of the HTML pages with a query in their URL.";
-    private: f64 = 0.05, SHARE, false, "Share of the HTML pages that lie where some robots.txt forbid: /private/ and drafts.";
+    private: f64 = 0.05, SHARE, false, "Share of the HTML pages below /private/ or named draft-, which some robots.txt forbid; a third of them are let out again by an Allow line.";
     unicode_paths: f64 = 0.1, SHARE, false, "Share of the pages in other scripts than Latin whose path is in that script.";
-    foreign: f64 = 0.03, SHARE, false, "Pages in another language than their site's.";
+    foreign: f64 = 0.03, SHARE, false, "Share of the HTML and text pages of UTF-8 sites that are in another language than their site.";
     noindex: f64 = 0.03, SHARE, false, "Pages that ask not to be indexed, by meta robots or X-Robots-Tag.";
     nofollow: f64 = 0.02, SHARE, false, "Pages that ask not to follow any link, by meta robots or X-Robots-Tag.";
     canonical: f64 = 0.3, SHARE, false, "Pages that name their canonical URL.";
@@ -172,15 +188,15 @@ settings! {
 
     // Links.
     odd_links: f64 = 0.15, SHARE, false, "Links written in a rare but valid way.";
-    tracking: f64 = 0.03, SHARE, false, "Links with tracking parameters.";
-    nofollow_links: f64 = 0.05, SHARE, false, "Links with rel=nofollow.";
-    dead_links: f64 = 0.005, SHARE, false, "Links to hosts whose name does not exist.";
-    refused_links: f64 = 0.002, SHARE, false, "Links to ports where nobody listens.";
+    tracking: f64 = 0.03, SHARE, false, "Share of the free links with tracking parameters.";
+    nofollow_links: f64 = 0.05, SHARE, false, "Share of the free links with rel=nofollow.";
+    dead_links: f64 = 0.005, SHARE, false, "Share of the links to other sites that lead to hosts whose name does not exist.";
+    refused_links: f64 = 0.002, SHARE, false, "Share of the links to other sites that lead to ports where nobody listens.";
 
     // Time.
     changing: f64 = 0.7, SHARE, false, "Pages that change, as a Poisson process.";
     changes_per_day: f64 = 0.05, Bounds::Number { most: 1000.0 }, true, "Median rate of change of those.";
-    change_spread: f64 = 1.5, Bounds::Number { most: 5.0 }, true, "Their rates are log-normal with this deviation.";
+    change_spread: f64 = 1.5, Bounds::Number { most: 5.0 }, true, "Their rates are log-normal with this deviation, at most one change a second.";
     clock: f64 = 1.0, Bounds::Number { most: 1e9 }, true, "How much faster than real time the clock of the pages runs; 0 stops it.";
     start_day: f64 = 365.0, Bounds::Number { most: 10_000.0 }, true, "Where that clock starts, in days after the beginning of this Web.";
 
@@ -229,19 +245,55 @@ impl Settings {
         if self.fewest_links > self.most_links {
             return wrong("fewest_links is larger than most_links");
         }
-        let robots = self.robots_missing
-            + self.robots_disallow_some
-            + self.robots_disallow_all
-            + self.robots_crawl_delay
-            + self.robots_server_error
-            + self.robots_forbidden
-            + self.robots_slow
-            + self.robots_huge
-            + self.robots_malformed;
-        if robots > 1.0 + 1e-9 {
-            return wrong("the shares robots_* are larger than 1 together");
+        if self.language_weights().iter().sum::<f64>() <= 0.0 {
+            return wrong("no language has a weight above 0");
+        }
+        for group in self.exclusive() {
+            let together: f64 = group.iter().map(|(_, share)| share).sum();
+            if together > 1.0 + 1e-9 {
+                let names: Vec<&str> = group.iter().map(|(name, _)| *name).collect();
+                return wrong(&format!(
+                    "the shares {} exclude each other: they may be at most 1 together, not {together:.3}",
+                    names.join(", ")
+                ));
+            }
         }
         Ok(self)
+    }
+
+    /// In the order of `Language::ALL`.
+    pub(crate) fn language_weights(&self) -> [f64; 12] {
+        [
+            self.english,
+            self.spanish,
+            self.german,
+            self.french,
+            self.japanese,
+            self.russian,
+            self.portuguese,
+            self.italian,
+            self.chinese,
+            self.turkish,
+            self.arabic,
+            self.greek,
+        ]
+    }
+
+    /// The groups of shares of which only one can befall a site or a page.
+    fn exclusive(&self) -> [Vec<(&'static str, f64)>; 6] {
+        macro_rules! group {
+            ($($name:ident)*) => { vec![$((stringify!($name), self.$name)),*] };
+        }
+        [
+            group!(robots_missing robots_disallow_some robots_disallow_all robots_crawl_delay robots_server_error
+                robots_forbidden robots_redirected robots_slow robots_huge robots_malformed),
+            group!(slow dripping flaky down silent nameless servfail),
+            group!(aliases mirrors),
+            group!(dynamic private),
+            group!(redirect_loops redirect_chains),
+            group!(duplicates near_duplicates redirects meta_refresh missing gone soft_404 error_pages truncated
+                reset text_pages pdf_pages image_pages),
+        ]
     }
 }
 
@@ -275,9 +327,17 @@ mod tests {
     }
 
     #[test]
-    fn robots_shares_above_one_contradict() {
-        let settings = Settings { robots_missing: 0.9, ..Settings::default() };
-        assert!(settings.checked().is_err());
+    fn shares_that_exclude_each_other_cannot_be_more_than_one_together() {
+        for group in Settings::default().exclusive() {
+            let mut settings = Settings::plain();
+            for (name, _) in &group {
+                settings.set(name, 1.0 / group.len() as f64).unwrap();
+            }
+            assert!(settings.clone().checked().is_ok(), "{group:?}");
+            settings.set(group[0].0, 1.0).unwrap();
+            let sentence = settings.checked().unwrap_err().to_string();
+            assert!(group.iter().all(|(name, _)| sentence.contains(name)), "{sentence}");
+        }
         assert!(Settings::default().checked().is_ok());
         assert!(Settings::plain().checked().is_ok());
     }

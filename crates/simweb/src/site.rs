@@ -25,6 +25,8 @@ const SIZE_EXPONENT: f64 = -0.8;
 const FIRST_ADDRESS: u32 = 0x7f01_0001;
 /// Sites that may share an address, or a domain.
 const VIRTUAL_GROUP: u32 = 8;
+/// How often a copy looks for a site that is none.
+const ORIGINS_TRIED: u64 = 8;
 const DOMAIN_HOSTS: [&str; 4] = ["www", "news", "shop", "blog"];
 
 /// Everything known about a site but its strings.
@@ -132,8 +134,8 @@ pub enum SessionStyle {
     Php,
     /// `;jsessionid=` at the end of the path.
     Java,
-    /// `?sid=`
-    Sid,
+    /// `?osCsid=`
+    OsCommerce,
 }
 
 /// Endless parts of a site.
@@ -193,7 +195,7 @@ impl Site {
         let about = |about: About| key.of(about as u64);
         let settings = &world.settings;
         let pages = page_count(world, content);
-        let language = Language::drawn(about(About::Language));
+        let language = world.languages.drawn(about(About::Language));
         let mut site = Site {
             index,
             content,
@@ -213,7 +215,7 @@ impl Site {
             session: pick(
                 about(About::Session),
                 settings.session_ids,
-                &[SessionStyle::Php, SessionStyle::Java, SessionStyle::Sid],
+                &[SessionStyle::Php, SessionStyle::Java, SessionStyle::OsCommerce],
             ),
             trap: pick(
                 about(About::Trap),
@@ -292,11 +294,13 @@ fn pick<T: Copy>(draw: Draw, share: f64, kinds: &[T]) -> Option<T> {
     draw.chance(share).then(|| kinds[draw.of(1).below(kinds.len() as u64) as usize])
 }
 
-/// The origin of a copy. A copy of a copy would be a chain: such a site stands for itself instead.
+/// The origin of a copy. A copy of a copy would be a chain: where no origin is found, the site stands for itself.
 fn copied(world: &World, index: u32) -> Option<(u32, Copied)> {
     let copy = wish_to_copy(world, index)?;
-    let origin = 1 + world.site_key(index).of(About::Copy as u64).of(1).below(u64::from(index) - 1) as u32;
-    wish_to_copy(world, origin).is_none().then_some((origin, copy))
+    let draw = world.site_key(index).of(About::Copy as u64);
+    let mut origins = (1..=ORIGINS_TRIED).map(|n| 1 + draw.of(n).below(u64::from(index) - 1) as u32);
+    let origin = origins.find(|&origin| wish_to_copy(world, origin).is_none())?;
+    Some((origin, copy))
 }
 
 fn wish_to_copy(world: &World, index: u32) -> Option<Copied> {

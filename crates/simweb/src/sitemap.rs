@@ -2,14 +2,12 @@
 //! true date of each page's last change. Isolated pages are in neither.
 
 use std::fmt::Write;
-use std::io::Write as _;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use serde::Serialize;
 
-use crate::date::{self, EPOCH};
+use crate::date;
 use crate::draw::Draw;
+use crate::gzip::gzip;
 use crate::page::{Kind, Page};
 use crate::path;
 use crate::site::Site;
@@ -102,7 +100,7 @@ pub(crate) fn rdf(world: &World, site: &Site, naming: Naming, seconds: u64) -> S
     );
     for_each_page(world, site, 0..site.linked.min(PAGES_PER_FILE), naming, |page, url| {
         let _ = write!(out, "<rdf:Description rdf:about=\"{}\"><dc:date>", url.replace('&', "&amp;"));
-        date::push_iso(&mut out, modified(world, site, page, seconds));
+        date::push_iso(&mut out, world.version(site, page, seconds).1);
         out.push_str("</dc:date></rdf:Description>\n");
     });
     out.push_str("</rdf:RDF>\n");
@@ -115,18 +113,11 @@ pub(crate) fn lists(site: &Site, page: &Page) -> bool {
         && matches!(page.kind, Kind::Html | Kind::Duplicate { .. } | Kind::NearDuplicate { .. } | Kind::Text)
 }
 
-/// When a page last changed.
-pub(crate) fn modified(world: &World, site: &Site, page: &Page, seconds: u64) -> date::Moment {
-    let content = if page.content() == page.index { *page } else { world.page(site, page.content()) };
-    let changes = content.changes(world);
-    EPOCH + changes.time_of(changes.count_until(seconds))
-}
-
 fn url_set(world: &World, site: &Site, pages: std::ops::Range<u32>, naming: Naming, seconds: u64) -> String {
     let mut out = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"{NAMESPACE}\">\n");
     for_each_page(world, site, pages, naming, |page, url| {
         let _ = write!(out, "<url><loc>{}</loc><lastmod>", url.replace('&', "&amp;"));
-        date::push_iso(&mut out, modified(world, site, page, seconds));
+        date::push_iso(&mut out, world.version(site, page, seconds).1);
         out.push_str("</lastmod></url>\n");
     });
     out.push_str("</urlset>\n");
@@ -169,11 +160,4 @@ fn for_each_page(
         each(&page, &url);
         url.truncate(origin);
     }
-}
-
-/// Compressed at the fastest level, as servers do on the fly.
-pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 3), Compression::fast());
-    // Writing to memory cannot fail; if it did, an empty body would say so.
-    encoder.write_all(bytes).and_then(|()| encoder.finish()).unwrap_or_default()
 }

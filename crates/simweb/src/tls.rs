@@ -95,7 +95,7 @@ impl Authority {
 
 impl ResolvesServerCert for Authority {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        // A client that names nobody (it was given a bare address) gets the portal's.
+        // A client that names nobody (it was given a bare address) gets one for localhost.
         self.certificate(hello.server_name().unwrap_or("localhost"))
     }
 }

@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use crate::draw::Draw;
+use crate::sheet::Sheet;
 use crate::site::{Site, TrapKind};
 use crate::text;
 
@@ -12,11 +13,13 @@ const DOORS: u64 = 8;
 const GROWING_LIMIT_BYTES: usize = 4096;
 
 /// Writes the page at a place in the site's trap; `None` where even a trap has an end.
-pub(crate) fn render(site: &Site, path: &str) -> Option<String> {
-    let mut out = String::with_capacity(2048);
-    let _ = write!(out, "<!DOCTYPE html>\n<html lang=\"{}\">\n<head><title>", site.language.code());
+pub(crate) fn render(site: &Site, path: &str) -> Option<Sheet> {
+    let mut out = Sheet::with_capacity(2048);
+    let _ = write!(out, "<!DOCTYPE html>\n<html lang=\"{}\">\n<head>\n", site.language.code());
+    site.charset.push_meta(&mut out);
+    out.push_str("<title>");
     text::push_site_title(&mut out, site);
-    out.push_str("</title></head>\n<body>\n");
+    out.push_str("</title>\n</head>\n<body>\n");
     let draw = path.bytes().fold(site.key, |draw, byte| draw.of(u64::from(byte)));
     let words = site.language.vocabulary();
     for n in 0..6 {
@@ -34,7 +37,7 @@ pub(crate) fn render(site: &Site, path: &str) -> Option<String> {
     Some(out)
 }
 
-fn calendar(out: &mut String, path: &str) -> Option<()> {
+fn calendar(out: &mut Sheet, path: &str) -> Option<()> {
     let (year, month) = path.strip_prefix("/calendar/")?.split_once('/')?;
     let (year, month): (u32, u32) = (year.parse().ok()?, month.parse().ok()?);
     if !(1..=9998).contains(&year) || !(1..=12).contains(&month) {
@@ -49,7 +52,7 @@ fn calendar(out: &mut String, path: &str) -> Option<()> {
 }
 
 /// Each page links to longer paths, which repeat the same few words.
-fn growing(out: &mut String, site: &Site, draw: Draw, path: &str) -> Option<()> {
+fn growing(out: &mut Sheet, site: &Site, draw: Draw, path: &str) -> Option<()> {
     if path.len() > GROWING_LIMIT_BYTES || !path.ends_with('/') {
         return None;
     }
@@ -60,7 +63,7 @@ fn growing(out: &mut String, site: &Site, draw: Draw, path: &str) -> Option<()> 
     Some(())
 }
 
-fn maze(out: &mut String, draw: Draw) {
+fn maze(out: &mut Sheet, draw: Draw) {
     for n in 0..DOORS {
         let room = draw.of(200 + n).bits();
         let _ = writeln!(out, "<li><a href=\"/maze/{room:016x}\">{room:x}</a></li>");

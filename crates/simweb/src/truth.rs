@@ -8,9 +8,10 @@ use serde::Serialize;
 use crate::charset::Declared;
 use crate::html;
 use crate::language::Language;
-use crate::links::{Links, Place, Target};
+use crate::links::{Link, Links, Place, Target};
 use crate::page::{Kind, Page, PageRef, Style};
 use crate::robots::RobotsKind;
+use crate::sheet::Sheet;
 use crate::site::{Certificate, Copied, Health, SessionStyle, Site, TrapKind};
 use crate::sitemap::{self, SitemapKind};
 use crate::text;
@@ -82,7 +83,7 @@ pub struct PageTruth {
     /// Encoding label; `None` where there is no text.
     pub encoding: Option<&'static str>,
     /// Where that is declared.
-    pub encoding_declared: Declared,
+    pub encoding_declared: Option<Declared>,
     /// The page with the same bytes: its original, on this site or on the one this is a copy of.
     pub duplicate_of: Option<String>,
     /// The page it nearly copies.
@@ -107,8 +108,8 @@ pub struct PageTruth {
     pub noindex: bool,
     /// Asks not to follow its links.
     pub nofollow: bool,
-    /// Clicks from the site's root along its tree; other links may be shorter.
-    pub depth: u32,
+    /// Clicks from the site's root along its tree; other links may be shorter. `None` for isolated pages.
+    pub depth: Option<u32>,
 }
 
 /// A link from a page.
@@ -166,6 +167,10 @@ impl World {
         let content = self.page(site, page.content());
         let own = |page| PageRef { site: site.index, page };
         let has_text = !matches!(page.kind, Kind::Redirect(_) | Kind::Error | Kind::Pdf | Kind::Image);
+        let charset = match page.kind {
+            Kind::Text => site.charset.without_meta(),
+            _ => site.charset,
+        };
         let near = matches!(page.kind, Kind::NearDuplicate { .. });
         let (redirect_to, redirect_hops) = match page.kind {
             Kind::Redirect(redirect) => (redirect.target.map(|target| self.url(target)), Some(redirect.hops)),
@@ -180,9 +185,9 @@ impl World {
             kind: page.kind.name(),
             style: page.style,
             status: page.kind.status(),
-            language: has_text.then_some(page.language),
-            encoding: has_text.then_some(site.charset.label),
-            encoding_declared: site.charset.declared,
+            language: has_text.then_some(content.language),
+            encoding: has_text.then_some(charset.label),
+            encoding_declared: has_text.then_some(charset.declared),
             duplicate_of: self.original(site, &page).map(|original| self.url(original)),
             near_duplicate_of: near.then(|| self.url(own(page.content()))),
             overlap: near.then(|| {
@@ -197,9 +202,9 @@ impl World {
             crawlable: reachable && allowed && crawlable(site),
             in_sitemap: site.sitemap.is_some_and(|kind| index < kind.listed(site))
                 && sitemap::lists(site, &page),
-            noindex: content.noindex(self),
-            nofollow: content.nofollow(self, site),
-            depth: page.depth(),
+            noindex: page.kind.is_article() && content.noindex(self),
+            nofollow: page.kind.is_article() && content.nofollow(self, site),
+            depth: (index < site.linked).then(|| page.depth()),
         }
     }
 
@@ -216,18 +221,8 @@ impl World {
     pub fn links_truth<'w>(&'w self, site: &'w Site, index: u32) -> impl Iterator<Item = LinkTruth> + 'w {
         let asked = self.page(site, index);
         let source = self.url(PageRef { site: site.index, page: index });
-        let linking = matches!(
-            asked.kind,
-            Kind::Html | Kind::Duplicate { .. } | Kind::NearDuplicate { .. } | Kind::Truncated | Kind::Reset
-        );
-        let page = self.page(site, asked.content());
-        let links = linking.then(|| Links::new(self, site, &page).iter()).into_iter().flatten();
-        links.map(move |link| {
-            let target_page = match link.target {
-                Target::Own(page) => Some(PageRef { site: site.index, page }),
-                Target::Abroad(target) => Some(target),
-                _ => None,
-            };
+        self.links(site, &asked).map(move |link| {
+            let target_page = link.target.page(site);
             LinkTruth {
                 source: source.clone(),
                 target: self.target_url(site, link.target, target_page),
@@ -238,6 +233,12 @@ impl World {
                 anchor: self.anchor(target_page, link.draw, site),
             }
         })
+    }
+
+    /// The links that stand on a page.
+    pub(crate) fn links<'w>(&'w self, site: &'w Site, page: &Page) -> impl Iterator<Item = Link> + use<'w> {
+        let content = page.kind.is_article().then(|| self.page(site, page.content()));
+        content.into_iter().flat_map(|content| Links::new(self, site, &content).iter())
     }
 
     fn target_url(&self, site: &Site, target: Target, page: Option<PageRef>) -> String {
@@ -258,7 +259,7 @@ impl World {
     }
 
     fn anchor(&self, target: Option<PageRef>, draw: crate::draw::Draw, site: &Site) -> String {
-        let mut anchor = String::new();
+        let mut anchor = Sheet::default();
         match target {
             Some(target) => {
                 let site = self.site(target.site);
@@ -266,7 +267,7 @@ impl World {
             }
             None => anchor.push_str(site.language.vocabulary().topic(draw, false).trim_end()),
         }
-        anchor
+        anchor.into_text()
     }
 }
 
@@ -289,6 +290,14 @@ impl Kind {
             Kind::Pdf => "pdf",
             Kind::Image => "image",
         }
+    }
+
+    /// Whether it is an HTML page with text, links and directives; some end too early.
+    pub(crate) fn is_article(self) -> bool {
+        matches!(
+            self,
+            Kind::Html | Kind::Duplicate { .. } | Kind::NearDuplicate { .. } | Kind::Truncated | Kind::Reset
+        )
     }
 
     /// The status it answers with.

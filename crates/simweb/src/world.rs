@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 
 use crate::draw::Draw;
 use crate::error::SettingsError;
+use crate::language::LanguageMix;
 use crate::page::{Page, PageRef};
 use crate::path::{self, Found};
 use crate::settings::Settings;
@@ -23,6 +24,7 @@ pub struct World {
     pub(crate) pages_per_weight: f64,
     /// Share of the childless pages that are no plain HTML: most are, and need no closer look.
     pub(crate) special_pages: f64,
+    pub(crate) languages: LanguageMix,
     seed: Draw,
 }
 
@@ -65,8 +67,15 @@ impl World {
             + settings.pdf_pages
             + settings.image_pages;
         let seed = Draw::seed(settings.seed);
-        let mut world =
-            World { settings, ports, one_address: None, pages_per_weight: 1.0, special_pages, seed };
+        let mut world = World {
+            languages: LanguageMix::new(settings.language_weights()),
+            settings,
+            ports,
+            one_address: None,
+            pages_per_weight: 1.0,
+            special_pages,
+            seed,
+        };
         let weight: f64 = world.site_indexes().map(|index| site::size_weight(&world, index)).sum();
         world.pages_per_weight = world.settings.pages as f64 / weight;
         Ok(world)

@@ -1,5 +1,7 @@
 //! HTTPS and HTTP/2, with certificates of the Web's own authority, good and bad.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -9,17 +11,17 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use simweb::{Certificate, Endpoints, Running, Settings, SimWeb};
+use simweb::{Certificate, Endpoints, Settings, SimWeb};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-fn start(settings: Settings) -> Running {
+fn start(settings: Settings) -> SimWeb {
     SimWeb::start(settings, &Endpoints::default()).unwrap()
 }
 
 async fn handshake(
-    running: &Running,
+    running: &SimWeb,
     site: u32,
     protocols: &[&[u8]],
 ) -> std::io::Result<TlsStream<TcpStream>> {

@@ -1,16 +1,20 @@
 //! Does the truth agree with what is served? A naive walker, with its own client and its own crude way of finding links,
 //! goes through the whole Web from the portal.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
+
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-use simweb::{Endpoints, Kind, PageTruth, Running, Settings, SimWeb, World};
+use simweb::{Endpoints, Kind, PageTruth, Settings, SimWeb, World};
 use support::{Reply, get, lookup};
 use url::Url;
 
-/// All phenomena on, but those that only cost time.
+/// All phenomena on but https, which this client does not speak, and those that would make it wait: silent and dripping
+/// sites, rate limits. The clock stands still, so that no page changes while it walks.
 fn settings() -> Settings {
     Settings {
         sites: 60,
@@ -38,18 +42,34 @@ fn settings() -> Settings {
     }
 }
 
+/// An `a` element as it stands on a page.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Anchor {
+    target: String,
+    nofollow: bool,
+    text: String,
+    /// In the list of the pages below this one.
+    child: bool,
+}
+
 struct Walk {
+    world: Arc<World>,
     dns: SocketAddr,
     addresses: HashMap<String, Option<SocketAddr>>,
     replies: BTreeMap<String, Reply>,
-    links: BTreeMap<String, Vec<String>>,
+    links: BTreeMap<String, Vec<Anchor>>,
 }
 
 impl Walk {
-    fn from(running: &Running, start: &str) -> Walk {
+    fn from(running: &SimWeb, start: &str) -> Walk {
         let dns = running.dns.expect("a name server");
-        let mut walk =
-            Walk { dns, addresses: HashMap::new(), replies: BTreeMap::new(), links: BTreeMap::new() };
+        let mut walk = Walk {
+            world: Arc::clone(&running.world),
+            dns,
+            addresses: HashMap::new(),
+            replies: BTreeMap::new(),
+            links: BTreeMap::new(),
+        };
         let mut queue = VecDeque::from([start.to_owned()]);
         let mut seen = BTreeSet::from([start.to_owned()]);
         while let Some(url) = queue.pop_front() {
@@ -73,10 +93,11 @@ impl Walk {
         if let Some(location) = reply.header("location") {
             next.push(clean(&base.join(location).expect("a location")));
         } else if reply.header("content-type").is_some_and(|media| media.starts_with("text/html")) {
-            let found = hrefs(&reply.text(), &base);
-            self.links.insert(url.to_owned(), found.iter().map(clean).collect());
-            next = self.links[url].clone();
-            next.extend(refresh(&reply.text(), &base));
+            let html = decoded(&self.world, url, &reply);
+            let found = anchors(&html, &base);
+            next = found.iter().map(|anchor| anchor.target.clone()).collect();
+            next.extend(refresh(&html, &base));
+            self.links.insert(url.to_owned(), found);
         }
         self.replies.insert(url.to_owned(), reply);
         next
@@ -113,7 +134,7 @@ fn clean(url: &Url) -> String {
     url.set_fragment(None);
     let path = url.path().split(";jsessionid=").next().unwrap_or("").to_owned();
     url.set_path(&path);
-    let marks = ["PHPSESSID=", "sid=", "utm_source=", "utm_medium="];
+    let marks = ["PHPSESSID=", "osCsid=", "utm_source=", "utm_medium="];
     let query = url.query().unwrap_or("").to_owned();
     let kept: Vec<&str> =
         query.split('&').filter(|p| !p.is_empty() && !marks.iter().any(|m| p.starts_with(m))).collect();
@@ -121,25 +142,56 @@ fn clean(url: &Url) -> String {
     url.to_string()
 }
 
-/// The targets of all `a` elements outside scripts and comments.
-fn hrefs(html: &str, page: &Url) -> Vec<Url> {
+/// The text of a page, in the encoding that truth tells.
+fn decoded(world: &World, url: &str, reply: &Reply) -> String {
+    let label = world.page_by_url(url).and_then(|page| {
+        let site = world.site(page.site);
+        world.page_truth(&site, page.page).encoding
+    });
+    let encoding = encoding_rs::Encoding::for_label(label.unwrap_or("utf-8").as_bytes()).expect("a label");
+    encoding.decode(&reply.body).0.into_owned()
+}
+
+/// All `a` elements outside scripts and comments.
+fn anchors(html: &str, page: &Url) -> Vec<Anchor> {
     let html = without(&without(html, "<!--", "-->"), "<script>", "</script>");
     let base =
         attribute_of(&html, "<base ").map_or_else(|| page.clone(), |base| page.join(&base).expect("a base"));
+    let start = html.find("<ul class=\"pages\">").unwrap_or(html.len());
+    let children = start..start + html[start..].find("</ul>").unwrap_or(0);
     let mut found = Vec::new();
-    let mut rest = html.as_str();
-    while let Some(at) = rest.find("<a ").into_iter().chain(rest.find("<A ")).min() {
-        rest = &rest[at..];
-        let end = rest.find('>').unwrap_or(rest.len());
-        // A page cut short may end inside a tag.
-        if end == rest.len() {
-            break;
-        }
-        let href = attribute_of(rest, "<").expect("a link has a target");
-        found.push(base.join(&href).unwrap_or_else(|error| panic!("{href}: {error}")));
-        rest = &rest[end..];
+    let mut at = 0;
+    while let Some(next) = html[at..].find("<a ").into_iter().chain(html[at..].find("<A ")).min() {
+        at += next;
+        // A page cut short may end inside a tag, or before the end of the element.
+        let Some((tag, rest)) = html[at..].split_once('>') else { break };
+        let Some((text, _)) = rest.split_once("</a>") else { break };
+        let href = attribute_of(&html[at..], "<").expect("a link has a target");
+        let target = base.join(&href).unwrap_or_else(|error| panic!("{href}: {error}"));
+        found.push(Anchor {
+            target: clean(&target),
+            nofollow: tag
+                .to_ascii_lowercase()
+                .rsplit_once(" rel=")
+                .is_some_and(|(_, rel)| rel.contains("nofollow")),
+            text: unescaped(text),
+            child: children.contains(&at),
+        });
+        at += tag.len();
     }
     found
+}
+
+/// Letters that the encoding of a page lacks are written by their numbers.
+fn unescaped(text: &str) -> String {
+    let mut pieces = text.split("&#");
+    let mut whole = pieces.next().unwrap_or("").to_owned();
+    for piece in pieces {
+        let (number, rest) = piece.split_once(';').expect("a reference ends");
+        whole.push(number.parse::<u32>().ok().and_then(char::from_u32).expect("a letter"));
+        whole.push_str(rest);
+    }
+    whole
 }
 
 fn without(html: &str, from: &str, to: &str) -> String {
@@ -176,7 +228,7 @@ fn all_pages(world: &World) -> Vec<PageTruth> {
 }
 
 #[test]
-fn a_naive_walk_finds_exactly_the_pages_and_links_that_truth_tells() {
+fn a_naive_walk_finds_exactly_what_truth_tells() {
     let running = SimWeb::start(settings(), &Endpoints::default()).unwrap();
     let world = &running.world;
     let walk = Walk::from(&running, &world.url(simweb::PageRef { site: 0, page: 0 }));
@@ -202,7 +254,10 @@ fn a_naive_walk_finds_exactly_the_pages_and_links_that_truth_tells() {
         assert_eq!(reply.status, page.status, "{}", page.url);
         check_links(world, page, &walk);
         check_copies(page, &walk, world);
+        check_directives(page, &walk);
+        check_redirect(page, &walk);
     }
+    check_depths(&truth, &walk);
     let kinds: BTreeSet<&str> = truth.iter().map(|page| page.kind).collect();
     assert_eq!(kinds.len(), 14, "every kind of page is met: {kinds:?}");
 }
@@ -219,8 +274,10 @@ fn check_links(world: &World, page: &PageTruth, walk: &Walk) {
     ) {
         return;
     }
-    let mut told: Vec<String> = world.links_truth(&site, page.page.page).map(|link| link.target).collect();
-    let mut found = walk.links.get(&page.url).cloned().unwrap_or_default();
+    let link = |anchor: &Anchor| (anchor.target.clone(), anchor.nofollow, anchor.text.clone());
+    let told = world.links_truth(&site, page.page.page);
+    let mut told: Vec<_> = told.map(|link| (link.target, link.nofollow, link.anchor)).collect();
+    let mut found: Vec<_> = walk.links.get(&page.url).into_iter().flatten().map(link).collect();
     if walk.replies[&page.url].complete {
         told.sort();
         found.sort();
@@ -229,8 +286,55 @@ fn check_links(world: &World, page: &PageTruth, walk: &Walk) {
             assert!(found.len() >= 40, "{} has {} links", page.url, found.len());
         }
     } else {
-        assert!(found.iter().all(|url| told.contains(url)), "links of the half of {}", page.url);
+        assert!(found.iter().all(|link| told.contains(link)), "links of the half of {}", page.url);
     }
+}
+
+/// What a page asks of robots stands in its header or in a meta element.
+fn check_directives(page: &PageTruth, walk: &Walk) {
+    let reply = &walk.replies[&page.url];
+    let text = reply.text();
+    let meta = text.split_once("<meta name=\"robots\" content=\"").map(|(_, rest)| rest.split('"').next());
+    let asked = reply.header("x-robots-tag").or(meta.flatten()).unwrap_or("");
+    let found = (matches!(asked, "noindex" | "none"), matches!(asked, "nofollow" | "none"));
+    assert_eq!(found, (page.noindex, page.nofollow), "{} asks {asked:?}", page.url);
+}
+
+/// Follows redirects until they end, or come back.
+fn check_redirect(page: &PageTruth, walk: &Walk) {
+    let (mut here, mut hops, mut seen) = (page.url.clone(), 0, BTreeSet::new());
+    while let Some(reply) = walk.replies.get(&here).filter(|reply| reply.header("location").is_some()) {
+        if !seen.insert(here.clone()) {
+            assert_eq!(page.redirect_to, None, "{} never ends", page.url);
+            return;
+        }
+        let base = Url::parse(&here).expect("a URL");
+        here = clean(&base.join(reply.header("location").expect("a location")).expect("a location"));
+        hops += 1;
+    }
+    let refreshed = refresh(&walk.replies[&page.url].text(), &Url::parse(&page.url).expect("a URL"));
+    let found = if hops > 0 { Some(here) } else { refreshed };
+    assert_eq!(found, page.redirect_to, "{}", page.url);
+    assert_eq!((hops > 0).then_some(hops), page.redirect_hops, "{}", page.url);
+}
+
+/// Goes down each site's lists of pages, level by level.
+fn check_depths(truth: &[PageTruth], walk: &Walk) {
+    let mut found = BTreeMap::<String, u32>::new();
+    let roots = truth.iter().filter(|page| page.page.page == 0).map(|page| page.url.clone());
+    let mut queue: VecDeque<(String, u32)> = roots.map(|root| (root, 0)).collect();
+    while let Some((url, depth)) = queue.pop_front() {
+        if found.contains_key(&url) {
+            continue;
+        }
+        let links = walk.links.get(&url).into_iter().flatten();
+        queue.extend(links.filter(|link| link.child).map(|link| (link.target.clone(), depth + 1)));
+        found.insert(url, depth);
+    }
+    for page in truth.iter().filter(|page| page.reachable) {
+        assert_eq!(page.depth, found.get(&page.url).copied(), "{}", page.url);
+    }
+    assert!(truth.iter().any(|page| page.depth.is_none()), "isolated pages have no depth");
 }
 
 fn check_copies(page: &PageTruth, walk: &Walk, world: &World) {

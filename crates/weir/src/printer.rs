@@ -1,5 +1,6 @@
 //! Who sees what: answers go to stdout, as text for people or as one JSON object per line; all else to stderr.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use serde::Serialize;
@@ -20,6 +21,20 @@ pub(crate) enum Meaning {
     Bad,
     /// A name of a field or a remark beside the answer.
     Aside,
+}
+
+/// Text from outside as a terminal may show it: line ends stay, other control characters, which could rewrite the
+/// screen, are written as escapes.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let is_safe = |character: char| !character.is_control() || matches!(character, '\n' | '\t');
+    if text.chars().all(is_safe) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if is_safe(character) { out.push(character) } else { out.extend(character.escape_unicode()) }
+    }
+    Cow::Owned(out)
 }
 
 impl Printer {

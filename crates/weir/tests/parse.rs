@@ -47,6 +47,7 @@ fn file(name: &str, content: &[u8]) -> PathBuf {
 fn a_page_is_shown_for_people() {
     let output = weir(&["-", "--url", "http://a.test/docs/a.html", "--main"], PAGE.as_bytes());
     assert_snapshot!(stdout(&output), @r"
+    kind        html
     title       The weir
     description About a dam
     language    en (100 % sure)

@@ -90,3 +90,36 @@ fn many_urls_go_through_in_one_run() {
     assert_eq!(lines.lines().count(), 100_000);
     assert!(lines.lines().all(|line| line.starts_with("forbidden https://example.com/private/")));
 }
+
+#[test]
+fn a_name_that_no_group_can_have_is_told() {
+    let output = weir(&["robots", "-", "--agent", "bot2", "/"], ROBOTS.as_bytes());
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no group of a robots.txt can name it"));
+}
+
+#[test]
+fn a_folder_is_no_robots_file() {
+    let output = weir(&["robots", env!("CARGO_TARGET_TMPDIR"), "--agent", "weir", "/"], b"");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is a folder"));
+}
+
+#[test]
+fn nothing_from_outside_rewrites_the_screen() {
+    let output =
+        weir(&["robots", "-", "--agent", "weir", "/\u{1b}[2J"], b"User-agent: *\nDisallow: /\x1b[2J\n");
+    assert!(!output.stdout.contains(&0x1b), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn a_url_is_judged_as_it_would_be_asked_for() {
+    let urls = ["http://h/a/../private/", "/./private/x", "mailto:a@b", r"http:\\h\private\"];
+    let output = weir(&[&["robots", "-", "--agent", "weir"], &urls[..]].concat(), ROBOTS.as_bytes());
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stdout), @r"
+    forbidden http://h/a/../private/  line 3: Disallow: /private/
+    forbidden /./private/x  line 3: Disallow: /private/
+    rejected   mailto:a@b
+    forbidden http:\\h\private\  line 3: Disallow: /private/
+    ");
+}

@@ -47,6 +47,11 @@ impl CharacterReference {
         }
     }
 
+    /// Whether it stands for a control character, which is no text.
+    pub(crate) fn is_control(self) -> bool {
+        matches!(self.value, Value::Numeric(character) if character.is_control())
+    }
+
     /// Appends what it stands for.
     pub(crate) fn push_to(self, out: &mut String) {
         match self.value {

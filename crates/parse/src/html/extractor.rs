@@ -47,7 +47,10 @@ enum Reading {
 impl<'o, 'd> Extractor<'o, 'd> {
     pub(super) fn new(document: &'d mut Document, options: &'o Options) -> Extractor<'o, 'd> {
         let flow = Flow::new(std::mem::take(&mut document.text), options.limits.text_bytes);
-        let kept = options.keep.as_ref().map(|tags| Kept::new(std::mem::take(&mut document.kept), tags));
+        let kept = options
+            .keep
+            .as_ref()
+            .map(|tags| Kept::new(std::mem::take(&mut document.kept), tags, options.limits.input_bytes));
         Extractor {
             document,
             options,
@@ -68,9 +71,10 @@ impl<'o, 'd> Extractor<'o, 'd> {
     pub(super) fn finish(mut self) {
         self.close_anchor();
         self.close_heading();
-        self.document.truncated |= self.flow.text.len() >= self.options.limits.text_bytes;
+        self.document.truncated |= self.flow.truncated;
         self.document.text = self.flow.text;
         if let Some(kept) = self.kept {
+            self.document.truncated |= kept.is_full();
             self.document.kept = kept.finish();
         }
     }
@@ -131,10 +135,7 @@ impl<'o, 'd> Extractor<'o, 'd> {
             Element::Option => self.option(tag),
             Element::Pre => self.flow.open_preformatted(),
             Element::Script => self.link(tag, "src", LinkKind::Script),
-            Element::Time if self.document.published.is_none() => {
-                let date = tag.attribute("datetime");
-                self.document.published = date.and_then(|date| crate::date::parse_date(&date));
-            }
+            Element::Time => self.time(tag),
             _ => {}
         }
     }
@@ -142,10 +143,14 @@ impl<'o, 'd> Extractor<'o, 'd> {
     /// How the content of an element is read, and what becomes of its text.
     fn content(&mut self, element: Element) -> (Content, Reading) {
         if self.open_foreign > 0 {
-            return (Content::Markup, Reading::Flow);
+            // Of the same syntax as the rest, and of no more use to a reader than elsewhere.
+            let unread = matches!(element, Element::Title | Element::Opaque | Element::Script);
+            return (Content::Markup, if unread { Reading::Nothing } else { Reading::Flow });
         }
         match element {
-            Element::Title if self.has_title => (Content::Rcdata, Reading::Nothing),
+            Element::Title if self.has_title || self.open_templates > 0 => {
+                (Content::Rcdata, Reading::Nothing)
+            }
             Element::Title => {
                 self.has_title = true;
                 (Content::Rcdata, Reading::Title)
@@ -184,10 +189,13 @@ impl<'o, 'd> Extractor<'o, 'd> {
     }
 
     fn close_heading(&mut self) {
-        if let Some(mut heading) = self.open_heading.take() {
-            heading.text.end = self.flow.position();
-            self.document.headings.push(heading);
+        let Some(mut heading) = self.open_heading.take() else { return };
+        if self.document.headings.len() >= self.options.limits.links {
+            self.document.truncated = true;
+            return;
         }
+        heading.text.end = self.flow.position();
+        self.document.headings.push(heading);
     }
 
     fn base(&mut self, tag: &Tag<'_, '_>) {
@@ -195,6 +203,15 @@ impl<'o, 'd> Extractor<'o, 'd> {
             && let Some(href) = tag.attribute("href")
         {
             self.document.base = Some(self.store(trim_url(&href)));
+        }
+    }
+
+    /// `<time>` may tell of anything; only some say that it is the page's own date.
+    fn time(&mut self, tag: &Tag<'_, '_>) {
+        let own = tag.attribute("pubdate").is_some() || is_word(tag, "itemprop", "datePublished");
+        if own && self.document.published.is_none() {
+            let date = tag.attribute("datetime");
+            self.document.published = date.and_then(|date| crate::date::parse_date(&date));
         }
     }
 
@@ -214,7 +231,7 @@ impl<'o, 'd> Extractor<'o, 'd> {
     fn image(&mut self, tag: &Tag<'_, '_>) {
         let alternative = tag.attribute("alt");
         if let (Some(anchor), Some(alternative)) = (self.open_anchor, &alternative)
-            && self.document.links[anchor].alternative == Span::default()
+            && self.document.links[anchor].alternative.is_empty()
         {
             self.document.links[anchor].alternative = self.store_words(alternative);
         }
@@ -321,7 +338,8 @@ impl<'o, 'd> Extractor<'o, 'd> {
 
     fn store_words(&mut self, text: &str) -> Span {
         let start = self.document.strings.len() as u32;
-        super::push_words(&mut self.document.strings, text, MAX_LINK_TEXT_BYTES as usize);
+        // The words of a link are cut without a word, as those of one that was left open are.
+        let _ = super::push_words(&mut self.document.strings, text, MAX_LINK_TEXT_BYTES as usize);
         Span { start, end: self.document.strings.len() as u32 }
     }
 
@@ -370,7 +388,8 @@ impl TokenSink for Extractor<'_, '_> {
             }
             Reading::Title => {
                 let title = text.decoded();
-                super::push_words(&mut self.document.title, &title, self.options.limits.title_bytes);
+                let limit_bytes = self.options.limits.title_bytes;
+                self.document.truncated |= super::push_words(&mut self.document.title, &title, limit_bytes);
                 if let Some(kept) = &mut self.kept {
                     kept.text(text);
                 }
@@ -381,6 +400,7 @@ impl TokenSink for Extractor<'_, '_> {
 
     fn start_tag(&mut self, tag: &Tag<'_, '_>) -> Content {
         let role = Role::of(tag.key);
+        self.document.truncated |= tag.attributes_cut;
         // What a template holds is not part of the page before a script makes it so.
         if role.element == Element::Template {
             self.open_templates += 1;

@@ -15,11 +15,13 @@ pub(super) struct Flow {
     /// How many `pre` are open.
     preformatted: u32,
     limit_bytes: usize,
+    /// Whether there was more text than the limit allows.
+    pub(super) truncated: bool,
 }
 
 impl Flow {
     pub(super) fn new(text: String, limit_bytes: usize) -> Flow {
-        Flow { text, gap: Gap::Nothing, preformatted: 0, limit_bytes }
+        Flow { text, gap: Gap::Nothing, preformatted: 0, limit_bytes, truncated: false }
     }
 
     /// Where the next word will begin, but for the gap before it.
@@ -42,10 +44,18 @@ impl Flow {
 
     /// Appends text of the page, references decoded.
     pub(super) fn push(&mut self, text: Characters<'_>) {
-        if self.text.len() >= self.limit_bytes {
+        if self.truncated {
             return;
         }
-        if self.preformatted > 0 { self.push_verbatim(text) } else { self.push_collapsed(text.raw) }
+        if self.preformatted > 0 {
+            self.push_verbatim(text);
+        } else {
+            self.push_collapsed(text.raw);
+        }
+        if self.text.len() > self.limit_bytes {
+            self.text.truncate(self.text.floor_char_boundary(self.limit_bytes));
+            self.truncated = true;
+        }
     }
 
     fn push_verbatim(&mut self, text: Characters<'_>) {
@@ -79,7 +89,6 @@ impl Flow {
                 }
                 _ => {
                     let end = at + 1 + plain_run(&bytes[at + 1..]);
-                    let end = if bytes[at] == 0xc2 { end.max(at + 2) } else { end };
                     self.push_words(&raw[at..end]);
                     at = end;
                 }
@@ -107,7 +116,7 @@ impl Flow {
         };
         if reference.is_white_space() {
             self.gap = self.gap.max(Gap::Space);
-        } else {
+        } else if !reference.is_control() {
             self.fill_gap();
             reference.push_to(&mut self.text);
         }

@@ -11,6 +11,8 @@ use super::tag::{NameKey, Tag};
 #[derive(Debug, Clone)]
 pub struct KeptTags {
     tags: Vec<NameKey>,
+    /// Those whose keys do not tell them from others.
+    other_tags: Vec<String>,
     attributes: Vec<String>,
 }
 
@@ -20,14 +22,18 @@ impl KeptTags {
         tags: impl IntoIterator<Item = &'n str>,
         attributes: impl IntoIterator<Item = &'n str>,
     ) -> KeptTags {
-        let mut tags: Vec<_> = tags.into_iter().map(NameKey::new).collect();
-        // A name that cannot be told from others is no name to keep.
-        tags.retain(|&key| key != NameKey::OTHER);
-        KeptTags { tags, attributes: attributes.into_iter().map(str::to_owned).collect() }
+        let (other_tags, tags): (Vec<&str>, Vec<&str>) =
+            tags.into_iter().partition(|tag| NameKey::new(tag) == NameKey::OTHER);
+        let tags = tags.into_iter().map(NameKey::new).collect();
+        let other_tags = other_tags.into_iter().map(str::to_owned).collect();
+        KeptTags { tags, other_tags, attributes: attributes.into_iter().map(str::to_owned).collect() }
     }
 
-    fn keeps(&self, key: NameKey) -> bool {
-        self.tags.contains(&key)
+    fn keeps(&self, tag: &Tag<'_, '_>) -> bool {
+        match tag.key {
+            NameKey::OTHER => self.other_tags.iter().any(|name| *name == tag.name()),
+            key => self.tags.contains(&key),
+        }
     }
 }
 
@@ -47,11 +53,17 @@ pub(super) struct Kept<'o> {
     tags: &'o KeptTags,
     gap: Gap,
     preformatted: u32,
+    limit_bytes: usize,
 }
 
 impl<'o> Kept<'o> {
-    pub(super) fn new(out: String, tags: &'o KeptTags) -> Kept<'o> {
-        Kept { out, tags, gap: Gap::Nothing, preformatted: 0 }
+    pub(super) fn new(out: String, tags: &'o KeptTags, limit_bytes: usize) -> Kept<'o> {
+        Kept { out, tags, gap: Gap::Nothing, preformatted: 0, limit_bytes }
+    }
+
+    /// Whether the limit is reached: from then on nothing is added.
+    pub(super) fn is_full(&self) -> bool {
+        self.out.len() >= self.limit_bytes
     }
 
     pub(super) fn finish(self) -> String {
@@ -60,7 +72,7 @@ impl<'o> Kept<'o> {
 
     pub(super) fn start_tag(&mut self, tag: &Tag<'_, '_>) {
         self.gap = self.gap.max(Role::of(tag.key).gap);
-        if !self.tags.keeps(tag.key) {
+        if !self.tags.keeps(tag) || self.is_full() {
             return;
         }
         self.fill_gap();
@@ -80,7 +92,7 @@ impl<'o> Kept<'o> {
     }
 
     pub(super) fn end_tag(&mut self, tag: &Tag<'_, '_>) {
-        if self.tags.keeps(tag.key) {
+        if self.tags.keeps(tag) && !self.is_full() {
             self.preformatted = self.preformatted.saturating_sub(u32::from(tag.key == PRE));
             self.out.push_str("</");
             self.out.push_str(&tag.name());
@@ -90,6 +102,9 @@ impl<'o> Kept<'o> {
     }
 
     pub(super) fn text(&mut self, text: Characters<'_>) {
+        if self.is_full() {
+            return;
+        }
         let text = text.decoded();
         if self.preformatted > 0 {
             self.fill_gap();

@@ -11,15 +11,24 @@ use crate::document::Document;
 /// Takes one `<meta>` into the document; returns the target when it is a refresh to another page.
 pub(super) fn read(tag: &Tag<'_, '_>, options: &Options, document: &mut Document) -> Option<String> {
     let content = tag.attribute("content")?;
-    let name = ["name", "property", "http-equiv", "itemprop"].iter().find_map(|key| tag.attribute(key))?;
-    let name = name.trim().to_ascii_lowercase();
-    match name.as_str() {
-        "description" => replace(&mut document.description, &content, options),
-        "og:description" | "twitter:description" if document.description.is_empty() => {
-            replace(&mut document.description, &content, options);
+    let lower = |key: &str| tag.attribute(key).map(|name| name.trim().to_ascii_lowercase());
+    // Only what stands for a header of HTTP can send the reader elsewhere.
+    if let Some(header) = lower("http-equiv") {
+        match header.as_str() {
+            "refresh" => return refresh_target(&content).map(Cow::into_owned),
+            "content-language" => document.declare_language(&content),
+            "last-modified" => first(&mut document.modified, &content),
+            _ => {}
         }
-        "refresh" => return refresh_target(&content).map(Cow::into_owned),
-        "content-language" | "language" | "dc.language" | "og:locale" => document.declare_language(&content),
+        return None;
+    }
+    let name = ["name", "property", "itemprop"].iter().find_map(|key| lower(key))?;
+    match name.as_str() {
+        "description" => describe(document, &content, options),
+        "og:description" | "twitter:description" if document.description.is_empty() => {
+            describe(document, &content, options);
+        }
+        "language" | "dc.language" | "og:locale" => document.declare_language(&content),
         "robots" => obey(document, &content),
         _ if name == options.agent => obey(document, &content),
         "article:published_time"
@@ -44,9 +53,9 @@ fn obey(document: &mut Document, content: &str) {
     document.robots = document.robots.merge(RobotsDirectives::from_meta(content));
 }
 
-fn replace(field: &mut String, content: &str, options: &Options) {
-    field.clear();
-    super::push_words(field, content, options.limits.title_bytes);
+fn describe(document: &mut Document, content: &str, options: &Options) {
+    document.description.clear();
+    document.truncated |= super::push_words(&mut document.description, content, options.limits.title_bytes);
 }
 
 fn first(date: &mut Option<i64>, content: &str) {

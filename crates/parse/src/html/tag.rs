@@ -15,6 +15,8 @@ pub struct Tag<'t, 'a> {
     pub attributes: &'t [Attribute<'a>],
     /// `<br/>`
     pub self_closing: bool,
+    /// Whether it had more attributes than are read.
+    pub attributes_cut: bool,
 }
 
 /// An attribute as it stands in the source.

@@ -59,6 +59,7 @@ pub struct Tokenizer<'a> {
     /// Name of the element whose content is read, for content that runs to its end tag.
     element: &'a str,
     attributes: Vec<Attribute<'a>>,
+    attributes_cut: bool,
 }
 
 impl<'a> Tokenizer<'a> {
@@ -69,7 +70,7 @@ impl<'a> Tokenizer<'a> {
 
     /// Starts within an element.
     pub fn inside(input: &'a str, content: Content, element: &'a str) -> Tokenizer<'a> {
-        Tokenizer { input, at: 0, content, element, attributes: Vec::new() }
+        Tokenizer { input, at: 0, content, element, attributes: Vec::new(), attributes_cut: false }
     }
 
     /// Reads the whole page.
@@ -151,6 +152,7 @@ impl<'a> Tokenizer<'a> {
             key: tag.key,
             attributes: &self.attributes,
             self_closing: tag.self_closing,
+            attributes_cut: self.attributes_cut,
         });
         self.content = content;
         self.element = tag.raw_name;
@@ -165,6 +167,7 @@ impl<'a> Tokenizer<'a> {
                     key: tag.key,
                     attributes: &[],
                     self_closing: tag.self_closing,
+                    attributes_cut: false,
                 });
             }
             // `</>` is nothing at all.
@@ -178,6 +181,7 @@ impl<'a> Tokenizer<'a> {
     fn read_tag(&mut self, name_start: usize) -> Option<TagHead<'a>> {
         let bytes = self.input.as_bytes();
         self.attributes.clear();
+        self.attributes_cut = false;
         let (mut key, mut at) = NameKey::scan(bytes, name_start);
         if bytes.get(at).is_some_and(|&byte| !ends_name(byte)) {
             key = NameKey::OTHER;
@@ -230,6 +234,8 @@ impl<'a> Tokenizer<'a> {
         if self.attributes.len() < MAX_ATTRIBUTES {
             let raw_name = &self.input[start..name_end];
             self.attributes.push(Attribute { raw_name, raw_value: value });
+        } else {
+            self.attributes_cut = true;
         }
         Some(end)
     }

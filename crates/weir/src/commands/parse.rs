@@ -1,10 +1,7 @@
 //! `weir parse`: what the parser sees in a page.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::process::ExitCode;
 
-use anyhow::Context;
 use model::{CanonicalUrl, UrlRules};
 use parse::html::{KeptTags, Options};
 use parse::{CharsetSource, Document, detect_language};
@@ -12,7 +9,7 @@ use serde::Serialize;
 
 use crate::failure::WrongUse;
 use crate::input;
-use crate::printer::{Meaning, Printer};
+use crate::printer::{Meaning, Printer, printable};
 
 /// No page is read further than this.
 const PAGE_LIMIT_BYTES: u64 = 64 << 20;
@@ -74,6 +71,7 @@ struct Answer<'d> {
     charset_source: Option<&'static str>,
     canonical: Option<String>,
     robots: String,
+    unavailable_after: Option<i64>,
     published: Option<i64>,
     modified: Option<i64>,
     truncated: bool,
@@ -103,14 +101,14 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
     let Some(list) = &args.files_from else {
         let files = if args.files.is_empty() { vec!["-".to_owned()] } else { args.files };
         for file in &files {
-            let bytes = read(file)?;
+            let bytes = input::read_file(file, PAGE_LIMIT_BYTES)?;
             reading.answer((files.len() > 1).then_some(file.as_str()), &bytes, printer)?;
         }
         return Ok(ExitCode::SUCCESS);
     };
     let mut failed = false;
-    input::for_each_line_of(list, |file| {
-        match read(file) {
+    input::for_each_line_of(list, printer, |file, printer| {
+        match input::read_file(file, PAGE_LIMIT_BYTES) {
             Ok(bytes) => reading.answer(Some(file), &bytes, printer)?,
             // One page that has gone does not stop the others.
             Err(error) => {
@@ -178,6 +176,7 @@ impl Reading {
             charset_source: document.charset_source.map(CharsetSource::as_str),
             canonical: document.canonical().map(|raw| self.resolve(raw)),
             robots: document.robots.to_string(),
+            unavailable_after: document.robots.unavailable_after,
             published: document.published,
             modified: document.modified,
             truncated: document.truncated,
@@ -229,23 +228,15 @@ fn some(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-fn read(file: &str) -> anyhow::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = if file == "-" {
-        io::stdin().lock().take(PAGE_LIMIT_BYTES).read_to_end(&mut bytes)
-    } else {
-        let source = File::open(file).map_err(|error| WrongUse(format!("cannot open {file}: {error}")))?;
-        source.take(PAGE_LIMIT_BYTES).read_to_end(&mut bytes)
-    };
-    read.with_context(|| format!("cannot read {file}"))?;
-    Ok(bytes)
-}
-
 /// The answer for people: a line per fact, then the links, then the text.
 fn print(answer: &Answer<'_>, printer: &mut Printer) -> anyhow::Result<()> {
     let language = match (answer.language, answer.language_confidence) {
         (Some(code), Some(confidence)) => format!("{code} ({:.0} % sure)", confidence * 100.0),
         _ => String::new(),
+    };
+    let kind = match answer.kind {
+        "other" => "other: this is not read as text",
+        kind => kind,
     };
     let charset = match (answer.charset, answer.charset_source) {
         (Some(charset), Some(source)) => format!("{charset} (by {source})"),
@@ -253,6 +244,7 @@ fn print(answer: &Answer<'_>, printer: &mut Printer) -> anyhow::Result<()> {
     };
     for (name, value) in [
         ("file", answer.file.unwrap_or_default()),
+        ("kind", kind),
         ("title", answer.title),
         ("description", answer.description),
         ("language", &language),
@@ -260,10 +252,11 @@ fn print(answer: &Answer<'_>, printer: &mut Printer) -> anyhow::Result<()> {
         ("charset", &charset),
         ("canonical", answer.canonical.as_deref().unwrap_or_default()),
         ("robots", &answer.robots),
+        ("truncated", if answer.truncated { "a limit has cut something off" } else { "" }),
     ] {
         if !value.is_empty() {
             let name = printer.paint(Meaning::Aside, &format!("{name:<12}"));
-            printer.line(&format!("{name}{value}"))?;
+            printer.line(&format!("{name}{}", printable(value)))?;
         }
     }
     print_links(answer, printer)?;
@@ -271,7 +264,7 @@ fn print(answer: &Answer<'_>, printer: &mut Printer) -> anyhow::Result<()> {
     {
         if let Some(text) = text.filter(|text| !text.is_empty()) {
             let name = printer.paint(Meaning::Aside, name);
-            printer.line(&format!("\n{name}\n{text}"))?;
+            printer.line(&format!("\n{name}\n{}", printable(text)))?;
         }
     }
     Ok(())
@@ -287,10 +280,12 @@ fn print_links(answer: &Answer<'_>, printer: &mut Printer) -> anyhow::Result<()>
         let kind = printer.paint(Meaning::Aside, &format!("{:<11}", link.kind));
         let target = match (&link.url, &link.rejected) {
             (Some(url), _) => url.clone(),
-            (None, Some(reason)) => format!("{} {}", link.raw, printer.paint(Meaning::Bad, reason)),
-            (None, None) => link.raw.to_owned(),
+            (None, Some(reason)) => {
+                format!("{} {}", printable(link.raw), printer.paint(Meaning::Bad, reason))
+            }
+            (None, None) => printable(link.raw).into_owned(),
         };
-        let text = link.text.replace('\n', " ");
+        let text = printable(link.text).replace('\n', " ");
         printer.line(format!("{kind}{target}  {}", printer.paint(Meaning::Aside, &text)).trim_end())?;
     }
     Ok(())

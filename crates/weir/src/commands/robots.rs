@@ -1,16 +1,14 @@
 //! `weir robots`: what a robots.txt says about URLs, and which of its lines says it.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::process::ExitCode;
 
-use anyhow::Context;
-use parse::{ROBOTS_LIMIT_BYTES, RobotsRules};
+use model::UrlRules;
+use parse::{Decision, ROBOTS_LIMIT_BYTES, RobotsRules};
 use serde::Serialize;
 
 use crate::failure::WrongUse;
 use crate::input;
-use crate::printer::{Meaning, Printer};
+use crate::printer::{Meaning, Printer, printable};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,6 +41,13 @@ struct Answer<'a> {
     line: Option<u32>,
 }
 
+/// No decision, as JSON.
+#[derive(Serialize)]
+struct Rejection<'a> {
+    url: &'a str,
+    rejected: &'static str,
+}
+
 pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let Args { file, agent, urls } = args;
     if file == "-" && urls.is_empty() {
@@ -50,13 +55,58 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
             "standard input cannot be both the robots.txt and the URLs; give the URLs as arguments";
         return Err(WrongUse(sentence.to_owned()).into());
     }
-    let rules = RobotsRules::parse(&read(&file)?, &agent);
-    input::for_each_item(&urls, |url| answer(&rules, url, printer))?;
+    if !is_product_token(&agent) {
+        let sentence = "no group of a robots.txt can name it: RFC 9309 allows letters, `-` and `_` only";
+        printer.complain(&format!("--agent {agent}: {sentence}"))?;
+    }
+    // One byte more than counts, to tell that there is more.
+    let text = input::read_file(&file, ROBOTS_LIMIT_BYTES as u64 + 1)?;
+    if text.len() > ROBOTS_LIMIT_BYTES {
+        printer.complain(&format!("only the first {ROBOTS_LIMIT_BYTES} bytes of {file} count"))?;
+    }
+    let rules = RobotsRules::parse(&text, &agent);
+    let names = UrlRules { drop_session_ids: false, drop_tracking: false, ..UrlRules::default() };
+    let home = names.canonical("http://localhost/")?;
+    input::for_each_item(&urls, printer, |url, printer| {
+        if has_other_scheme(url) {
+            return reject(url, printer);
+        }
+        // What a crawler would ask for: `/a/../b` is a request for `/b`.
+        let asked = needs_resolving(url).then(|| names.join(&home, url).ok()).flatten();
+        let decision = match &asked {
+            Some(asked) => rules.decide(asked.path_and_query()),
+            None => rules.decide_url(url),
+        };
+        answer(url, decision, printer)
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn answer(rules: &RobotsRules, url: &str, printer: &mut Printer) -> anyhow::Result<()> {
-    let decision = rules.decide_url(url);
+/// `mailto:`, `javascript:` and the like: there is no path to judge.
+fn has_other_scheme(url: &str) -> bool {
+    let scheme = url.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    scheme
+        .find(':')
+        .is_some_and(|at| at > 0 && !url[at..].starts_with("://") && !url[at..].starts_with(":\\"))
+        && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && !scheme.contains('.')
+}
+
+/// Whether the URL standard would take another path from it than stands there.
+fn needs_resolving(url: &str) -> bool {
+    url.contains('\\') || url.contains("/.") || url.to_ascii_lowercase().contains("%2e")
+}
+
+/// What is neither a URL nor a path has no answer, and stops nobody.
+fn reject(url: &str, printer: &mut Printer) -> anyhow::Result<()> {
+    let rejected = "it is neither a URL with a path nor a path";
+    if printer.json() {
+        return printer.object(&Rejection { url, rejected });
+    }
+    printer.line(&format!("{}  {}", printer.paint(Meaning::Bad, "rejected "), printable(url)))
+}
+
+fn answer(url: &str, decision: Decision<'_>, printer: &mut Printer) -> anyhow::Result<()> {
     let (rule, line) = decision.rule.map(|rule| (rule.text.as_str(), rule.line)).unzip();
     if printer.json() {
         return printer.object(&Answer { url, allowed: decision.allowed, rule, line });
@@ -67,22 +117,13 @@ fn answer(rules: &RobotsRules, url: &str, printer: &mut Printer) -> anyhow::Resu
         printer.paint(Meaning::Bad, "forbidden")
     };
     let reason = match rule.zip(line) {
-        Some((rule, line)) => format!("line {line}: {rule}"),
+        Some((rule, line)) => format!("line {line}: {}", printable(rule)),
         None => "no rule matches".to_owned(),
     };
-    printer.line(&format!("{verdict} {url}  {}", printer.paint(Meaning::Aside, &reason)))
+    printer.line(&format!("{verdict} {}  {}", printable(url), printer.paint(Meaning::Aside, &reason)))
 }
 
-/// The part of the file that counts, and one byte more to tell that there is more.
-fn read(file: &str) -> anyhow::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let limit = ROBOTS_LIMIT_BYTES as u64 + 1;
-    let read = if file == "-" {
-        io::stdin().lock().take(limit).read_to_end(&mut bytes)
-    } else {
-        let source = File::open(file).map_err(|error| WrongUse(format!("cannot open {file}: {error}")))?;
-        source.take(limit).read_to_end(&mut bytes)
-    };
-    read.with_context(|| format!("cannot read {file}"))?;
-    Ok(bytes)
+/// What RFC 9309 allows crawlers to be called.
+fn is_product_token(agent: &str) -> bool {
+    !agent.is_empty() && agent.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_'))
 }

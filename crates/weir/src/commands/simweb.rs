@@ -2,14 +2,15 @@
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
 use serde::Serialize;
-use simweb::{Endpoints, PageRef, Ports, Running, Settings, SimWeb, StartError, World};
-use tokio::signal::unix::{SignalKind, signal};
+use simweb::{Endpoints, PageRef, Ports, Settings, SimWeb, StartError, World};
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::WrongUse;
 use crate::printer::{Meaning, Printer};
@@ -17,18 +18,18 @@ use crate::printer::{Meaning, Printer};
 /// Serve a synthetic Web on loopback: deterministic from a seed, with faults, and with known truth.
 ///
 /// Every site has its own address below 127.0.0.0/8 and a name below `test`, which the built-in name server knows.
-/// Without it, `http://NAME.localhost:PORT/` leads to any site in browsers and curl. Ctrl-C ends it (exit code 0).
+/// Without it, `http://NAME.test.localhost:PORT/` leads to any site in browsers and curl. Ctrl-C ends it (exit code 0).
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many sites there are.
+    /// How many sites there are [default: 100].
     #[arg(long, value_name = "N")]
     sites: Option<u64>,
 
-    /// About how many pages they have together.
+    /// About how many pages they have together [default: 10000].
     #[arg(long, value_name = "N")]
     pages: Option<u64>,
 
-    /// The number everything is derived from.
+    /// The number everything is derived from [default: 1].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
@@ -44,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8053")]
     dns: SocketAddr,
 
-    /// How much faster than real time pages change.
+    /// How much faster than real time pages change; 0 stops them [default: 1].
     #[arg(long, value_name = "FACTOR")]
     clock: Option<f64>,
 
@@ -91,6 +92,8 @@ enum Truth {
     Links,
     /// Every page that copies another, wholly or nearly.
     Duplicates,
+    /// The PageRank of every page (16 bytes of memory a page).
+    Ranks,
     /// The address of every name, as lines for a hosts file.
     Hosts,
 }
@@ -102,6 +105,7 @@ struct Started {
     https: SocketAddr,
     dns: Option<SocketAddr>,
     portal: String,
+    one_address: bool,
     seed: u64,
     sites: u64,
     ca: Option<PathBuf>,
@@ -114,6 +118,12 @@ struct Duplicate {
     of: String,
     kind: &'static str,
     overlap: f64,
+}
+
+#[derive(Serialize)]
+struct Rank {
+    url: String,
+    rank: f64,
 }
 
 #[derive(Serialize)]
@@ -163,18 +173,34 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
     Ok(settings.checked().map_err(wrong)?)
 }
 
-fn serve(args: Args, settings: Settings, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+fn serve(args: Args, mut settings: Settings, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let Args { listen: http, tls_listen: https, dns, log, ca, one_address, .. } = args;
     let endpoints = Endpoints { http, https, dns: Some(dns), log, one_address };
-    let running = SimWeb::start(settings, &endpoints).map_err(explained)?;
+    // Nobody could ask for a log in memory here.
+    settings.log_entries = 0;
+    // Before anybody can know that there is something to end.
+    let end = End::new()?;
+    let web = SimWeb::start(settings, &endpoints).map_err(explained)?;
+    if let Some(error) = &web.fallback {
+        printer.complain(&format!(
+            "all sites share {}: they cannot have addresses of their own ({error})",
+            web.http.ip()
+        ))?;
+    }
     if let Some(file) = &ca {
-        std::fs::write(file, &running.authority_pem)
+        std::fs::write(file, &web.authority_pem)
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
-    announce(&running, ca, endpoints.log, printer)?;
+    let log = endpoints.log;
+    if printer.json() {
+        printer.object(&started(&web, ca, log.clone()))?;
+    } else {
+        announce(&web, ca.as_deref(), log.as_deref(), printer)?;
+    }
     printer.finish()?;
-    wait_for_the_end()?;
-    drop(running);
+    end.wait();
+    let log = log.unwrap_or_default();
+    web.stop().with_context(|| format!("cannot write the request log {}", log.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -195,80 +221,92 @@ fn explained(error: StartError) -> anyhow::Error {
     }
 }
 
+fn started(web: &SimWeb, ca: Option<PathBuf>, log: Option<PathBuf>) -> Started {
+    let world = &web.world;
+    Started {
+        http: web.http,
+        https: web.https,
+        dns: web.dns,
+        portal: world.url(PageRef { site: 0, page: 0 }),
+        one_address: world.one_address.is_some(),
+        seed: world.settings.seed,
+        sites: world.settings.sites,
+        ca,
+        log,
+    }
+}
+
+/// Says to people what runs where.
 fn announce(
-    running: &Running,
-    ca: Option<PathBuf>,
-    log: Option<PathBuf>,
+    web: &SimWeb,
+    ca: Option<&Path>,
+    log: Option<&Path>,
     printer: &mut Printer,
 ) -> anyhow::Result<()> {
-    let world = &running.world;
-    if printer.json() {
-        return printer.object(&Started {
-            http: running.http,
-            https: running.https,
-            dns: running.dns,
-            portal: world.url(PageRef { site: 0, page: 0 }),
-            seed: world.settings.seed,
-            sites: world.settings.sites,
-            ca,
-            log,
-        });
-    }
-    let (sites, seed) = (world.settings.sites, world.settings.seed);
-    printer.line(&format!(
-        "A Web of {sites} sites and about {} pages from seed {seed}.",
-        world.settings.pages
-    ))?;
-    let mut told = |name: &str, value: String| {
+    let (settings, port) = (&web.world.settings, web.http.port());
+    let (sites, pages, seed) = (settings.sites, settings.pages, settings.seed);
+    printer.line(&format!("A Web of {sites} sites and about {pages} pages from seed {seed}."))?;
+    let own = web.world.one_address.is_none();
+    let elsewhere = if own { " and one 127.x.y.z address for each site" } else { "" };
+    let lines = [
+        ("browse", Some(format!("http://{}/  (or http://NAME.test.localhost:{port}/)", web.http))),
+        ("http", Some(format!("{}{elsewhere}", web.http))),
+        ("https", Some(web.https.to_string())),
+        ("dns", web.dns.map(|dns| format!("{dns}  (names below .test)"))),
+        ("ca", ca.map(|file| file.display().to_string())),
+        ("log", log.map(|file| file.display().to_string())),
+        ("try", example(web)),
+    ];
+    for (name, value) in lines {
+        let Some(value) = value else { continue };
         let name = printer.paint(Meaning::Aside, &format!("{name:<8}"));
-        printer.line(&format!("{name} {value}"))
-    };
-    told("browse", format!("http://{}/  (or http://NAME.localhost:{}/)", running.http, running.http.port()))?;
-    told("http", format!("{} and one 127.x.y.z address for each site", running.http))?;
-    told("https", running.https.to_string())?;
-    if let Some(dns) = running.dns {
-        told("dns", format!("{dns}  (names below .test)"))?;
-    }
-    if let Some(ca) = ca {
-        told("ca", ca.display().to_string())?;
-    }
-    if let Some(log) = log {
-        told("log", log.display().to_string())?;
-    }
-    let example = (1..world.settings.sites as u32)
-        .find(|&site| world.site_truth(site).crawlable && !world.site(site).https);
-    if let Some(site) = example {
-        let (name, port) = (world.name(site), running.http.port());
-        told(
-            "try",
-            format!(
-                "curl --resolve {name}:{port}:{} {}",
-                world.address(site),
-                world.url(PageRef { site, page: 0 })
-            ),
-        )?;
+        printer.line(&format!("{name} {value}"))?;
     }
     printer.line("Ctrl-C ends it.")
 }
 
-/// A server that is asked to stop has done its job: that is no failure.
-fn wait_for_the_end() -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot wait for signals")?;
-    runtime.block_on(async {
-        let mut terminate = signal(SignalKind::terminate())?;
-        tokio::select! {
-            answer = tokio::signal::ctrl_c() => answer,
-            _ = terminate.recv() => Ok(()),
-        }
-    })?;
-    Ok(())
+/// A command that asks a site by its real name.
+fn example(web: &SimWeb) -> Option<String> {
+    let (world, port) = (&web.world, web.http.port());
+    let fits = |site: &u32| world.site_truth(*site).crawlable && !world.site(*site).https;
+    let site = (1..world.settings.sites as u32).find(fits)?;
+    let (name, address, url) = (world.name(site), world.address(site), world.url(PageRef { site, page: 0 }));
+    Some(format!("curl --resolve {name}:{port}:{address} {url}"))
+}
+
+/// The wish of the user that a server ends: Ctrl-C, or the signal to terminate. Heeded from the moment this is made.
+struct End {
+    runtime: Runtime,
+    signals: [Signal; 2],
+}
+
+impl End {
+    fn new() -> anyhow::Result<End> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.context("cannot wait for signals")?;
+        let guard = runtime.enter();
+        let signals = [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
+        drop(guard);
+        Ok(End { runtime, signals })
+    }
+
+    /// A server that is asked to stop has done its job: that is no failure.
+    fn wait(self) {
+        let [mut interrupt, mut terminate] = self.signals;
+        self.runtime.block_on(async {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        });
+    }
 }
 
 /// Tells one kind of truth, record by record.
 fn tell(world: &World, truth: Truth, printer: &mut Printer) -> anyhow::Result<()> {
+    if let Truth::Ranks = truth {
+        return tell_ranks(world, printer);
+    }
     for index in world.site_indexes() {
         match truth {
             Truth::Sites => tell_site(world, index, printer)?,
@@ -276,7 +314,7 @@ fn tell(world: &World, truth: Truth, printer: &mut Printer) -> anyhow::Result<()
                 let host = Host { name: world.name(index), address: world.address(index) };
                 answer(printer, &host, || format!("{} {}", host.address, host.name))?;
             }
-            Truth::Pages | Truth::Links | Truth::Duplicates => tell_pages(world, index, truth, printer)?,
+            _ => tell_pages(world, index, truth, printer)?,
         }
     }
     Ok(())
@@ -295,6 +333,17 @@ fn tell_site(world: &World, index: u32, printer: &mut Printer) -> anyhow::Result
             site.health
         )
     })
+}
+
+fn tell_ranks(world: &World, printer: &mut Printer) -> anyhow::Result<()> {
+    let ranks = world.page_ranks();
+    for site in world.site_indexes() {
+        for page in (0..world.site(site).pages).map(|page| PageRef { site, page }) {
+            let rank = Rank { url: world.url(page), rank: ranks.of(page) };
+            answer(printer, &rank, || format!("{}\t{:e}", rank.url, rank.rank))?;
+        }
+    }
+    Ok(())
 }
 
 fn tell_pages(world: &World, index: u32, truth: Truth, printer: &mut Printer) -> anyhow::Result<()> {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::failure::WrongUse;
 use crate::input;
-use crate::printer::{Meaning, Printer};
+use crate::printer::{Meaning, Printer, printable};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -65,7 +65,7 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
     let base = base.transpose()?;
     let lists = ExtensionLists::default();
     let mut surt = String::new();
-    input::for_each_item(&urls, |input| match canonical(&rules, base.as_ref(), input) {
+    input::for_each_item(&urls, printer, |input, printer| match canonical(&rules, base.as_ref(), input) {
         Ok(url) => {
             surt.clear();
             url.push_surt(&mut surt);
@@ -112,14 +112,12 @@ fn field(printer: &mut Printer, name: &str, value: &str) -> anyhow::Result<()> {
     printer.line(&format!("  {name}  {value}"))
 }
 
-/// An input as a terminal may show it: not endless, and without control characters, which could rewrite the screen.
+/// An input for people: not endless, and there even if it is empty.
 fn shown(input: &str) -> String {
-    let mut text = String::new();
-    for c in input.chars().take(SHOWN_CHARS) {
-        if c.is_control() { text.extend(c.escape_unicode()) } else { text.push(c) }
-    }
+    let mut text = printable(&input.chars().take(SHOWN_CHARS).collect::<String>()).into_owned();
     if input.chars().nth(SHOWN_CHARS).is_some() {
         text.push_str("...");
     }
+    let text = text.replace('\t', "\\u{9}").replace('\n', "\\u{a}");
     if text.is_empty() { "(empty)".to_owned() } else { text }
 }

@@ -45,13 +45,9 @@ impl Default for Endpoints {
     }
 }
 
-/// The entry to the library: `SimWeb::start` gives a running Web.
-#[derive(Debug)]
-pub struct SimWeb;
-
 /// A synthetic Web that is being served.
 #[derive(Debug)]
-pub struct Running {
+pub struct SimWeb {
     /// The Web itself, and its truth.
     pub world: Arc<World>,
     /// Where plain HTTP is served; sites are on other addresses at the same port.
@@ -60,6 +56,8 @@ pub struct Running {
     pub https: SocketAddr,
     /// The name server.
     pub dns: Option<SocketAddr>,
+    /// Why all sites share one address though that was not asked for: the system cannot give each its own.
+    pub fallback: Option<io::Error>,
     /// The certificate of the authority that signs for all sites, as PEM.
     pub authority_pem: String,
     /// What was asked.
@@ -71,19 +69,16 @@ pub struct Running {
 }
 
 impl SimWeb {
-    /// Starts serving, in threads of its own, until the answer is dropped.
-    pub fn start(settings: Settings, endpoints: &Endpoints) -> Result<Running, StartError> {
+    /// Starts serving, in threads of its own, until it is stopped or dropped.
+    pub fn start(settings: Settings, endpoints: &Endpoints) -> Result<SimWeb, StartError> {
         let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let runtimes = (0..workers).map(|_| runtime()).collect::<Result<Vec<Runtime>, StartError>>()?;
         let handles: Vec<Handle> = runtimes.iter().map(|runtime| runtime.handle().clone()).collect();
         let guard = handles[0].enter();
-        let (http, own_addresses) = listen(endpoints.http, "http", endpoints.one_address)?;
-        let (https, _) = listen(endpoints.https, "https", !own_addresses)?;
+        let Listeners { http, https, one_address, fallback } = Listeners::open(endpoints)?;
         let ports = Ports { http: port(&http)?, https: port(&https)? };
         let mut world = World::new(settings, ports)?;
-        if !own_addresses {
-            world.one_address = Some(ipv4(endpoints.http)?);
-        }
+        world.one_address = one_address;
         let world = Arc::new(world);
         let clock = Arc::new(Clock::new(world.settings.start_day, world.settings.clock));
         let log = RequestLog::new(workers, world.settings.log_entries as usize, endpoints.log.as_deref());
@@ -112,20 +107,31 @@ impl SimWeb {
         let (stop, stopped) = watch::channel(false);
         let threads =
             runtimes.into_iter().map(|runtime| run(runtime, stopped.clone())).collect::<Result<_, _>>()?;
-        let here = endpoints.http.ip();
-        let (http, https) = ((here, ports.http).into(), (here, ports.https).into());
-        Ok(Running { world, http, https, dns, authority_pem, log, clock, stop, threads })
+        // A listener on every address is told by the one that was asked for.
+        let http = (endpoints.http.ip(), ports.http).into();
+        let https = (endpoints.https.ip(), ports.https).into();
+        Ok(SimWeb { world, http, https, dns, fallback, authority_pem, log, clock, stop, threads })
     }
-}
 
-impl Drop for Running {
-    fn drop(&mut self) {
+    /// Stops serving. An error is that of the request log, which is then not complete.
+    pub fn stop(mut self) -> io::Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> io::Result<()> {
         self.stop.send_replace(true);
         for thread in self.threads.drain(..) {
             // A worker that panicked has said so on stderr.
             let _ = thread.join();
         }
-        self.log.flush();
+        self.log.flush()
+    }
+}
+
+impl Drop for SimWeb {
+    fn drop(&mut self) {
+        // Who wants to know about the log calls `stop`.
+        let _ = self.end();
     }
 }
 
@@ -143,33 +149,51 @@ fn run(runtime: Runtime, mut stopped: watch::Receiver<bool>) -> Result<JoinHandl
     spawned.map_err(|source| StartError::System { what: "start a thread".to_owned(), source })
 }
 
-/// Listens on all of 127.0.0.0/8 at once: on every address, but of the loopback device only. Linux allows that without
-/// privileges; elsewhere, and where it is not wished, on the one address given. Says whether sites can have their own.
-fn listen(
-    address: SocketAddr,
-    service: &'static str,
-    one_address: bool,
-) -> Result<(TcpListener, bool), StartError> {
-    let failed = |source| StartError::Listen { service, address, source };
-    ipv4(address)?;
-    let bound = |to: SocketAddr, device: Option<&[u8]>| -> io::Result<TcpListener> {
-        let socket = TcpSocket::new_v4()?;
-        socket.set_reuseaddr(true)?;
-        if let Some(device) = device {
-            bind_device(&socket, device)?;
+/// The sockets for http and https.
+struct Listeners {
+    http: TcpListener,
+    https: TcpListener,
+    one_address: Option<Ipv4Addr>,
+    fallback: Option<io::Error>,
+}
+
+impl Listeners {
+    /// Listens on all of 127.0.0.0/8 at once: on every address, but of the loopback device only. Linux allows that
+    /// without privileges; elsewhere, and where it is not wished, on the addresses given.
+    fn open(endpoints: &Endpoints) -> Result<Listeners, StartError> {
+        let one_address = Some(ipv4(endpoints.http)?);
+        ipv4(endpoints.https)?;
+        let failed = |service, address| move |source| StartError::Listen { service, address, source };
+        let (http_failed, https_failed) = (failed("http", endpoints.http), failed("https", endpoints.https));
+        let mut fallback = None;
+        if !endpoints.one_address {
+            match everywhere(endpoints.http.port()) {
+                Ok(http) => {
+                    let https = everywhere(endpoints.https.port()).map_err(https_failed)?;
+                    return Ok(Listeners { http, https, one_address: None, fallback });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Err(http_failed(error)),
+                Err(error) => fallback = Some(error),
+            }
         }
-        socket.bind(to)?;
-        socket.listen(4096)
-    };
-    if !one_address {
-        let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
-        match bound(everywhere, Some(b"lo")) {
-            Ok(listener) => return Ok((listener, true)),
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Err(failed(error)),
-            Err(_) => {}
-        }
+        let http = listen(endpoints.http, None).map_err(http_failed)?;
+        let https = listen(endpoints.https, None).map_err(https_failed)?;
+        Ok(Listeners { http, https, one_address, fallback })
     }
-    bound(address, None).map(|listener| (listener, false)).map_err(failed)
+}
+
+fn everywhere(port: u16) -> io::Result<TcpListener> {
+    listen(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)), Some(b"lo"))
+}
+
+fn listen(address: SocketAddr, device: Option<&[u8]>) -> io::Result<TcpListener> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    if let Some(device) = device {
+        bind_device(&socket, device)?;
+    }
+    socket.bind(address)?;
+    socket.listen(4096)
 }
 
 #[cfg(target_os = "linux")]
