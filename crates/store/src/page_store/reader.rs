@@ -12,7 +12,8 @@ use crate::cdxj::{CdxjFile, CdxjLine, cdx_key, parts_of};
 use crate::error::{Context, Result, damaged};
 use crate::manifest::{FileEntry, Manifest};
 use crate::warc::{
-    DigestVerdict, Members, Truncated, WarcKind, WarcRecord, gunzip, header_value, parse_date, timestamp,
+    DigestVerdict, Members, Truncated, WarcKind, WarcRecord, gunzip, header_value, parse_date, status,
+    timestamp,
 };
 
 /// Reads the pages of one commit; what a writer does meanwhile is not seen. Every file is open from the start, so that
@@ -184,6 +185,11 @@ impl StoredPage {
     /// Status line and header lines, with the empty line.
     pub fn head(&self) -> &[u8] {
         self.record.head()
+    }
+
+    /// The HTTP status; none if there was none.
+    pub fn status(&self) -> Option<u16> {
+        status(self.head()).and_then(|status| status.parse().ok())
     }
 
     /// The value of a header line, if there is one of this name.

@@ -22,14 +22,17 @@ const BODY_LIMIT_BYTES: usize = 256 << 20;
 pub fn export_mirror(snapshot: &Snapshot, selection: &Selection, out: &Path) -> Result<Exported> {
     create_folder(out)?;
     let mut exported = Exported::default();
-    let found = |page: &PageRecord| (200..300).contains(&page.status) && selection.has_site(page.site);
+    let wanted = |page: &PageRecord| selection.has_site(page.site);
     for first in (0..snapshot.pages.pages()).step_by(GROUP_PAGES as usize) {
         let end = first.saturating_add(GROUP_PAGES).min(snapshot.pages.pages());
         let ids: Vec<PageId> = (first..end).map(PageId).collect();
-        for page in snapshot.pages.get_many(&ids)?.iter().filter(|page| found(page)) {
+        for page in snapshot.pages.get_many(&ids)?.iter().filter(|page| wanted(page)) {
             let Some(location) = page.stored else { continue };
             let stored = snapshot.bodies.read(&location, Verify::Digests)?;
-            write(&stored, out, &mut exported)?;
+            // That of the stored version: the last visit may have brought no more than the news that it is still right.
+            if stored.status().is_none_or(|status| (200..300).contains(&status)) {
+                write(&stored, out, &mut exported)?;
+            }
         }
     }
     Ok(exported)

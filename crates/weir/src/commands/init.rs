@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use model::{CanonicalUrl, UrlRules};
+use model::UrlRules;
 use serde::Serialize;
 use store::{Collection, PageFlags, PageRecord, UrlBatch};
 
@@ -87,7 +87,7 @@ fn read_seeds(args: &Args, printer: &mut Printer) -> anyhow::Result<UrlBatch> {
     let rules = UrlRules::default();
     let mut batch = UrlBatch::new();
     let mut bad = 0;
-    let mut take = |outcome: Result<CanonicalUrl, _>, place: &str, text: &str| match outcome {
+    let mut take = |place: &str, text: &str, printer: &mut Printer| match rules.canonical(text) {
         Ok(url) => {
             batch.push(&url);
             Ok(())
@@ -98,17 +98,17 @@ fn read_seeds(args: &Args, printer: &mut Printer) -> anyhow::Result<UrlBatch> {
         }
     };
     for seed in &args.seeds {
-        take(rules.canonical(seed), "--seed", seed)?;
+        take("--seed", seed, printer)?;
     }
     if let Some(list) = &args.list {
         let mut number = 0;
-        input::for_each_line_of(list, |line| {
+        input::for_each_line_of(list, printer, |line, printer| {
             number += 1;
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 return Ok(());
             }
-            take(rules.canonical(line), &format!("{list} line {number}"), line)
+            take(&format!("{list} line {number}"), line, printer)
         })?;
     }
     if bad > 0 {

@@ -82,6 +82,20 @@ fn a_mirror_has_the_bodies_of_the_pages_that_were_found() {
 }
 
 #[test]
+fn a_page_that_had_not_changed_at_its_last_visit_is_in_the_mirror() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let mut collection = sample::make(&dir.join("c"), 1);
+    collection.pages.update(&[model::PageId(0)], |_, page| page.status = 304).unwrap();
+    collection.commit(1).unwrap();
+    drop(collection);
+    let answer =
+        &objects(dir, &["export", "DIR/c", "--to", "mirror", "DIR/out", "--site", "https://a.test/"])[0];
+    assert_eq!(answer["items"], 3);
+    assert!(dir.join("out/a.test/index.html").exists());
+}
+
+#[test]
 fn tables_are_copied_as_they_are_at_the_commit() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
