@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         Command::Url(args) => url::run(args, &mut printer),
         Command::Robots(args) => robots::run(args, &mut printer),
         Command::Parse(args) => parse::run(args, &mut printer),
-        Command::Import(args) => import::run(args, &mut printer),
+        Command::Import(args) => import::run(&args, &mut printer),
         Command::Export(args) => export::run(&args, &mut printer),
         Command::Check(args) => check::run(&args, &mut printer),
         Command::Snapshots(args) => snapshots::run(&args, &mut printer),
