@@ -110,7 +110,11 @@ mod tests {
 
         let reader = FrameReader::open(folder.path(), &entry).unwrap();
         let mut seen = Vec::new();
-        reader.for_each(|offset, payload| Ok(seen.push((offset, payload.len())))).unwrap();
+        let read = reader.for_each(|offset, payload| {
+            seen.push((offset, payload.len()));
+            Ok(())
+        });
+        read.unwrap();
         assert_eq!(seen, [(first, 3), (second, 100_000)]);
 
         let mut file = GrowingFile::open(folder.path(), entry.clone()).unwrap();

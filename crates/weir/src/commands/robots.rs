@@ -77,7 +77,7 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
             Some(asked) => rules.decide(asked.path_and_query()),
             None => rules.decide_url(url),
         };
-        answer(url, decision, printer)
+        answer(url, &decision, printer)
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -106,7 +106,7 @@ fn reject(url: &str, printer: &mut Printer) -> anyhow::Result<()> {
     printer.line(&format!("{}  {}", printer.paint(Meaning::Bad, "rejected "), printable(url)))
 }
 
-fn answer(url: &str, decision: Decision<'_>, printer: &mut Printer) -> anyhow::Result<()> {
+fn answer(url: &str, decision: &Decision<'_>, printer: &mut Printer) -> anyhow::Result<()> {
     let (rule, line) = decision.rule.map(|rule| (rule.text.as_str(), rule.line)).unzip();
     if printer.json() {
         return printer.object(&Answer { url, allowed: decision.allowed, rule, line });
