@@ -21,6 +21,7 @@ mod link_log;
 mod manifest;
 mod page_state;
 mod page_store;
+mod parallel;
 mod records;
 mod site_state;
 mod snapshot;

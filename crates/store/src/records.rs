@@ -24,13 +24,13 @@ mod segment;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, Result, damaged};
 use crate::failpoint::failpoint;
 use crate::frames::FrameReader;
 use crate::growing::GrowingFile;
 use crate::manifest::{FileEntry, Manifest};
+use crate::parallel;
 use checkpoint::{Decision, Situation};
 use delta::Delta;
 use segment::Segment;
@@ -344,27 +344,14 @@ impl<const N: usize> Records<N> {
             failpoint("checkpoint: segment written");
             new
         };
-        for new in in_parallel(segments, write)? {
+        for new in parallel::map(segments.to_vec(), write) {
+            let new = new?;
             self.segments.insert(self.schema.segment_of(new.first()), new);
         }
         let schema = self.schema;
         self.overlay.retain(|number, _| segments.binary_search(&schema.segment_of(*number)).is_err());
         Ok(())
     }
-}
-
-/// Does the work of all items on all cores; the results come in any order.
-fn in_parallel<I: Copy + Sync, R: Send>(items: &[I], work: impl Fn(I) -> Result<R> + Sync) -> Result<Vec<R>> {
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        let mut done = Vec::new();
-        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
-            done.push(work(*item)?);
-        }
-        Ok(done)
-    };
-    let done: Vec<Vec<R>> = scan::on_all_cores(worker)?;
-    Ok(done.into_iter().flatten().collect())
 }
 
 /// The first numbers, as far as they ascend and a group is not full: none of them comes twice.

@@ -23,7 +23,6 @@ mod check;
 mod compressed;
 mod head;
 mod merge;
-mod parallel;
 mod reader;
 mod recent;
 mod resolve;
@@ -52,6 +51,7 @@ use crate::error::{Context, Error, Result};
 use crate::failpoint::failpoint;
 use crate::growing::GrowingFile;
 use crate::manifest::{FileEntry, Manifest};
+use crate::parallel;
 
 const FOLDER: &str = "urls";
 const SITES: &str = "urls/sites";

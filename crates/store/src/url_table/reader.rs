@@ -10,9 +10,10 @@ use super::recent::Recent;
 use super::run::{Run, Wanted};
 use super::sites::Sites;
 use super::texts::{self, Texts};
-use super::{FOLDER, RUN_PREFIX, SITES, parallel};
+use super::{FOLDER, RUN_PREFIX, SITES};
 use crate::error::{Result, damaged};
 use crate::manifest::{FileEntry, Manifest};
+use crate::parallel;
 
 /// The URLs of a collection at one commit; what a [`UrlTable`](super::UrlTable) holds also counts what came since.
 ///

@@ -12,10 +12,10 @@ use model::{PageId, UrlHasher};
 
 use super::batch::UrlBatch;
 use super::cache::{Cache, CachePart};
-use super::parallel;
 use super::reader::UrlReader;
 use super::run::{Entry, Wanted};
 use crate::error::Result;
+use crate::parallel;
 
 /// There are at most 256 parts.
 pub(super) const MAX_PART_BITS: u32 = 8;

@@ -9,12 +9,12 @@ use model::PageId;
 
 use super::batch::{NewPage, UrlBatch};
 use super::compressed::{self, Packer};
-use super::parallel;
 use super::text_block::{MAX_BLOCK_BYTES, PAGES_PER_BLOCK, TextBlock};
 use crate::error::{Result, damaged};
 use crate::frames::{FrameReader, append_frame};
 use crate::growing::GrowingFile;
 use crate::manifest::{Extent, FileEntry};
+use crate::parallel;
 
 /// The text of all pages.
 #[derive(Debug)]

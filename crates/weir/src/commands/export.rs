@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     snapshot: Option<String>,
 
-    /// Only pages of this site: https://example.org, or example.org for all its schemes; may be given more than once.
+    /// Only pages of this site: `https://example.org`, or `example.org` for all its schemes; may be given more than once.
     #[arg(long = "site", value_name = "SITE")]
     sites: Vec<String>,
 
