@@ -5,13 +5,14 @@
 //! that are links from others, nor icons and `srcset`; its text is raw, where ours has its white space collapsed and
 //! its references decoded.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use lol_html::html_content::{Element, TextType};
-use lol_html::{HtmlRewriter, Settings, doc_text, element};
+use lol_html::{ElementContentHandlers, HtmlRewriter, Selector, Settings, doc_text};
 use parse::html::{Options, parse_html};
 use parse::{Document, decode};
 
@@ -83,11 +84,19 @@ struct Found {
 const LINKS: &str = "a[href], area[href], link[href], form[action], option[value], object[data], img[src], \
                      iframe[src], frame[src], embed[src], script[src], video[src], audio[src], source[src]";
 
+/// Parsed once for all pages.
+struct Selectors {
+    links: Selector,
+    title: Selector,
+}
+
 fn by_lol_html(pages: &[Page]) -> Collected {
     let mut collected = Collected::default();
+    let (Ok(links), Ok(title)) = (LINKS.parse(), "title".parse()) else { return collected };
+    let selectors = Selectors { links, title };
     for page in pages {
         let found = Rc::new(RefCell::new(Found::default()));
-        lol_html_page(&page.bytes, &found);
+        lol_html_page(&page.bytes, &selectors, &found);
         let found = found.borrow();
         collected.links += found.links.len();
         collected.link_bytes += found.links.iter().map(|(url, _)| url.len()).sum::<usize>();
@@ -97,20 +106,26 @@ fn by_lol_html(pages: &[Page]) -> Collected {
     collected
 }
 
-fn lol_html_page(bytes: &[u8], found: &Rc<RefCell<Found>>) {
+fn lol_html_page(bytes: &[u8], selectors: &Selectors, found: &Rc<RefCell<Found>>) {
     let links = Rc::clone(found);
     let titles = Rc::clone(found);
     let texts = Rc::clone(found);
     let settings = Settings::new()
-        .append_element_content_handler(element!(LINKS, move |element| {
-            let rel = element.get_attribute("rel").unwrap_or_default();
-            links.borrow_mut().links.extend(link_of(element).map(|url| (url, rel)));
-            Ok(())
-        }))
-        .append_element_content_handler(element!("title", move |_| {
-            titles.borrow_mut().in_title = true;
-            Ok(())
-        }))
+        .append_element_content_handler((
+            Cow::Borrowed(&selectors.links),
+            ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
+                let rel = element.get_attribute("rel").unwrap_or_default();
+                links.borrow_mut().links.extend(link_of(element).map(|url| (url, rel)));
+                Ok(())
+            }),
+        ))
+        .append_element_content_handler((
+            Cow::Borrowed(&selectors.title),
+            ElementContentHandlers::default().element(move |_: &mut Element<'_, '_>| {
+                titles.borrow_mut().in_title = true;
+                Ok(())
+            }),
+        ))
         .append_document_content_handler(doc_text!(move |chunk| {
             let found = &mut *texts.borrow_mut();
             match chunk.text_type() {

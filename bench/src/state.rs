@@ -30,6 +30,7 @@ const NOW_S: u32 = 1_800_000_000;
 /// Measures and prints the figures.
 pub(crate) fn run() -> anyhow::Result<()> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    fs::create_dir_all(&target)?;
     let scratch = tempfile::Builder::new().prefix("bench-state").tempdir_in(target)?;
     let folder = scratch.path();
     fs::create_dir(folder.join("state"))?;
