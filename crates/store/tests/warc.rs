@@ -3,14 +3,19 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
+#[path = "python/venv.rs"]
+mod venv;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use store::{
     Appended, Capture, DigestVerdict, Keep, Manifest, PageLocation, PageReader, PageSettings, PageStore,
     Preparer, Truncated, Verify, WarcKind, WarcReader, WarcRecord,
 };
+
+use venv::{run, venv};
 
 const MS: i64 = 1_794_731_400_000;
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nX-Odd:  kept \r\n\r\n";
@@ -583,45 +588,6 @@ fn all_forms_of_a_warc_file_are_read_alike() {
         assert!(failure.is_some(), "{name}");
         assert!((15..expected.len()).contains(&records.len()), "{name}: {}", records.len());
     }
-}
-
-/// A Python with the tools of others, made at first use; none, with a message, where that is impossible.
-fn venv() -> Option<PathBuf> {
-    let requirements = include_str!("python/requirements.txt");
-    let default = || Path::new(env!("CARGO_TARGET_TMPDIR")).join("venv");
-    let venv = std::env::var_os("WEIR_VENV").map_or_else(default, PathBuf::from);
-    std::fs::create_dir_all(&venv).unwrap();
-    // Tests run side by side; one makes it, the others wait.
-    let lock = std::fs::File::create(venv.join("lock")).unwrap();
-    lock.lock().unwrap();
-    let complete = venv.join("complete");
-    if std::fs::read_to_string(&complete).is_ok_and(|made_of| made_of == requirements) {
-        return Some(venv.join("bin"));
-    }
-    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/requirements.txt");
-    let pip = venv.join("bin/pip");
-    let install = ["install", "--quiet", "--disable-pip-version-check", "--requirement"];
-    for (what, command) in [
-        ("python3 -m venv", Command::new("python3").args(["-m", "venv"]).arg(&venv)),
-        ("pip install", Command::new(pip).args(install).arg(list)),
-    ] {
-        match command.output() {
-            Ok(output) if output.status.success() => {}
-            outcome => {
-                eprintln!("skipped: the tools of others cannot be had, `{what}` failed: {outcome:?}");
-                return None;
-            }
-        }
-    }
-    std::fs::write(complete, requirements).unwrap();
-    Some(venv.join("bin"))
-}
-
-fn run(command: &mut Command) -> String {
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    let [out, errors] = [stdout, stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-    assert!(status.success(), "{command:?} ended with {status}:\n{out}\n{errors}");
-    out
 }
 
 /// Pages of all kinds, over two files and several commits, as a crawl leaves them; what each body should be.

@@ -1,0 +1,18 @@
+"""What DuckDB finds in the tables of the collection whose folder is given."""
+
+import sys
+
+import duckdb
+
+
+def table(name):
+    return f"'{sys.argv[1]}/parquet/{name}/*.parquet'"
+
+
+print(
+    duckdb.sql(
+        f"""select count(*), count(distinct source_page_id), count(target_page_id), sum(internal::int),
+        min(target_url), max(anchor), epoch_ms(min(fetch_time)) from {table('links')}"""
+    ).fetchall()[0]
+)
+print(duckdb.sql(f"select site, robots_status, bytes, registered_domain from {table('sites')}").fetchall()[0])
