@@ -77,8 +77,9 @@ pub(crate) fn changed_sentences(world: &World, site: &Site, page: &Page) -> (u32
     (changed, total)
 }
 
+/// The first sentence always is: a near duplicate is no exact one.
 fn is_changed(world: &World, near: Draw, sentence: u32) -> bool {
-    near.of(u64::from(sentence)).chance(world.settings.near_duplicate_change)
+    sentence == 0 || near.of(u64::from(sentence)).chance(world.settings.near_duplicate_change)
 }
 
 /// Log-normal, with the mean that the settings ask for.

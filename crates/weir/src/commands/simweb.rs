@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::ValueEnum;
 use serde::Serialize;
-use simweb::{Endpoints, PageRef, Ports, Settings, SimWeb, StartError, World};
+use simweb::{Endpoints, Health, PageRef, Ports, Settings, SimWeb, StartError, World};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -310,6 +310,8 @@ fn tell(world: &World, truth: Truth, printer: &mut Printer) -> anyhow::Result<()
     for index in world.site_indexes() {
         match truth {
             Truth::Sites => tell_site(world, index, printer)?,
+            // Names that the name server does not know are not known here either.
+            Truth::Hosts if matches!(world.site(index).health, Health::Nameless | Health::ServFail) => {}
             Truth::Hosts => {
                 let host = Host { name: world.name(index), address: world.address(index) };
                 answer(printer, &host, || format!("{} {}", host.address, host.name))?;
