@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::error::{Context, Result, damaged};
-use crate::growing::GrowingFile;
+use crate::growing::{GrowingFile, open_committed};
 use crate::manifest::FileEntry;
 
 const HEADER_BYTES: usize = 12;
@@ -41,13 +41,7 @@ pub(crate) struct FrameReader {
 impl FrameReader {
     /// Opens a file as a manifest names it; what was appended later is not seen.
     pub(crate) fn open(folder: &Path, entry: &FileEntry) -> Result<FrameReader> {
-        let path = folder.join(&entry.name);
-        let file = File::open(&path).context("open", &path)?;
-        let found = file.metadata().context("read", &path)?.len();
-        if found < entry.length() {
-            let what = format!("it has {found} bytes, and the manifest says {}", entry.length());
-            return Err(damaged(&path, "at its end", what));
-        }
+        let (path, file) = open_committed(folder, entry)?;
         Ok(FrameReader { path, file, length: entry.length() })
     }
 

@@ -116,6 +116,18 @@ impl GrowingFile {
     }
 }
 
+/// Opens a file for reading at a commit: it may have grown since, but it may not be shorter.
+pub(crate) fn open_committed(folder: &Path, entry: &FileEntry) -> Result<(PathBuf, File)> {
+    let path = folder.join(&entry.name);
+    let file = File::open(&path).context("open", &path)?;
+    let found = file.metadata().context("read", &path)?.len();
+    if found < entry.length() {
+        let what = format!("it has {found} bytes, and the manifest says {}", entry.length());
+        return Err(damaged(&path, "at its end", what));
+    }
+    Ok((path, file))
+}
+
 /// The hasher of the last extent as it was at the commit; what it has hashed is checked on the way.
 fn resume(file: &File, path: &Path, start: u64, extent: Extent) -> Result<Box<Xxh3>> {
     let mut bytes = vec![0; extent.length as usize];

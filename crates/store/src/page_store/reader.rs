@@ -10,6 +10,7 @@ use super::location::file_name;
 use super::{PageLocation, parse_record, warc_files};
 use crate::cdxj::{CdxjFile, CdxjLine, cdx_key, parts_of};
 use crate::error::{Context, Result, damaged};
+use crate::growing::open_committed;
 use crate::manifest::{FileEntry, Manifest};
 use crate::warc::{
     DigestVerdict, Members, Truncated, WarcKind, WarcRecord, gunzip, header_value, parse_date, status,
@@ -76,13 +77,7 @@ impl PageReader {
     pub fn open(folder: &Path, manifest: &Manifest) -> Result<PageReader> {
         let mut files = BTreeMap::new();
         for (id, entry) in warc_files(manifest) {
-            let path = folder.join(&entry.name);
-            let file = File::open(&path).context("open", &path)?;
-            let found = file.metadata().context("read", &path)?.len();
-            if found < entry.length() {
-                let what = format!("it has {found} bytes, and the manifest says {}", entry.length());
-                return Err(damaged(&path, "at its end", what));
-            }
+            let (path, file) = open_committed(folder, &entry)?;
             files.insert(id, WarcFile { path, file, entry });
         }
         let parts = parts_of(folder, manifest)?;
