@@ -50,6 +50,7 @@ pub(crate) fn push_fetch(
         site_id: record.site.0,
         depth: i16::from(record.depth),
         outcome: page.outcome.as_str(),
+        reason: None,
         address: page.address.map(|address| address.to_string()).as_deref(),
         http_version: page.http_version.as_deref(),
         server: page.server.as_deref(),
@@ -108,6 +109,7 @@ pub(crate) fn push_links(collection: &mut Collection, id: PageId, page: &Gathere
             anchor: page.links.some_text(link.anchor),
             internal: link.internal,
             position: link.position,
+            reason: None,
         });
     }
 }

@@ -1,7 +1,7 @@
 //! Which things does Weir speak of, and what is always true of them?
 //!
 //! A [`CanonicalUrl`] names one page in one way, whoever links to it and however; [`UrlRules`] make it from what
-//! people write; [`Rejected`] says why something is not a page we could fetch. From the canonical form follow
+//! people write; [`Rejected`] says why something is not a page we could fetch, [`Reason`] why a page was not fetched. From the canonical form follow
 //! its site, its [registered domain](CanonicalUrl::registered_domain), its SURT key, its [`UrlClass`] and its
 //! [`PageHash`].
 //!
@@ -14,6 +14,7 @@ mod fast_join;
 mod ids;
 mod page_hash;
 mod parameter_list;
+mod reason;
 mod rejected;
 mod rule;
 mod surt;
@@ -26,6 +27,7 @@ pub use canonical_url::{CanonicalUrl, Scheme};
 pub use ids::{PageId, SiteId};
 pub use page_hash::{PageHash, UrlHasher};
 pub use parameter_list::ParameterList;
+pub use reason::Reason;
 pub use rejected::Rejected;
 pub use url_class::{ExtensionLists, Group, UrlClass};
 pub use url_rules::UrlRules;

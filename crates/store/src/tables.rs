@@ -181,6 +181,7 @@ mod tests {
             anchor: Some("words"),
             internal: true,
             position: 0.5,
+            reason: None,
         }
     }
 

@@ -22,6 +22,7 @@ fn link(page: u32) -> LinkRow<'static> {
         anchor: Some("Wörter"),
         internal: page.is_multiple_of(4),
         position: 0.5,
+        reason: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is known about one site, and how it lies in its record.
 //!
-//! A record has 122 bytes in one column: the fields of [`SiteRecord`] in their order, little-endian and without gaps.
+//! A record has 150 bytes in one column: the fields of [`SiteRecord`] in their order, little-endian and without gaps.
 //! The address takes 16 bytes, an IPv4 one mapped into IPv6, all zero for none; `alias_of` is 0 for none, else the site's
 //! id + 1; the place of the robots text is its file's number `u32`, its offset in 48 bits and its length there `u32`, which
 //! is 0 for none.
@@ -12,7 +12,7 @@ use model::SiteId;
 use crate::fields::{PutFields, TakeFields};
 
 /// A record's size.
-pub(super) const ROW_BYTES: usize = 122;
+pub(super) const ROW_BYTES: usize = 150;
 
 /// Everything of fixed size that is known about a site. Its name is in the URL table.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,6 +63,14 @@ pub struct SiteRecord {
     pub first_seen_s: u32,
     /// When it last answered, in Unix seconds; 0 if never.
     pub last_seen_s: u32,
+    /// When its sitemaps were last asked for, in Unix seconds; 0 if never.
+    pub sitemaps_read_s: u32,
+    /// Hash of the body of its front page; 0 as long as nothing is known. Aliases and mirrors have it in common.
+    pub front_hash: u64,
+    /// A sketch of the registered domains that link to it: each sets one of 64 bits.
+    pub linking_domains: u64,
+    /// Bytes of bodies that it sent, as transferred.
+    pub bytes: u64,
 }
 
 /// Where a text lies.
@@ -113,6 +121,10 @@ impl SiteRecord {
         put.f32(self.page_rank_sum);
         put.u32(self.first_seen_s);
         put.u32(self.last_seen_s);
+        put.u32(self.sitemaps_read_s);
+        put.u64(self.front_hash);
+        put.u64(self.linking_domains);
+        put.u64(self.bytes);
         row
     }
 
@@ -143,6 +155,10 @@ impl SiteRecord {
             page_rank_sum: take.f32(),
             first_seen_s: take.u32(),
             last_seen_s: take.u32(),
+            sitemaps_read_s: take.u32(),
+            front_hash: take.u64(),
+            linking_domains: take.u64(),
+            bytes: take.u64(),
         }
     }
 }
@@ -190,6 +206,10 @@ mod tests {
             page_rank_sum: 23.5,
             first_seen_s: 24,
             last_seen_s: 25,
+            sitemaps_read_s: 26,
+            front_hash: u64::MAX - 27,
+            linking_domains: u64::MAX - 28,
+            bytes: 29 << 40,
         };
         assert_eq!(SiteRecord::decode(&record.encode()), record);
         record.address = Some("2001:db8::1".parse().unwrap());

@@ -66,6 +66,8 @@ table! {
         depth: Int16,
         /// How it went, in one word: `ok`, `not_modified`, `redirect`, `timeout`.
         outcome: Text,
+        /// Why nothing came of it: `name-not-found`, `total-timed-out`; nothing if something did.
+        reason: MaybeText,
         /// The address that was connected to.
         address: MaybeText,
         /// `1.1` or `2`.

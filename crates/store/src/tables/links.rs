@@ -29,5 +29,7 @@ table! {
         internal: Flag,
         /// Where in the text: 0 at the start, 1 at the end.
         position: Real,
+        /// Why it is not followed: `out-of-scope`, `nofollow`; nothing if it is.
+        reason: MaybeText,
     }
 }

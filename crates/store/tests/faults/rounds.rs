@@ -78,6 +78,7 @@ pub(crate) fn write_round(collection: &mut Collection, round: u64) -> store::Res
             anchor: None,
             internal: true,
             position: 0.0,
+            reason: None,
         });
     }
     // Ascending and each once, as updates want them.

@@ -118,6 +118,7 @@ fn fetch(url: &'static str, page: PageId, fetch_time: i64) -> FetchRow<'static> 
         site_id: 0,
         depth: 0,
         outcome: "ok",
+        reason: None,
         address: None,
         http_version: None,
         server: None,
@@ -140,6 +141,7 @@ fn link_row(source: PageId, target: PageId, fetch_time: i64) -> LinkRow<'static>
         anchor: None,
         internal: true,
         position: 0.0,
+        reason: None,
     }
 }
 
