@@ -128,14 +128,14 @@ impl FrontDesk {
                     self.next_question = tokio::time::Instant::now() + pause;
                     self.ask();
                 }
-                _ = self.outbox.room(), if !self.outbox.is_empty() => {}
+                () = self.outbox.room(), if !self.outbox.is_empty() => {}
             }
         }
     }
 
     async fn end(mut self) {
         while self.outbox.flush() && !self.outbox.is_empty() {
-            drop(self.outbox.room().await);
+            self.outbox.room().await;
         }
     }
 

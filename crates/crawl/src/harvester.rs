@@ -146,7 +146,7 @@ impl<'s> Harvester<'s> {
                         self.end(ended)?;
                     }
                 }
-                _ = self.outbox.room(), if !self.outbox.is_empty() => {}
+                () = self.outbox.room(), if !self.outbox.is_empty() => {}
                 accepted = work.recv(), if !closed => match accepted {
                     Some(work) => self.accept(work)?,
                     None => closed = true,
@@ -194,7 +194,7 @@ impl<'s> Harvester<'s> {
         let now_s = self.running.clock.now_s();
         let (period_s, retry_s) = (self.settings.robots_period_s, self.settings.robots_retry_s);
         let kept = site.robots.filter(|copy| robots_answer::is_fresh(copy, now_s, period_s, retry_s));
-        let robots_txt = run.front.with_path("/robots.txt");
+        let robots_txt = self.settings.gather.rules.join(&run.front, "/robots.txt");
         self.sites.insert(site.site, run);
         self.running.counters.active_sites.fetch_add(1, Relaxed);
         match (kept, robots_txt) {
@@ -456,7 +456,7 @@ impl<'s> Harvester<'s> {
 
     /// A site without work leaves; its address keeps its clock.
     fn close_if_done(&mut self, site: SiteId) -> std::io::Result<()> {
-        let waits = self.workbench.jobs(site) > 0 || self.workbench.is_open(site) || self.errands.holds(site);
+        let waits = self.workbench.jobs(site) > 0 || self.workbench.has_turn(site) || self.errands.holds(site);
         if waits {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 //! for, but what is under way is still read, so that no server waits for us.
 
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::mpsc::{Permit, Sender};
+use tokio::sync::mpsc::Sender;
 
 /// News on their way to the collection.
 pub(crate) struct Outbox<T> {
@@ -56,9 +56,9 @@ impl<T> Outbox<T> {
         self.waiting.is_empty() && self.block.is_empty()
     }
 
-    /// Waits until there is room for a block.
-    pub(crate) async fn room(&self) -> Option<Permit<'_, Vec<T>>> {
-        self.sender.reserve().await.ok()
+    /// Waits until there is room for a block, or nobody listens any more.
+    pub(crate) async fn room(&self) {
+        drop(self.sender.reserve().await);
     }
 
     fn close_block(&mut self) {

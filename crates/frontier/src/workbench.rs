@@ -187,6 +187,11 @@ impl Workbench {
         jobs
     }
 
+    /// Whether a site has a turn that is not finished.
+    pub fn has_turn(&self, site: SiteId) -> bool {
+        self.turns.contains_key(&site)
+    }
+
     /// How many jobs wait for a site.
     pub fn jobs(&self, site: SiteId) -> usize {
         self.sites.get(&site).map_or(0, |known| known.jobs.len())
