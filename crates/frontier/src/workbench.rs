@@ -310,3 +310,6 @@ impl Workbench {
         self.sweep_above = FEWEST_SWEPT.max(2 * self.addresses.len());
     }
 }
+
+#[cfg(test)]
+mod tests;
