@@ -23,6 +23,7 @@ enum Step {
     PushFirst { site: u32 },
     Take,
     Finish { turn: usize, site_wait: u64, address_wait: u64 },
+    FinishWithoutWait { turn: usize },
     DelaySite { site: u32, wait: u64 },
     DelayAddress { address: IpAddr, wait: u64 },
     Drain { site: u32 },
@@ -44,6 +45,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         8 => Just(Step::Take),
         6 => (0usize..4, wait(), wait())
             .prop_map(|(turn, site_wait, address_wait)| Step::Finish { turn, site_wait, address_wait }),
+        1 => (0usize..4).prop_map(|turn| Step::FinishWithoutWait { turn }),
         1 => (site(), wait()).prop_map(|(site, wait)| Step::DelaySite { site, wait }),
         1 => (address(), wait()).prop_map(|(address, wait)| Step::DelayAddress { address, wait }),
         1 => site().prop_map(|site| Step::Drain { site }),
@@ -91,16 +93,20 @@ impl Pair {
             Step::Add { site, address, wait } => self.add(site, address, now_ms + wait),
             Step::Push { site } => {
                 let is_known = self.real.push(SiteId(site), self.next_job);
-                self.put(site, is_known, |jobs, job| jobs.push_back(job));
+                self.put(site, is_known, VecDeque::push_back);
             }
             Step::PushFirst { site } => {
                 let is_known = self.real.push_first(SiteId(site), self.next_job);
-                self.put(site, is_known, |jobs, job| jobs.push_front(job));
+                self.put(site, is_known, VecDeque::push_front);
             }
             Step::Take => self.take(),
             Step::Finish { turn, site_wait, address_wait } => {
                 let site = self.turns.keys().nth(turn).copied();
                 self.finish(site.unwrap_or(0), now_ms + site_wait, now_ms + address_wait);
+            }
+            Step::FinishWithoutWait { turn } => {
+                let site = self.turns.keys().nth(turn).copied();
+                self.finish(site.unwrap_or(0), 0, 0);
             }
             Step::DelaySite { site, wait } => {
                 self.real.delay_site(SiteId(site), now_ms + wait);
@@ -229,6 +235,7 @@ proptest! {
             3 => Just(Step::Take),
             3 => (0usize..4, 0u64..3, 0u64..2)
                 .prop_map(|(turn, site_wait, address_wait)| Step::Finish { turn, site_wait, address_wait }),
+            3 => (0usize..4).prop_map(|turn| Step::FinishWithoutWait { turn }),
             3 => (0u32..10).prop_map(|site| Step::Push { site }),
             1 => (0u64..3).prop_map(|time| Step::Pass { time }),
         ], 0..300),
@@ -353,10 +360,16 @@ fn a_site_that_is_removed_while_it_is_asked_does_not_free_its_address() {
 }
 
 #[test]
-fn clocks_of_addresses_that_nobody_has_are_kept_as_long_as_they_mean_something() {
+fn addresses_that_nobody_has_are_kept_as_long_as_they_mean_something() {
     let mut bench = Workbench::new();
+    // One is not to be asked for long, and one is being asked for a site that is gone.
     bench.delay_address(address(1), 1_000_000);
-    for number in 0..100_000u32 {
+    let gone = SiteId(u32::MAX);
+    bench.add_site(gone, address(2), 0);
+    bench.push(gone, 0);
+    assert!(bench.take(0).is_some());
+    bench.remove_site(gone);
+    for number in 0..10_000u32 {
         let passing = IpAddr::from(Ipv4Addr::from(0x0a00_0000 + number));
         bench.add_site(SiteId(number), passing, 0);
         bench.push(SiteId(number), number);
@@ -365,9 +378,13 @@ fn clocks_of_addresses_that_nobody_has_are_kept_as_long_as_they_mean_something()
         bench.remove_site(SiteId(number));
     }
     assert!(bench.addresses.len() <= 2 * FEWEST_SWEPT, "{}", bench.addresses.len());
-    bench.add_site(SiteId(0), address(1), 0);
-    bench.push(SiteId(0), 0);
+    for site in [1, 2] {
+        bench.add_site(SiteId(site), address(site as u8), 0);
+        bench.push(SiteId(site), 0);
+    }
     assert_eq!(bench.next_ready_ms(), Some(1_000_000));
+    bench.finish(gone, 0, 500_000);
+    assert_eq!(bench.next_ready_ms(), Some(500_000));
 }
 
 #[test]
