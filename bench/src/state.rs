@@ -13,7 +13,7 @@ use std::time::Instant;
 use model::{PageId, SiteId};
 use store::{
     FileEntry, Link, LinkLog, LinkLogReader, Manifest, PageFlags, PageRecord, PageState, PageStateReader,
-    ScanRow, Stage,
+    ScanRow, Stage, StoreSettings,
 };
 
 const PAGES: u32 = 10_000_000;
@@ -45,7 +45,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
 fn fill(folder: &Path, pages: u32) -> anyhow::Result<Manifest> {
     let start = Instant::now();
     let mut manifest = Manifest::empty();
-    let mut state = PageState::open(folder, &manifest)?;
+    let mut state = PageState::open(folder, &manifest, StoreSettings::default().changed_pages)?;
     for first in (0..pages).step_by(BATCH_PAGES as usize) {
         state.append((first..pages.min(first + BATCH_PAGES)).map(page))?;
         let generation = manifest.generation + 1;
@@ -64,7 +64,7 @@ fn fill(folder: &Path, pages: u32) -> anyhow::Result<Manifest> {
 
 /// Visits of pages all over the collection, as after a batch, until a checkpoint has come by.
 fn change(folder: &Path, mut manifest: Manifest) -> anyhow::Result<Manifest> {
-    let mut state = PageState::open(folder, &manifest)?;
+    let mut state = PageState::open(folder, &manifest, StoreSettings::default().changed_pages)?;
     let (mut update_s, mut commit_s) = (Vec::new(), Vec::new());
     for round in 0..12 {
         let known = u64::from(state.reader().pages());

@@ -207,7 +207,7 @@ fn take_in(
             tell(ImportEvent::Progress(&taking.summary));
             if taking.bytes_since_commit >= COMMIT_BYTES
                 || collection.links.pending() >= COMMIT_LINKS
-                || collection.pages.is_full()
+                || collection.is_full()
             {
                 collection.commit(now_ms())?;
                 taking.bytes_since_commit = 0;

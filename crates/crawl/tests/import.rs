@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crawl::{GatherSettings, ImportEvent, ImportSummary, import};
 use model::{PageId, UrlRules};
 use store::{
-    Collection, PageFlags, PageRecord, PageSettings, Snapshot, Stage, Verify, WarcKind, WarcReader,
+    Collection, PageFlags, PageRecord, Snapshot, Stage, StoreSettings, Verify, WarcKind, WarcReader,
     WarcRecord,
 };
 
@@ -50,7 +50,7 @@ impl Archive {
 /// A folder with a new collection in it.
 fn collection() -> (tempfile::TempDir, Collection) {
     let folder = tempfile::tempdir().unwrap();
-    let collection = Collection::create(&folder.path().join("web"), PageSettings::default()).unwrap();
+    let collection = Collection::create(&folder.path().join("web"), StoreSettings::default()).unwrap();
     (folder, collection)
 }
 

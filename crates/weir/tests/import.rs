@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use store::{Collection, PageSettings};
+use store::{Collection, StoreSettings};
 
 fn weir(arguments: &[&Path]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_weir")).arg("import").args(arguments).output().unwrap()
@@ -32,7 +32,7 @@ fn archive(folder: &Path) -> std::path::PathBuf {
 fn an_import_ends_with_a_summary() {
     let folder = tempfile::tempdir().unwrap();
     let web = folder.path().join("web");
-    drop(Collection::create(&web, PageSettings::default()).unwrap());
+    drop(Collection::create(&web, StoreSettings::default()).unwrap());
     let output = weir(&[&web, &archive(folder.path()), Path::new("--json")]);
     assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -65,7 +65,7 @@ fn without_a_collection_the_way_to_one_is_told() {
 fn a_broken_file_fails_and_the_others_are_imported() {
     let folder = tempfile::tempdir().unwrap();
     let web = folder.path().join("web");
-    drop(Collection::create(&web, PageSettings::default()).unwrap());
+    drop(Collection::create(&web, StoreSettings::default()).unwrap());
     let broken = folder.path().join("broken.warc");
     fs::write(&broken, "WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 99\r\n\r\nshort").unwrap();
     let output = weir(&[&web, &broken, &archive(folder.path())]);
