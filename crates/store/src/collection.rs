@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use model::PageId;
+use model::{PageId, SiteId};
 
 use crate::directory::Directory;
 use crate::error::{Error, Result};
@@ -107,9 +107,30 @@ impl Collection {
         &mut self,
         batch: &UrlBatch,
         now_s: u32,
-        mut describe: impl FnMut(&NewPage) -> PageRecord,
+        describe: impl FnMut(&NewPage) -> PageRecord,
     ) -> Result<Resolved> {
         let resolved = self.urls.resolve(batch)?;
+        self.describe(resolved, now_s, describe)
+    }
+
+    /// The same, but pages that nobody knew are refused if `admit` says so of their site, which may be as new.
+    pub fn resolve_where(
+        &mut self,
+        batch: &UrlBatch,
+        now_s: u32,
+        admit: impl FnMut(Option<SiteId>) -> bool,
+        describe: impl FnMut(&NewPage) -> PageRecord,
+    ) -> Result<Resolved> {
+        let resolved = self.urls.resolve_where(batch, admit)?;
+        self.describe(resolved, now_s, describe)
+    }
+
+    fn describe(
+        &mut self,
+        resolved: Resolved,
+        now_s: u32,
+        mut describe: impl FnMut(&NewPage) -> PageRecord,
+    ) -> Result<Resolved> {
         let new_sites = self.urls.known().sites() - self.sites.reader().sites();
         self.sites.append((0..new_sites).map(|_| SiteRecord::new(now_s)))?;
         self.pages.append(resolved.new.iter().map(&mut describe))?;

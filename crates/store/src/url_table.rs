@@ -116,6 +116,25 @@ impl UrlTable {
 
     /// The pages of a batch of links; those that nobody knew get numbers, in the order of the batch.
     pub fn resolve(&mut self, batch: &UrlBatch) -> Result<Resolved> {
+        self.resolve_by(batch, |_, _| true)
+    }
+
+    /// The same, but pages that nobody knew are refused if they are not wanted: `admit` is asked with their site, which
+    /// may be as new as the page.
+    pub fn resolve_where(
+        &mut self,
+        batch: &UrlBatch,
+        mut admit: impl FnMut(Option<SiteId>) -> bool,
+    ) -> Result<Resolved> {
+        self.resolve_by(batch, |known, link| admit(known.sites.find(batch.split(link as usize).0)))
+    }
+
+    /// `admit` is asked with the first link to a page that nobody knew.
+    fn resolve_by(
+        &mut self,
+        batch: &UrlBatch,
+        mut admit: impl FnMut(&UrlReader, u32) -> bool,
+    ) -> Result<Resolved> {
         if u32::try_from(batch.len()).is_err() {
             return Err(Error::Full { what: "a batch has more than 2^32 links" });
         }
@@ -124,7 +143,8 @@ impl UrlTable {
         if answers.new_pages() > resolve::MAX_PAGES - first_new as usize {
             return Err(Error::Full { what: "there are almost 2^32 pages" });
         }
-        let (pages, first_links, entries) = answers.number(first_new, &mut self.cache);
+        let (pages, first_links, entries) =
+            answers.number(first_new, &mut self.cache, |link| admit(&self.known, link));
         let new = self.assign_sites(batch, &first_links)?;
         self.known.recent.add(entries);
         self.texts.append(&mut self.known.texts, batch, &new)?;
@@ -354,6 +374,20 @@ mod tests {
 
     fn numbered(number: u32) -> String {
         format!("https://site-{}.example/{}/page?id={number}", number % 23, number % 7)
+    }
+
+    #[test]
+    fn what_is_refused_gets_no_number_and_is_not_known() {
+        let mut collection = Collection::new();
+        collection.resolve(&["http://a.example/1"]);
+        let urls = ["http://a.example/2", "http://b.example/", "http://a.example/2", "http://a.example/1"];
+        let full = collection.table.known().find_site("http://a.example");
+        let resolved = collection.table.resolve_where(&batch(urls), |site| site != full).unwrap();
+        assert_eq!(resolved.pages, [Resolved::REFUSED, PageId(1), Resolved::REFUSED, PageId(0)]);
+        assert!(!resolved.is_new(0) && resolved.is_new(1));
+        assert_eq!(collection.table.known().find(&url("http://a.example/2")).unwrap(), None);
+        collection.commit();
+        assert_eq!(collection.resolve(&["http://a.example/2"]).pages, [PageId(2)]);
     }
 
     proptest! {

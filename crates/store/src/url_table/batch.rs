@@ -67,7 +67,7 @@ impl UrlBatch {
 /// Which page each link of a batch leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// In the order of the batch.
+    /// In the order of the batch; [`Resolved::REFUSED`] for those that were not to be known.
     pub pages: Vec<PageId>,
     /// Pages from this one on were not known before.
     pub first_new: PageId,
@@ -85,8 +85,11 @@ pub struct NewPage {
 }
 
 impl Resolved {
+    /// Stands for a page that was not known and got no number.
+    pub const REFUSED: PageId = PageId(u32::MAX);
+
     /// Whether the page of a link, by its place in the batch, was not known before the batch.
     pub fn is_new(&self, link: usize) -> bool {
-        self.pages[link] >= self.first_new
+        self.pages[link] >= self.first_new && self.pages[link] != Resolved::REFUSED
     }
 }

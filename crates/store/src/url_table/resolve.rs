@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use model::{PageId, UrlHasher};
 
-use super::batch::UrlBatch;
+use super::batch::{Resolved, UrlBatch};
 use super::cache::{Cache, CachePart};
 use super::reader::UrlReader;
 use super::run::{Entry, Wanted};
@@ -24,8 +24,8 @@ const PART_LINKS: usize = 1 << 14;
 /// So many links are hashed as one task.
 const TASK_LINKS: usize = 1 << 18;
 
-/// The page of a link is not known yet.
-const UNKNOWN: u32 = u32::MAX;
+/// The page of a link is not known yet; if it is refused, this stays.
+const UNKNOWN: u32 = Resolved::REFUSED.0;
 /// The page is that of an earlier link.
 const REPEATED: u32 = u32::MAX - 1;
 /// Pages from this number on cannot be told from the above.
@@ -69,15 +69,23 @@ impl Answers {
         self.unknown.iter().map(|unknown| unknown.first.len()).sum()
     }
 
-    /// Pass 3: numbers the new pages from `first_new` on and tells the cache.
+    /// Pass 3: numbers the new pages from `first_new` on and tells the cache, but for those that are refused by the
+    /// first link to them.
     ///
     /// Returns the page of each link, the first link to each new page, and the entries of the new pages.
-    pub(super) fn number(self, first_new: u32, cache: &mut Cache) -> (Vec<PageId>, Vec<u32>, Vec<Entry>) {
+    pub(super) fn number(
+        self,
+        first_new: u32,
+        cache: &mut Cache,
+        mut admit: impl FnMut(u32) -> bool,
+    ) -> (Vec<PageId>, Vec<u32>, Vec<Entry>) {
         let mut first_links = Vec::with_capacity(self.new_pages());
         let mut pages: Vec<PageId> = self.pages.into_iter().map(|page| PageId(page.into_inner())).collect();
         for (link, page) in pages.iter_mut().enumerate().filter(|(_, page)| page.0 == UNKNOWN) {
-            page.0 = first_new + first_links.len() as u32;
-            first_links.push(link as u32);
+            if admit(link as u32) {
+                page.0 = first_new + first_links.len() as u32;
+                first_links.push(link as u32);
+            }
         }
         for &(link, first) in self.unknown.iter().flat_map(|unknown| &unknown.repeated) {
             pages[link as usize] = pages[first as usize];
@@ -159,5 +167,6 @@ fn same_hash(links: &[Link], want: Wanted) -> &[Link] {
 /// The entries of the new pages of a part, sorted by hash.
 fn entries(first: &[Link], mut cache: CachePart<'_>, pages: &[PageId]) -> Vec<Entry> {
     let entries = first.iter().map(|link| Entry { hash: link.hash, page: pages[link.number as usize].0 });
-    entries.inspect(|entry| cache.put(entry.hash, entry.page)).collect()
+    let admitted = entries.filter(|entry| entry.page != Resolved::REFUSED.0);
+    admitted.inspect(|entry| cache.put(entry.hash, entry.page)).collect()
 }
