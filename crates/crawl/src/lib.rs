@@ -13,6 +13,7 @@ mod gathered;
 mod gatherer;
 mod http_head;
 mod import;
+mod known_visits;
 mod news;
 mod originals;
 mod outcome;

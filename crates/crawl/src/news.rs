@@ -29,6 +29,7 @@ struct SiteNews {
     known_dynamic: u32,
     fetched: u32,
     errors: u32,
+    bytes: u64,
     in_links: u32,
     last_seen: Option<(u32, Option<IpAddr>)>,
 }
@@ -154,6 +155,7 @@ impl News {
         let news = self.sites.entry(site).or_default();
         news.fetched += u32::from(first_success);
         news.errors += u32::from(!page.outcome.is_success());
+        news.bytes += page.content_bytes;
         if page.outcome != Outcome::NoAnswer && visit.newest {
             news.last_seen = news.last_seen.max(Some((Fetched::seconds(page.fetched_ms), page.address)));
         }
@@ -197,6 +199,7 @@ impl SiteNews {
         record.pages_dynamic += self.known_dynamic;
         record.pages_fetched += self.fetched;
         record.errors = record.errors.saturating_add(self.errors);
+        record.bytes = record.bytes.saturating_add(self.bytes);
         record.in_links = record.in_links.saturating_add(self.in_links);
         if let Some((time_s, address)) = self.last_seen.filter(|(time_s, _)| *time_s >= record.last_seen_s) {
             record.last_seen_s = time_s;

@@ -36,12 +36,32 @@ fn an_import_ends_with_a_summary() {
     let output = weir(&[&web, &archive(folder.path()), Path::new("--json")]);
     assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-    for (name, value) in
-        [("files", 1), ("records", 1), ("pages", 1), ("links", 1), ("skipped", 0), ("bytes", 22)]
-    {
+    for (name, value) in [
+        ("files", 1),
+        ("records", 1),
+        ("pages", 1),
+        ("links", 1),
+        ("known", 0),
+        ("skipped", 0),
+        ("bytes", 22),
+    ] {
         assert_eq!(answer[name], value, "{name}");
     }
     assert!(answer["seconds"].is_f64());
+}
+
+#[test]
+fn a_file_can_be_imported_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let web = folder.path().join("web");
+    drop(Collection::create(&web, StoreSettings::default()).unwrap());
+    let archive = archive(folder.path());
+    assert_eq!(weir(&[&web, &archive]).status.code(), Some(0));
+    let output = weir(&[&web, &archive]);
+    assert_eq!(output.status.code(), Some(0));
+    let answer = text(&output.stdout);
+    assert!(answer.starts_with("imported 0 pages with 0 links (0 bytes) from 1 file"), "{answer}");
+    assert!(answer.ends_with("left out 1 visit: the collection has them already\n"), "{answer}");
 }
 
 #[test]
