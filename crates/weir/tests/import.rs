@@ -61,7 +61,7 @@ fn a_file_can_be_imported_again() {
     assert_eq!(output.status.code(), Some(0));
     let answer = text(&output.stdout);
     assert!(answer.starts_with("imported 0 pages with 0 links (0 bytes) from 1 file"), "{answer}");
-    assert!(answer.ends_with("left out 1 visit: the collection has them already\n"), "{answer}");
+    assert!(answer.ends_with("left out 1 visit that the collection has already\n"), "{answer}");
 }
 
 #[test]
@@ -71,6 +71,9 @@ fn a_missing_file_is_wrong_use_before_anything_is_done() {
         weir(&[&folder.path().join("web"), &archive(folder.path()), &folder.path().join("absent.warc")]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("absent.warc"));
+    let output = weir(&[&folder.path().join("web"), folder.path()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("is a folder"), "{}", text(&output.stderr));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! An archive that somebody else's crawler made of a Web: `wget` crawls the synthetic one, and what `weir import` makes
 //! of its file is compared with what is in it.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -20,8 +20,8 @@ Examples:
   weir compact crawl --keep latest    leave only the newest version of each page
   weir compact crawl --keep 3
 
-Commits without a name are let go; what a named snapshot needs stays (see `weir snapshots`). A file is rewritten if a
-fifth of it or more is superseded.";
+Commits without a name are let go; what a named snapshot needs stays (see `weir snapshots`).
+A file is rewritten if a fifth of it or more is superseded.";
 
 /// Drop superseded versions of pages and give their space back.
 #[derive(clap::Args)]

@@ -53,7 +53,10 @@ struct Answer {
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     for file in &args.files {
-        File::open(file).map_err(|error| WrongUse(format!("cannot open {}: {error}", file.display())))?;
+        let wrong = |error: io::Error| WrongUse(format!("cannot open {}: {error}", file.display()));
+        if File::open(file).and_then(|file| file.metadata()).map_err(wrong)?.is_dir() {
+            return Err(WrongUse(format!("{} is a folder; name the files in it", file.display())).into());
+        }
     }
     let start = Instant::now();
     let settings = Settings::load(&args.dir)?;
@@ -92,7 +95,7 @@ fn answer(summary: &ImportSummary, seconds: f64, printer: &mut Printer) -> anyho
         counted(files, "file"),
     ))?;
     if known > 0 {
-        printer.line(&format!("left out {}: the collection has them already", counted(known, "visit")))?;
+        printer.line(&format!("left out {} that the collection has already", counted(known, "visit")))?;
     }
     if skipped > 0 {
         printer.line(&format!(
