@@ -34,7 +34,7 @@ mod whole_file;
 
 pub use cdxj::cdx_key;
 pub use check::{Affects, CheckEvent, CheckReport, Damage, check};
-pub use collection::Collection;
+pub use collection::{Collection, StoreSettings};
 pub use error::{Error, Result};
 pub use link_log::{Link, LinkLog, LinkLogReader};
 pub use manifest::{Extent, FORMAT_VERSION, FileEntry, Manifest};
@@ -49,7 +49,7 @@ pub use snapshot::{
     unpin_snapshot,
 };
 pub use tables::{DocumentRow, FetchRow, LinkRow, SiteRow, Table, Tables, count_rows};
-pub use url_table::{DEFAULT_CACHE_ENTRIES, NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
+pub use url_table::{NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
 pub use warc::{
     Capture, DigestVerdict, Prepared, Preparer, Truncated, WarcError, WarcHeader, WarcKind, WarcReader,
     WarcRecord,

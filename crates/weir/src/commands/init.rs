@@ -63,7 +63,7 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
     }
     let batch = read_seeds(&args, printer)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut collection = Collection::create(&args.dir, settings.page_settings())?;
+    let mut collection = Collection::create(&args.dir, settings.page_settings().into())?;
     collection
         .resolve(&batch, now.as_secs() as u32, |page| PageRecord::new(page.site, 0, PageFlags::SEED))?;
     collection.commit(now.as_millis() as i64)?;
