@@ -162,7 +162,7 @@ async fn drive_data(
 
 /// The request of HTTP/2 that says the same.
 fn request(url: &str, head: &[u8]) -> Option<Request<()>> {
-    let mut builder = Request::builder().method(Method::GET).uri(uri(url)?);
+    let mut builder = Request::builder().method(Method::GET).uri(url);
     for line in head.split(|byte| *byte == b'\n').skip(1) {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
@@ -171,22 +171,6 @@ fn request(url: &str, head: &[u8]) -> Option<Request<()>> {
         }
     }
     builder.body(()).ok()
-}
-
-/// A URL may have characters in its query that the other library's type does not take; escaped they mean the same.
-fn uri(url: &str) -> Option<Uri> {
-    url.parse().ok().or_else(|| {
-        let escaped = url.bytes().fold(String::with_capacity(url.len()), |mut out, byte| {
-            match byte {
-                b'`' | b'<' | b'>' | b'"' | b'{' | b'}' | b'|' | b'^' => {
-                    out.push_str(&format!("%{byte:02X}"));
-                }
-                _ => out.push(char::from(byte)),
-            }
-            out
-        });
-        escaped.parse().ok()
-    })
 }
 
 /// The head as HTTP/1.1 would have it.
@@ -210,5 +194,33 @@ fn reason(error: &h2::Error) -> Reason {
         Reason::ConnectionLost
     } else {
         Reason::BadAnswer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_url_can_be_asked_for() {
+        let rules = model::UrlRules::default();
+        let base = rules.canonical("https://a.org/").unwrap();
+        for character in ' '..='~' {
+            for path in [
+                format!("/b{character}c?d={character}e"),
+                format!("/%{:02X}?%{:02X}", character as u32, character as u32),
+            ] {
+                let url = rules.join(&base, &path).unwrap();
+                assert!(url.as_str().parse::<Uri>().is_ok(), "{url}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_request_keeps_its_lines_but_for_those_of_the_connection() {
+        let head = b"GET /b HTTP/1.1\r\nHost: a.org\r\nCookie: c=d:e\r\nConnection: keep-alive\r\n\r\n";
+        let request = request("https://a.org/b", head).unwrap();
+        assert_eq!((request.uri().to_string().as_str(), request.headers().len()), ("https://a.org/b", 1));
+        assert_eq!(request.headers()["cookie"], "c=d:e");
     }
 }

@@ -267,3 +267,19 @@ async fn a_large_page_comes_whole() {
         assert!(answer.body == body.as_bytes() && kept.is_some());
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_fetcher_serves_many_tasks() {
+    let server = Server::saying(ok("abc"));
+    let fetcher = Arc::new(fetcher(settings()));
+    let tasks: Vec<_> = (0..20)
+        .map(|number| {
+            let (fetcher, page) = (Arc::clone(&fetcher), server.url(&format!("/{number}")));
+            tokio::spawn(async move { get_kept(&fetcher, &page, None).await.0 })
+        })
+        .collect();
+    for task in tasks {
+        assert_eq!(task.await.unwrap().body, b"abc");
+    }
+    assert_eq!(server.connections(), 20);
+}

@@ -58,6 +58,22 @@ async fn a_body_over_http2_has_a_limit_too() {
 }
 
 #[tokio::test]
+async fn a_kept_connection_whose_server_has_gone_is_replaced() {
+    for http2 in [true, false] {
+        let web = start(10, 0.0);
+        let page = url(&web.world.url(PageRef { site: 4, page: 0 }));
+        let asked = FetchJob { address: web.world.address(4).into(), body_bytes: 1_000_000, ..job(&page) };
+        let fetcher = fetcher(FetchSettings { http2, ..trusting(&web) });
+        let (answer, kept) = fetcher.fetch(&asked, None).await;
+        assert_eq!(answer.status, 200);
+        web.stop().unwrap();
+        let (answer, _) = fetcher.fetch(&asked, Some(kept.unwrap())).await;
+        // There is nobody left for the new one.
+        assert_eq!((answer.status, answer.failure), (0, Some(Reason::ConnectFailed)));
+    }
+}
+
+#[tokio::test]
 async fn bad_certificates_are_refused_unless_the_settings_take_them() {
     let web = start(60, 0.7);
     let careful = fetcher(trusting(&web));
