@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use h2::RecvStream;
 use h2::client::{Builder, Connection, SendRequest};
-use http::{Method, Request, Response, Uri};
+use http::{Method, Request, Response};
 use model::Reason;
 
 use crate::answer::{Answer, Cut};
@@ -199,6 +199,8 @@ fn reason(error: &h2::Error) -> Reason {
 
 #[cfg(test)]
 mod tests {
+    use http::Uri;
+
     use super::*;
 
     #[test]
