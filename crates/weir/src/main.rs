@@ -7,6 +7,7 @@ mod commands;
 mod failure;
 mod input;
 mod printer;
+mod seeds;
 mod settings;
 mod words;
 
