@@ -15,7 +15,7 @@ mod value;
 
 use sections::{
     CommitSection, CrawlSection, DnsSection, ExtensionsSection, FetchSection, LimitsSection, NetworkSection,
-    PagesSection, ParseSection, PolitenessSection, RevisitSection, ScopeSection,
+    PagesSection, ParseSection, PolitenessSection, RevisitSection, ScopeSection, SitemapsSection, TrapsSection,
 };
 
 pub(crate) use contact::checked_contact;
@@ -32,9 +32,11 @@ pub(crate) struct Settings {
     pub(crate) crawl: CrawlSection,
     pub(crate) scope: ScopeSection,
     pub(crate) extensions: ExtensionsSection,
+    pub(crate) traps: TrapsSection,
     pub(crate) limits: LimitsSection,
     pub(crate) politeness: PolitenessSection,
     pub(crate) revisit: RevisitSection,
+    pub(crate) sitemaps: SitemapsSection,
     pub(crate) fetch: FetchSection,
     pub(crate) dns: DnsSection,
     pub(crate) network: NetworkSection,
@@ -47,14 +49,16 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// All sections, in the order of the file.
-    fn sections(&self) -> [&dyn Section; 12] {
+    fn sections(&self) -> [&dyn Section; 14] {
         [
             &self.crawl,
             &self.scope,
             &self.extensions,
+            &self.traps,
             &self.limits,
             &self.politeness,
             &self.revisit,
+            &self.sitemaps,
             &self.fetch,
             &self.dns,
             &self.network,
@@ -64,14 +68,16 @@ impl Settings {
         ]
     }
 
-    fn sections_mut(&mut self) -> [&mut dyn Section; 12] {
+    fn sections_mut(&mut self) -> [&mut dyn Section; 14] {
         [
             &mut self.crawl,
             &mut self.scope,
             &mut self.extensions,
+            &mut self.traps,
             &mut self.limits,
             &mut self.politeness,
             &mut self.revisit,
+            &mut self.sitemaps,
             &mut self.fetch,
             &mut self.dns,
             &mut self.network,

@@ -251,3 +251,32 @@ impl Value for Header {
         format!("{}: {}", self.name, self.value).write()
     }
 }
+
+/// A name and a password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Login {
+    pub(crate) user: String,
+    pub(crate) password: String,
+}
+
+impl Login {
+    /// Of `name:password`.
+    pub(crate) fn of(text: &str) -> Option<Login> {
+        let (user, password) = text.split_once(':')?;
+        (!user.is_empty()).then(|| Login { user: user.to_owned(), password: password.to_owned() })
+    }
+}
+
+impl Value for Login {
+    const KIND: &'static str = "login";
+
+    fn read(written: &toml::Value) -> Result<Login, String> {
+        // What was written may be a password: it is not repeated.
+        let wrong = || "this is no login; write a name, a colon and a password, such as \"guest:welcome\"".to_owned();
+        written.as_str().and_then(Login::of).ok_or_else(wrong)
+    }
+
+    fn write(&self) -> String {
+        format!("{}:{}", self.user, self.password).write()
+    }
+}

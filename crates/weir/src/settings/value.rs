@@ -226,26 +226,6 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     Some((number.parse().ok()?, unit.trim()))
 }
 
-/// A share, from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Share(pub(crate) f32);
-
-impl Value for Share {
-    const KIND: &'static str = "share";
-
-    fn read(written: &toml::Value) -> Result<Share, String> {
-        let number = written.as_float().or_else(|| written.as_integer().map(|number| number as f64));
-        match number {
-            Some(share) if (0.0..=1.0).contains(&share) => Ok(Share(share as f32)),
-            _ => Err(format!("{} is no share; write a number from 0 to 1, such as 0.2", quoted(written))),
-        }
-    }
-
-    fn write(&self) -> String {
-        format!("{:?}", self.0)
-    }
-}
-
 /// A kind whose values are words; each word is given with what it means.
 macro_rules! words {
     ($Type:ty, $kind:literal, $($value:path = $word:literal),+) => {

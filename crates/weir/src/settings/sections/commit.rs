@@ -11,7 +11,7 @@ section! {
     "commit", CommitSection {
         /// A crash loses no more than the pages of this time.
         interval: Duration = 5 * SECOND, within SECOND..=HOUR, applies at_once;
-        /// How much may have been fetched and not be stored yet; when it is reached, fetching waits.
-        waiting: Size = Size(64_000_000), within Size(1_000_000)..=Size(1 << 40);
+        /// The same, by the size of pages.
+        bytes: Size = Size(64 << 20), within Size(1_000_000)..=Size(1 << 40), applies at_once;
     }
 }

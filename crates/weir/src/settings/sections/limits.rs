@@ -9,7 +9,7 @@ section! {
         depth_static: u8 = 15, wire "manager/maxdepth/static", applies at_once;
         /// The same for pages that a program makes.
         depth_dynamic: u8 = 5, wire "manager/maxdepth/dynamic", applies at_once;
-        /// How many pages of one site are fetched.
+        /// How many pages of one site may be known.
         pages_per_site: u32 = 25_000, within 1..=u32::MAX, wire "seeder/max-urls-per-site", applies at_once;
         /// How many pages the collection may know.
         pages: u32 = 10_000_000, within 1..=u32::MAX, wire "collection/maxdoc", applies at_once;
@@ -18,10 +18,10 @@ section! {
         /// How many redirects in a row are followed.
         redirects: u8 = 5, within 0..=50, applies at_once;
         /// How many pages of one registered domain, such as example.org, are fetched if no other domain links to it.
-        domain_pages: u32 = 50_000, applies at_once;
+        domain_pages: u32 = 25_000, applies at_once;
         /// How many more for each other domain that links to it.
         domain_pages_per_link: u32 = 5_000, applies at_once;
-        /// How many at most; "none" sets no limit.
-        domain_pages_most: Option<u32> = None, applies at_once;
+        /// How many at most.
+        domain_pages_most: u32 = 1_000_000, applies at_once;
     }
 }

@@ -13,6 +13,8 @@ mod politeness;
 mod revisit;
 mod scope;
 mod site;
+mod sitemaps;
+mod traps;
 
 use std::time::Duration;
 
@@ -29,6 +31,8 @@ pub(crate) use politeness::PolitenessSection;
 pub(crate) use revisit::RevisitSection;
 pub(crate) use scope::ScopeSection;
 pub(crate) use site::SiteSection;
+pub(crate) use sitemaps::SitemapsSection;
+pub(crate) use traps::TrapsSection;
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);

@@ -8,8 +8,8 @@ section! {
     /// are not of the public Internet: this machine, private networks, services of cloud machines.
     "network", NetworkSection {
         /// Networks that are not asked besides those.
-        blocked: Vec<Network> = Vec::new(), wire "harvester/blocked-ip", applies at_once;
+        blocked: Vec<Network> = Vec::new(), wire "harvester/blocked-ip";
         /// Networks that may be asked all the same, such as "10.1.0.0/16" for a crawl of an intranet.
-        allowed: Vec<Network> = Vec::new(), applies at_once;
+        allowed: Vec<Network> = Vec::new();
     }
 }

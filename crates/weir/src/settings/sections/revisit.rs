@@ -6,13 +6,13 @@ use super::DAY;
 use crate::settings::section::section;
 
 section! {
-    /// When a page is visited again: not before this time has passed, or not at all if it is "none".
+    /// When a page is visited again: no sooner than so long after the last visit.
     "revisit", RevisitSection {
-        /// After a visit that brought its content.
-        ok: Option<Duration> = None, wire "manager/minperiod", applies at_once;
-        /// After an answer without content, such as 404 Not Found.
-        not_ok: Option<Duration> = None, wire "manager/minperiod", applies at_once;
-        /// After no answer.
-        error: Option<Duration> = Some(DAY), wire "manager/minperiod", applies at_once;
+        /// When that brought its content, or the way to another page.
+        ok: Duration = 180 * DAY, within Duration::ZERO..=(3_650 * DAY), wire "manager/minperiod", applies at_once;
+        /// When the server refused it.
+        not_ok: Duration = 365 * DAY, within Duration::ZERO..=(3_650 * DAY), wire "manager/minperiod", applies at_once;
+        /// When there was no answer, or trouble, and all tries were in vain.
+        error: Duration = 30 * DAY, within Duration::ZERO..=(3_650 * DAY), wire "manager/minperiod", applies at_once;
     }
 }
