@@ -1,0 +1,140 @@
+//! Does a URL match a pattern that this crawl rejects?
+//!
+//! A pattern is looked for anywhere in the path and query, in any case: `login` rejects `/user/Login?next=1`. Two characters
+//! mean what they mean in robots.txt: `*` stands for any text, a `$` at the end for the end of the URL. And as there, a
+//! pattern that begins with `/` holds from the beginning of the path: `/private/` spares `/a/private/`, which `*/private/`
+//! rejects. Host names are never looked at.
+//!
+//! Plain texts are found all at once: one look at each pair of neighbouring bytes tells whether any of them may begin there.
+
+use crate::Error;
+
+/// The patterns of a crawl.
+#[derive(Debug, Clone, Default)]
+pub struct RejectPatterns {
+    /// Texts of two bytes or more, in lower case, to be found anywhere.
+    plain: Vec<Box<[u8]>>,
+    /// The pairs of bytes with which a plain text begins.
+    beginnings: Pairs,
+    /// All others, tried one by one.
+    others: Vec<Pattern>,
+}
+
+#[derive(Debug, Clone)]
+struct Pattern {
+    /// The texts between stars, in lower case; at least one is not empty.
+    parts: Vec<Box<[u8]>>,
+    from_start: bool,
+    to_end: bool,
+}
+
+impl RejectPatterns {
+    /// Reads patterns.
+    pub fn new(patterns: impl IntoIterator<Item = impl AsRef<str>>) -> Result<RejectPatterns, Error> {
+        let mut read = RejectPatterns::default();
+        for text in patterns {
+            let text = text.as_ref();
+            let pattern =
+                Pattern::parse(text).ok_or_else(|| Error::RejectsAll { pattern: text.to_owned() })?;
+            read.add(pattern);
+        }
+        Ok(read)
+    }
+
+    fn add(&mut self, pattern: Pattern) {
+        match pattern.parts.as_slice() {
+            [part] if part.len() >= 2 && !pattern.from_start && !pattern.to_end => {
+                self.beginnings.insert(part[0], part[1]);
+                self.plain.push(part.clone());
+            }
+            _ => self.others.push(pattern),
+        }
+    }
+
+    /// Whether any pattern matches this path with its query.
+    pub fn matches(&self, path_and_query: &str) -> bool {
+        let text = path_and_query.as_bytes();
+        self.has_plain(text) || self.others.iter().any(|pattern| pattern.matches(text))
+    }
+
+    fn has_plain(&self, text: &[u8]) -> bool {
+        if self.plain.is_empty() {
+            return false;
+        }
+        let may_begin =
+            text.windows(2).enumerate().filter(|(_, pair)| self.beginnings.contains(pair[0], pair[1]));
+        may_begin
+            .map(|(at, _)| &text[at..])
+            .any(|rest| self.plain.iter().any(|plain| starts_with(rest, plain)))
+    }
+}
+
+impl Pattern {
+    /// None for a pattern that would match everything.
+    fn parse(text: &str) -> Option<Pattern> {
+        let (body, to_end) = text.strip_suffix('$').map_or((text, false), |body| (body, true));
+        let lower = body.to_ascii_lowercase();
+        let from_start = lower.starts_with('/');
+        let mut parts: Vec<Box<[u8]>> = lower.split('*').map(|part| part.as_bytes().into()).collect();
+        // A star at either end says what is true without it, except before the end that `$` demands.
+        let to_end = to_end && parts.last().is_some_and(|part| !part.is_empty());
+        parts.retain(|part| !part.is_empty());
+        let matches_all = parts.is_empty() || (lower.trim_end_matches('*') == "/" && !to_end);
+        (!matches_all).then_some(Pattern { parts, from_start, to_end })
+    }
+
+    fn matches(&self, text: &[u8]) -> bool {
+        let Some((last, parts)) = self.parts.split_last() else { return false };
+        let mut rest = text;
+        for (number, part) in parts.iter().enumerate() {
+            let at = if number == 0 && self.from_start {
+                starts_with(rest, part).then_some(0)
+            } else {
+                find(rest, part)
+            };
+            let Some(at) = at else { return false };
+            rest = &rest[at + part.len()..];
+        }
+        // With a single part both ends may be fixed.
+        let is_first = parts.is_empty() && self.from_start;
+        match (is_first, self.to_end) {
+            (true, true) => rest.len() == last.len() && starts_with(rest, last),
+            (true, false) => starts_with(rest, last),
+            (false, true) => rest.len() >= last.len() && starts_with(&rest[rest.len() - last.len()..], last),
+            (false, false) => find(rest, last).is_some(),
+        }
+    }
+}
+
+/// Whether a text begins with a part that is in lower case.
+fn starts_with(text: &[u8], part: &[u8]) -> bool {
+    text.get(..part.len()).is_some_and(|start| start.eq_ignore_ascii_case(part))
+}
+
+/// Where a part first occurs.
+fn find(text: &[u8], part: &[u8]) -> Option<usize> {
+    text.windows(part.len()).position(|window| window.eq_ignore_ascii_case(part))
+}
+
+/// A set of pairs of bytes without their case; it may have some more than were inserted.
+#[derive(Debug, Clone, Default)]
+struct Pairs([u64; 16]);
+
+impl Pairs {
+    fn insert(&mut self, first: u8, second: u8) {
+        let (word, bit) = Pairs::place(first, second);
+        self.0[word] |= bit;
+    }
+
+    #[inline]
+    fn contains(&self, first: u8, second: u8) -> bool {
+        let (word, bit) = Pairs::place(first, second);
+        self.0[word] & bit != 0
+    }
+
+    /// The lowest five bits of a letter are the same in both cases.
+    #[inline]
+    fn place(first: u8, second: u8) -> (usize, u64) {
+        (usize::from((first & 31) >> 1), 1 << ((first & 1) << 5 | second & 31))
+    }
+}

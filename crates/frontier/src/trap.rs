@@ -1,0 +1,167 @@
+//! Does a URL look like one of endlessly many that a program makes up?
+//!
+//! Relative links on pages that answer at any path grow `/a/b/a/b/a/b/`; programs that link to themselves grow queries;
+//! calendars go on for ever. The rules look for these forms alone. A maze whose URLs look like any other is ended by the
+//! depth, the limit of its site and the budget of its domain.
+
+use std::ops::RangeInclusive;
+
+use model::CanonicalUrl;
+
+/// The forms that are taken for traps. Each limit is the most that is still accepted; the largest number turns its rule off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrapRules {
+    /// Bytes of the URL. 1,024: browsers and search engines show that honest ones are shorter.
+    pub url_bytes: usize,
+    /// Segments of the path. 20.
+    pub segments: usize,
+    /// The same segment anywhere in the path. 3: a date or a repeated category has two or three alike.
+    pub same_segment: usize,
+    /// The same two or more segments right after one another. 2: `/a/b/a/b` is accepted, a third `a/b` is not.
+    pub same_run: usize,
+    /// Parameters of the query. 12: even shops seldom filter by more.
+    pub parameters: usize,
+    /// The years in which calendars are followed. 1990 to 2035; none turns the rule off.
+    ///
+    /// Only dates at the end of the path (`/events/2051/03/`, `/2051-03-01`) or in the query (`?date=2051-03`,
+    /// `?year=2051`) count, since articles about the past have a name behind their date; and a number that lies more than
+    /// a hundred years off is no year. A calendar that is followed page by page cannot jump over these hundred years.
+    pub years: Option<RangeInclusive<u16>>,
+}
+
+/// As many segments are compared with one another; more than any sensible limit on their number.
+const COMPARED_SEGMENTS: usize = 64;
+
+impl TrapRules {
+    /// Whether the URL has one of the forms.
+    pub fn matches(&self, url: &CanonicalUrl) -> bool {
+        url.as_str().len() > self.url_bytes
+            || self.path_grows(url.path())
+            || url.query().is_some_and(|query| parameters(query).count() > self.parameters)
+            || self.years.as_ref().is_some_and(|years| has_date_outside(url, years))
+    }
+
+    fn path_grows(&self, path: &str) -> bool {
+        let mut hashes = [0; COMPARED_SEGMENTS];
+        let mut count = 0;
+        for segment in segments(path) {
+            if let Some(hash) = hashes.get_mut(count) {
+                *hash = segment_hash(segment);
+            }
+            count += 1;
+        }
+        let hashes = &hashes[..count.min(COMPARED_SEGMENTS)];
+        count > self.segments || repeats_one(hashes, self.same_segment) || repeats_run(hashes, self.same_run)
+    }
+}
+
+impl Default for TrapRules {
+    fn default() -> TrapRules {
+        TrapRules {
+            url_bytes: 1_024,
+            segments: 20,
+            same_segment: 3,
+            same_run: 2,
+            parameters: 12,
+            years: Some(1990..=2035),
+        }
+    }
+}
+
+/// The parts of the path that have a text.
+fn segments(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+    path.split('/').filter(|segment| !segment.is_empty())
+}
+
+fn parameters(query: &str) -> impl Iterator<Item = &str> {
+    query.split('&').filter(|parameter| !parameter.is_empty())
+}
+
+/// FNV-1a: segments are short, and two that are taken for the same by chance are rare.
+fn segment_hash(segment: &str) -> u64 {
+    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    segment.bytes().fold(0xcbf2_9ce4_8422_2325, fold)
+}
+
+/// Whether one segment occurs more often than `most`.
+fn repeats_one(hashes: &[u64], most: usize) -> bool {
+    let occurs_later = |(at, hash): (usize, &u64)| hashes[at..].iter().filter(|other| *other == hash).count();
+    hashes.len() > most && hashes.iter().enumerate().map(occurs_later).any(|times| times > most)
+}
+
+/// Whether two or more segments together occur more often than `most` right after one another.
+fn repeats_run(hashes: &[u64], most: usize) -> bool {
+    let longest = hashes.len() / most.saturating_add(1).max(1);
+    (2..=longest).any(|length| {
+        // So many segments in a row that equal the one a run's length before them make one more run.
+        let needed = length * most;
+        let mut equal = 0;
+        hashes.iter().zip(&hashes[length..]).any(|(earlier, later)| {
+            equal = if earlier == later { equal + 1 } else { 0 };
+            equal >= needed
+        })
+    })
+}
+
+fn has_date_outside(url: &CanonicalUrl, years: &RangeInclusive<u16>) -> bool {
+    let is_outside = |year: u16| is_year(year, years) && !years.contains(&year);
+    path_year(url.path()).is_some_and(is_outside)
+        || url.query().is_some_and(|query| parameters(query).filter_map(query_year).any(is_outside))
+}
+
+/// Whether a number may be meant as a year.
+fn is_year(number: u16, years: &RangeInclusive<u16>) -> bool {
+    (years.start().saturating_sub(100)..=years.end().saturating_add(100)).contains(&number)
+}
+
+/// The year of the date at the end of a path: `/2051/03/01`, `/2051/03`, `/2051-03-01`, `/2051-03`.
+fn path_year(path: &str) -> Option<u16> {
+    // Nearly all paths end here.
+    if !path.trim_end_matches('/').ends_with(|last: char| last.is_ascii_digit()) {
+        return None;
+    }
+    let mut last = segments(path).rev();
+    let (third, second, first) = (last.next()?, last.next(), last.next());
+    if let Some(year) = dashed_year(third) {
+        return Some(year);
+    }
+    if let (Some(year), Some(_), Some(_)) = (first.and_then(year), second.and_then(month), day(third)) {
+        return Some(year);
+    }
+    // Without a day, a month has two digits: `/thread/1987/2` is page two.
+    let is_month = third.len() == 2 && month(third).is_some();
+    second.and_then(year).filter(|_| is_month)
+}
+
+/// The year in a parameter: `date=2051-03-01`, `year=2051`.
+fn query_year(parameter: &str) -> Option<u16> {
+    let (name, value) = parameter.split_once('=')?;
+    let ends_in_year = name.len() >= 4 && name.as_bytes()[name.len() - 4..].eq_ignore_ascii_case(b"year");
+    if ends_in_year { year(value) } else { dashed_year(value) }
+}
+
+/// The year of `2051-03-01` or `2051-03`.
+fn dashed_year(text: &str) -> Option<u16> {
+    let mut parts = text.split('-');
+    let (first, second, third, fourth) = (parts.next()?, parts.next()?, parts.next(), parts.next());
+    let is_date =
+        month(second).is_some() && third.is_none_or(|third| day(third).is_some()) && fourth.is_none();
+    year(first).filter(|_| is_date)
+}
+
+fn year(text: &str) -> Option<u16> {
+    number(text).filter(|_| text.len() == 4)
+}
+
+fn month(text: &str) -> Option<u16> {
+    number(text).filter(|month| text.len() <= 2 && (1..=12).contains(month))
+}
+
+fn day(text: &str) -> Option<u16> {
+    number(text).filter(|day| text.len() <= 2 && (1..=31).contains(day))
+}
+
+/// Digits only: the standard parser takes a sign as well.
+fn number(text: &str) -> Option<u16> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+}
