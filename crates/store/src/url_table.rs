@@ -143,7 +143,8 @@ impl UrlTable {
         if answers.new_pages() > resolve::MAX_PAGES - first_new as usize {
             return Err(Error::Full { what: "there are almost 2^32 pages" });
         }
-        let (pages, first_links, entries) = answers.number(first_new, &mut self.cache, |link| admit(&self.known, link));
+        let (pages, first_links, entries) =
+            answers.number(first_new, &mut self.cache, |link| admit(&self.known, link));
         let new = self.assign_sites(batch, &first_links)?;
         self.known.recent.add(entries);
         self.texts.append(&mut self.known.texts, batch, &new)?;
@@ -375,9 +376,7 @@ mod tests {
         format!("https://site-{}.example/{}/page?id={number}", number % 23, number % 7)
     }
 
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
-        #[test]
+    #[test]
     fn what_is_refused_gets_no_number_and_is_not_known() {
         let mut collection = Collection::new();
         collection.resolve(&["http://a.example/1"]);
@@ -391,7 +390,9 @@ mod tests {
         assert_eq!(collection.resolve(&["http://a.example/2"]).pages, [PageId(2)]);
     }
 
-    #[test]
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+        #[test]
         fn it_behaves_like_a_map(steps in prop::collection::vec(step(), 1..60)) {
             let mut collection = Collection::new();
             let mut truth: Vec<String> = Vec::new();
