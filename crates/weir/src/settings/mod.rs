@@ -10,12 +10,15 @@ mod names;
 mod place;
 mod section;
 mod sections;
+#[cfg(test)]
+mod tests;
 mod typed;
 mod value;
 
 use sections::{
     CommitSection, CrawlSection, DnsSection, ExtensionsSection, FetchSection, LimitsSection, NetworkSection,
-    PagesSection, ParseSection, PolitenessSection, RevisitSection, ScopeSection, SitemapsSection, TrapsSection,
+    PagesSection, ParseSection, PolitenessSection, RevisitSection, ScopeSection, SitemapsSection,
+    TrapsSection,
 };
 
 pub(crate) use contact::checked_contact;

@@ -1,30 +1,24 @@
 //! Which name did somebody mean who wrote one that there is not?
 
-/// A sentence that helps on: the nearest name, or all there are. Names are `section.setting`.
+/// A sentence that helps on: the nearest name, or all there are. Names are `section.setting`, or of a section alone.
 pub(super) fn guess(name: &str, known: &[String]) -> String {
     let bare = |name: &str| name.rsplit_once('.').map_or(name, |(_, bare)| bare).to_owned();
     // A setting in the wrong section is nearer than any typing mistake.
-    let misplaced = known.iter().find(|other| bare(other) == bare(name));
-    let nearest = known.iter().min_by_key(|other| distance(other, name));
-    let near = |other: &&String| distance(other, name) <= 1 + name.len() / 5;
-    match misplaced.or(nearest.filter(near)) {
-        Some(meant) => format!("is `{meant}` meant?"),
-        None => {
-            let section = name.split_once('.').map(|(section, _)| format!("{section}."));
-            let in_section =
-                |other: &&String| section.as_ref().is_some_and(|section| other.starts_with(section));
-            let mut choice: Vec<&str> = known.iter().filter(in_section).map(String::as_str).collect();
-            if choice.is_empty() {
-                choice = known
-                    .iter()
-                    .filter_map(|name| name.split_once('.'))
-                    .map(|(section, _)| section)
-                    .collect();
-                choice.dedup();
-            }
-            format!("there are {}", choice.join(", "))
-        }
+    if let Some(meant) = known.iter().find(|other| bare(other) == bare(name)) {
+        return format!("is `{meant}` meant?");
     }
+    let mut sections: Vec<&str> =
+        known.iter().filter_map(|name| name.split_once('.')).map(|(section, _)| section).collect();
+    sections.dedup();
+    let all = known.iter().map(String::as_str).chain(sections.iter().copied());
+    let nearest = all.min_by_key(|other| distance(other, name)).unwrap_or_default();
+    if distance(nearest, name) <= 1 + name.len() / 5 {
+        return format!("is `{nearest}` meant?");
+    }
+    let section = name.split_once('.').map(|(section, _)| format!("{section}."));
+    let in_section = |other: &&str| section.as_ref().is_some_and(|section| other.starts_with(section));
+    let settings: Vec<&str> = known.iter().map(String::as_str).filter(in_section).collect();
+    format!("there are {}", if settings.is_empty() { sections } else { settings }.join(", "))
 }
 
 /// How many letters must be put in, taken out or replaced to make one word of the other (Levenshtein).

@@ -1,6 +1,7 @@
 //! How does somebody name a place on the net in a setting? Endings of host names, sites, networks, name servers, headers.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use model::{CanonicalUrl, Scheme, UrlRules};
@@ -121,6 +122,12 @@ pub(crate) struct Network {
     pub(crate) bits: u8,
 }
 
+impl fmt::Display for Network {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}/{}", self.address, self.bits)
+    }
+}
+
 impl Value for Network {
     const KIND: &'static str = "network";
 
@@ -141,7 +148,7 @@ impl Value for Network {
     }
 
     fn write(&self) -> String {
-        format!("{}/{}", self.address, self.bits).write()
+        self.to_string().write()
     }
 }
 
@@ -272,7 +279,8 @@ impl Value for Login {
 
     fn read(written: &toml::Value) -> Result<Login, String> {
         // What was written may be a password: it is not repeated.
-        let wrong = || "this is no login; write a name, a colon and a password, such as \"guest:welcome\"".to_owned();
+        let wrong =
+            || "this is no login; write a name, a colon and a password, such as \"guest:welcome\"".to_owned();
         written.as_str().and_then(Login::of).ok_or_else(wrong)
     }
 

@@ -55,7 +55,10 @@ impl Value for AgentName {
         };
         let name = written.as_str().filter(is_token);
         let wrong = || {
-            format!("{} is no name for robots.txt; write letters, hyphens and underscores alone, such as \"weir\"", quoted(written))
+            format!(
+                "{} is no name for robots.txt; write letters, hyphens and underscores alone, such as \"weir\"",
+                quoted(written)
+            )
         };
         name.map(|name| AgentName(name.to_owned())).ok_or_else(wrong)
     }

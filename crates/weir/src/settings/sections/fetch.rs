@@ -82,7 +82,8 @@ impl Value for ProxyAddress {
                 quoted(written)
             )
         };
-        let text = written.as_str().ok_or_else(wrong)?.trim().trim_start_matches("http://").trim_end_matches('/');
+        let text =
+            written.as_str().ok_or_else(wrong)?.trim().trim_start_matches("http://").trim_end_matches('/');
         let (login, address) = match text.rsplit_once('@') {
             Some((login, address)) => (Some(Login::of(login).ok_or_else(wrong)?), address),
             None => (None, text),
@@ -91,7 +92,10 @@ impl Value for ProxyAddress {
     }
 
     fn write(&self) -> String {
-        let login = self.login.as_ref().map_or_else(String::new, |login| format!("{}:{}@", login.user, login.password));
+        let login = self
+            .login
+            .as_ref()
+            .map_or_else(String::new, |login| format!("{}:{}@", login.user, login.password));
         format!("{login}{}", self.address).write()
     }
 }

@@ -33,10 +33,14 @@ impl Value for Years {
 
     fn read(written: &toml::Value) -> Result<Years, String> {
         let years = written.as_str().and_then(|text| text.split_once('-'));
-        let years = years.and_then(|(first, last)| Some((first.trim().parse().ok()?, last.trim().parse().ok()?)));
+        let years =
+            years.and_then(|(first, last)| Some((first.trim().parse().ok()?, last.trim().parse().ok()?)));
         match years {
             Some((first, last)) if first <= last => Ok(Years(first..=last)),
-            _ => Err(format!("{} is no time in years; write one such as \"1990-2035\", or \"none\"", quoted(written))),
+            _ => Err(format!(
+                "{} is no time in years; write one such as \"1990-2035\", or \"none\"",
+                quoted(written)
+            )),
         }
     }
 
