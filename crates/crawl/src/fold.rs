@@ -21,12 +21,14 @@ use crate::news::News;
 use crate::originals::Originals;
 use crate::outcome::Outcome;
 use crate::rows;
+use crate::rules::Rules;
 use crate::visit::{self, Visit};
 
 /// Takes gathered pages into a collection.
 #[derive(Debug)]
 pub struct Fold {
     originals: Originals,
+    pub(crate) rules: Rules,
 }
 
 /// What a batch brought.
@@ -54,7 +56,12 @@ pub(crate) struct Stored {
 impl Fold {
     /// Remembers the pages of so many bodies in order to name the originals of duplicates; about 60 bytes each.
     pub fn new(duplicate_window: usize) -> Fold {
-        Fold { originals: Originals::new(duplicate_window) }
+        Fold::by(duplicate_window, Rules::default())
+    }
+
+    /// The same by the rules of a crawl.
+    pub(crate) fn by(duplicate_window: usize, rules: Rules) -> Fold {
+        Fold { originals: Originals::new(duplicate_window), rules }
     }
 
     /// Takes a batch in. After an error the collection must be opened again.
@@ -71,9 +78,9 @@ impl Fold {
                 stored.push(self.store(collection, record, page, id, &mut news)?);
             }
         }
-        let targets = news.number_links(collection, &stored, &records, now_s)?;
-        news.log_links(collection, &stored, &targets)?;
-        news.write(collection, &mut records)?;
+        let targets = news.number_links(collection, &stored, &records, now_s, &self.rules)?;
+        news.log_links(collection, &stored, &targets, &records)?;
+        news.write(collection, &mut records, &mut self.rules)?;
         Ok(news.folded)
     }
 
@@ -95,6 +102,9 @@ impl Fold {
         let is_news = page.outcome == Outcome::Redirect || visit.changed != Some(false);
         let first_success = page.outcome.is_success() && is_unseen(record);
         visit.note(record, &page, appended);
+        if visit.newest {
+            self.rules.note_visit(record, &page, Fetched::seconds(page.fetched_ms));
+        }
         if page.outcome == Outcome::Ok && visit.newest && is_news {
             visit::note_original(record, self.original(appended, id));
         }

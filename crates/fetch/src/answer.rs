@@ -18,8 +18,8 @@ use model::Reason;
 pub struct Answer {
     /// The status of HTTP; 0 when no head came.
     pub status: u16,
-    /// Status line and header lines exactly as received, with the empty line that ends them. Made up for HTTP/2
-    /// (`HTTP/2 200` and a line per header), ftp and gopher (`HTTP/1.0 200 OK` and a `Content-Type`).
+    /// Status line and header lines exactly as received, with the empty line that ends them. Made up for HTTP/2,
+    /// as HTTP/1.1 would have it, and for ftp and gopher: `HTTP/1.0 200 OK` and a `Content-Type`.
     pub head: Vec<u8>,
     /// The body without its chunks, and with its content encoding.
     pub body: Vec<u8>,

@@ -138,3 +138,74 @@ impl Pairs {
         (usize::from((first & 31) >> 1), 1 << ((first & 1) << 5 | second & 31))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn matches(pattern: &str, path_and_query: &str) -> bool {
+        RejectPatterns::new([pattern]).unwrap().matches(path_and_query)
+    }
+
+    #[test]
+    fn plain_texts_are_found_anywhere_and_in_any_case() {
+        assert!(matches("login", "/user/Login?next=1"));
+        assert!(matches("LOGIN", "/a?b=login"));
+        assert!(matches("n?", "/login?x"));
+        assert!(matches("?", "/a?b") && !matches("?", "/a"));
+        assert!(!matches("login", "/logi/n"));
+        assert!(!matches("login", "/"));
+    }
+
+    #[test]
+    fn stars_and_ends_mean_what_they_mean_in_robots_txt() {
+        assert!(matches("/private/", "/private/a") && !matches("/private/", "/a/private/"));
+        assert!(matches("*/private/", "/a/private/"));
+        assert!(
+            matches("/*/print$", "/a/b/print")
+                && !matches("/*/print$", "/a/print?b")
+                && !matches("/*/print$", "/print")
+        );
+        assert!(matches("print$", "/a/print/print") && !matches("print$", "/print/a"));
+        assert!(matches("cal*month=", "/Calendar?month=3") && !matches("cal*month=", "/month=/cal"));
+        assert!(matches("/$", "/") && !matches("/$", "/a"));
+        assert!(matches("/a$", "/a") && !matches("/a$", "/a/a") && !matches("/a$", "/ab"));
+        assert!(matches("a*a$", "/a/a") && !matches("a*a$", "/a"));
+        assert!(matches("b*$", "/a/b/c") && matches("*b*", "/a/b/c") && matches("/**b", "/a/b/c"));
+    }
+
+    #[test]
+    fn what_would_reject_every_page_is_an_error() {
+        for pattern in ["", "*", "$", "*$", "**", "/", "/*"] {
+            let error = RejectPatterns::new(["login", pattern]).unwrap_err();
+            assert_eq!(error, Error::RejectsAll { pattern: pattern.to_owned() });
+        }
+    }
+
+    /// By trying all ways to split the text.
+    fn naive(pattern: &[u8], text: &[u8]) -> bool {
+        match pattern {
+            [] => true,
+            b"$" => text.is_empty(),
+            [b'*', rest @ ..] => (0..=text.len()).any(|at| naive(rest, &text[at..])),
+            [first, rest @ ..] => {
+                text.first().is_some_and(|byte| byte.eq_ignore_ascii_case(first)) && naive(rest, &text[1..])
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+        #[test]
+        fn it_is_what_trying_everything_gives(patterns in prop::collection::vec("[/*aAb]{0,5}\\$?", 0..4), path in "/[/aAbB?]{0,8}") {
+            let patterns: Vec<&String> = patterns.iter().filter(|text| Pattern::parse(text).is_some()).collect();
+            let any = patterns.iter().any(|pattern| {
+                let anywhere = if pattern.starts_with('/') { pattern.to_string() } else { format!("*{pattern}") };
+                naive(anywhere.as_bytes(), path.as_bytes())
+            });
+            prop_assert_eq!(RejectPatterns::new(&patterns).unwrap().matches(&path), any);
+        }
+    }
+}

@@ -165,3 +165,111 @@ fn day(text: &str) -> Option<u16> {
 fn number(text: &str) -> Option<u16> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
+
+#[cfg(test)]
+mod tests {
+    use model::UrlRules;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn is_trap(path_and_query: &str) -> bool {
+        let url = UrlRules::default().canonical(&format!("http://example.com{path_and_query}")).unwrap();
+        TrapRules::default().matches(&url)
+    }
+
+    #[test]
+    fn honest_urls_are_none() {
+        for path in [
+            "/",
+            "/a/b/a/b",
+            "/de/de/de/index.html",
+            "/2024/05/05/05",
+            "/wiki/List_of_lists_of_lists",
+            "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20",
+            "/?a=1&b=2&c=3&d=4&e=5&f=6&g=7&h=8&i=9&j=10&k=11&l=12",
+            "/news/1987/05/12/a-title.html",
+            "/1923/05/12/archives/title-of-the-day/",
+            "/events/2024/05/",
+            "/events/2035-12-31",
+            "/events?date=1990-01&year=2035",
+            "/forum/1987/2",
+            "/forum/4711/12",
+            "/product/1850",
+            "/1987",
+            "/call/555-1987-12",
+            "/a?id=1987&phone=1987-13",
+            "//////////////////////////////////////////////////a",
+        ] {
+            assert!(!is_trap(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn growing_paths_are() {
+        for path in [
+            "/a/b/a/b/a/b",
+            "/x/a/b/a/b/a/b/y.html",
+            "/a/b/c/a/b/c/a/b/c/",
+            "/a/a/a/a",
+            "/a/1/a/2/a/3/a/4",
+            "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/21",
+            "/?a=1&b=2&c=3&d=4&e=5&f=6&g=7&h=8&i=9&j=10&k=11&l=12&m=13",
+            &format!("/{}", "x".repeat(1_024)),
+            &"/x/y".repeat(200),
+        ] {
+            assert!(is_trap(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn calendars_beyond_their_years_are() {
+        for path in [
+            "/events/2051/03/",
+            "/events/2036/1/1",
+            "/events/1989-12",
+            "/events/2036-01-31/",
+            "/events?date=2051-03-01",
+            "/events?a=b&YEAR=1971",
+            "/events?startYear=2036&month=1",
+        ] {
+            assert!(is_trap(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn each_rule_can_be_turned_off() {
+        let never = usize::MAX;
+        let off = TrapRules {
+            url_bytes: never,
+            segments: never,
+            same_segment: never,
+            same_run: never,
+            parameters: never,
+            years: None,
+        };
+        let long = format!("http://example.com/{}/2051/03?{}", "a/a/b/".repeat(300), "a=1&".repeat(40));
+        let url = UrlRules::default().canonical(&long).unwrap();
+        assert!(!off.matches(&url) && TrapRules::default().matches(&url));
+    }
+
+    proptest! {
+        #[test]
+        fn runs_are_found_wherever_they_are(
+            before in prop::collection::btree_set(100u64..200, 0..5), run in prop::collection::btree_set(0u64..50, 2..5),
+            times in 1usize..5, after in prop::collection::btree_set(200u64..300, 0..5), most in 1usize..4,
+        ) {
+            let run: Vec<u64> = run.into_iter().collect();
+            let hashes: Vec<u64> = before.into_iter().chain(run.repeat(times)).chain(after).collect();
+            prop_assert_eq!(repeats_run(&hashes, most), times > most);
+        }
+
+        #[test]
+        fn any_url_has_an_answer(path in "[/a0-9?&=-]{0,200}") {
+            if let Ok(url) = UrlRules::default().canonical(&format!("http://example.com/{path}")) {
+                TrapRules::default().matches(&url);
+                TrapRules { same_segment: 0, same_run: 0, years: Some(0..=u16::MAX), ..TrapRules::default() }.matches(&url);
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! What is to be fetched in one go? A closed list of pages, site by site, with all that a harvester must know.
+//!
+//! A batch stands on its own: as a folder it can be copied to another machine, harvested there, and its harvest brought
+//! back. A site is in at most one open batch, so that its clocks are kept by one harvester at a time.
+//!
+//! ```text
+//! sites.jsonl     one site per line, with its pages
+//! BATCH           written last: number, counts, XXH3 of the above; a folder without it is not complete
+//! ```
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::net::IpAddr;
+use std::path::Path;
+
+use model::{PageId, SiteId};
+use parse::{ROBOTS_LIMIT_BYTES, decode_content};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::closed_folder::{self, FolderError};
+use crate::http_head::HttpHead;
+
+/// Pages that were chosen to be fetched.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Batch {
+    /// Batches of a collection are numbered from 1.
+    pub number: u64,
+    /// Site by site.
+    pub sites: Vec<BatchSite>,
+}
+
+/// A site, its pages in the order in which they are to be fetched, and what is known about how to ask it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchSite {
+    /// Its number in the collection.
+    pub site: SiteId,
+    /// Scheme, host and port.
+    pub name: String,
+    /// Where it is, if that was asked for lately.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<IpAddr>,
+    /// Until when that may be believed, in Unix seconds.
+    #[serde(default)]
+    pub resolve_again_s: u32,
+    /// No request may be sent before this time, in Unix milliseconds.
+    #[serde(default)]
+    pub not_before_ms: u64,
+    /// Requests in a row that failed.
+    #[serde(default)]
+    pub errors_in_a_row: u16,
+    /// How many of its pages are known; large sites can bear more.
+    #[serde(default)]
+    pub pages_known: u32,
+    /// Its robots.txt, if it was asked for before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub robots: Option<RobotsCopy>,
+    /// Whether its sitemaps should be read.
+    #[serde(default)]
+    pub sitemaps_due: bool,
+    /// What to fetch.
+    pub pages: Vec<BatchPage>,
+}
+
+/// A page to be fetched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchPage {
+    /// Its number in the collection.
+    pub page: PageId,
+    /// Its canonical URL.
+    pub url: String,
+}
+
+/// The answer to a request for robots.txt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RobotsCopy {
+    /// When it came, in Unix seconds.
+    pub fetched_s: u32,
+    /// The status; 0 for no answer.
+    pub status: u16,
+    /// The text; rules may have any bytes, so each stands as the character of its number.
+    #[serde(with = "bytes_as_characters", default)]
+    pub text: Vec<u8>,
+}
+
+impl RobotsCopy {
+    /// What an answer means; the text is cut at what a robots.txt may have.
+    pub(crate) fn of(answer: &fetch::Answer, fetched_s: u32) -> RobotsCopy {
+        let encoding = HttpHead(&answer.head).joined("Content-Encoding");
+        let text = match answer.status {
+            200..=299 => decode_content(&answer.body, &encoding, ROBOTS_LIMIT_BYTES).bytes.into_owned(),
+            _ => Vec::new(),
+        };
+        // A file that broke off could have said anything behind the break.
+        let broken = answer.failure.is_some();
+        RobotsCopy { fetched_s, status: if broken { 0 } else { answer.status }, text }
+    }
+
+    /// There was nobody to ask.
+    pub(crate) fn none(fetched_s: u32) -> RobotsCopy {
+        RobotsCopy { fetched_s, status: 0, text: Vec::new() }
+    }
+}
+
+/// The last file of a batch.
+#[derive(Serialize, Deserialize)]
+struct Closing {
+    number: u64,
+    sites: u64,
+    pages: u64,
+    xxh3: u64,
+}
+
+const SITES: &str = "sites.jsonl";
+const BATCH: &str = "BATCH";
+/// A line is a site with all its pages; longer ones are not ours.
+const LINE_LIMIT_BYTES: u64 = 256 << 20;
+
+impl Batch {
+    /// How many pages it has.
+    pub fn pages(&self) -> usize {
+        self.sites.iter().map(|site| site.pages.len()).sum()
+    }
+
+    /// Writes it as a folder, which must not exist.
+    pub fn write(&self, folder: &Path) -> Result<(), FolderError> {
+        closed_folder::write(folder, BATCH, |folder| {
+            let mut out = Hashing { out: BufWriter::new(File::create(folder.join(SITES))?), hash: Xxh3::new() };
+            for site in &self.sites {
+                serde_json::to_writer(&mut out, site)?;
+                out.write_all(b"\n")?;
+            }
+            out.out.flush()?;
+            out.out.get_ref().sync_all()?;
+            let closing = Closing {
+                number: self.number,
+                sites: self.sites.len() as u64,
+                pages: self.pages() as u64,
+                xxh3: out.hash.digest(),
+            };
+            Ok(serde_json::to_vec(&closing)?)
+        })
+    }
+
+    /// Reads a folder.
+    pub fn read(folder: &Path) -> Result<Batch, FolderError> {
+        closed_folder::read(folder, BATCH, |folder, closing| {
+            let closing: Closing = serde_json::from_slice(closing)?;
+            let mut lines = BufReader::new(File::open(folder.join(SITES))?);
+            let (mut hash, mut line, mut sites) = (Xxh3::new(), Vec::new(), Vec::new());
+            loop {
+                line.clear();
+                if (&mut lines).take(LINE_LIMIT_BYTES).read_until(b'\n', &mut line)? == 0 {
+                    break;
+                }
+                hash.update(&line);
+                sites.push(serde_json::from_slice(&line)?);
+            }
+            let batch = Batch { number: closing.number, sites };
+            let counts = (batch.sites.len() as u64, batch.pages() as u64, hash.digest());
+            if counts != (closing.sites, closing.pages, closing.xxh3) {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "sites.jsonl is not what was written"));
+            }
+            Ok(batch)
+        })
+    }
+
+    /// Takes a folder away, once its pages are in the collection.
+    pub fn remove(folder: &Path) -> io::Result<()> {
+        fs::remove_dir_all(folder)
+    }
+}
+
+/// Hashes what it writes.
+struct Hashing {
+    out: BufWriter<File>,
+    hash: Xxh3,
+}
+
+impl Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Any bytes as a string of JSON: each as the character of its number.
+pub(crate) mod bytes_as_characters {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(crate) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&bytes.iter().map(|byte| char::from(*byte)).collect::<String>())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let byte = |character| u8::try_from(character).map_err(|_| D::Error::custom("a character is no byte"));
+        text.chars().map(byte).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch() -> Batch {
+        let page = |page, url: &str| BatchPage { page: PageId(page), url: url.to_owned() };
+        let site = BatchSite {
+            site: SiteId(3),
+            name: "http://a.example".to_owned(),
+            address: Some("192.0.2.1".parse().unwrap()),
+            resolve_again_s: 4,
+            not_before_ms: 5,
+            errors_in_a_row: 6,
+            pages_known: 7,
+            robots: Some(RobotsCopy { fetched_s: 8, status: 200, text: (0..=255).collect() }),
+            sitemaps_due: true,
+            pages: vec![page(1, "http://a.example/"), page(9, "http://a.example/ü")],
+        };
+        let other = BatchSite { address: None, robots: None, pages: vec![], ..site.clone() };
+        Batch { number: 12, sites: vec![site, other] }
+    }
+
+    #[test]
+    fn a_folder_brings_the_batch_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("batch");
+        batch().write(&path).unwrap();
+        assert_eq!(Batch::read(&path).unwrap(), batch());
+        assert!(batch().write(&path).is_err(), "it is there already");
+    }
+
+    #[test]
+    fn a_changed_or_unfinished_folder_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("batch");
+        batch().write(&path).unwrap();
+        let sites = fs::read_to_string(path.join(SITES)).unwrap();
+        fs::write(path.join(SITES), sites.replacen("192.0.2.1", "192.0.2.2", 1)).unwrap();
+        let error = Batch::read(&path).unwrap_err().to_string();
+        assert!(error.contains("batch") && error.contains("sites.jsonl"), "{error}");
+        fs::remove_file(path.join(BATCH)).unwrap();
+        assert!(Batch::read(&path).unwrap_err().to_string().contains("not complete"));
+    }
+}

@@ -1,0 +1,72 @@
+//! Who fetches a robots.txt that a site keeps elsewhere? The harvester of that other address, on an errand: so that the
+//! clocks of an address stay in one place. The pages of the site wait until the answer is back.
+
+use std::collections::HashMap;
+
+use model::{CanonicalUrl, SiteId};
+
+use crate::job::{Job, Jobs};
+
+/// A request for another harvester's site.
+#[derive(Debug, Clone)]
+pub(crate) struct Errand {
+    pub(crate) url: CanonicalUrl,
+    /// Redirects so far.
+    pub(crate) hops: u8,
+    for_site: SiteId,
+    from_harvester: usize,
+}
+
+impl Errand {
+    pub(crate) fn new(for_site: SiteId, from_harvester: usize, url: CanonicalUrl, hops: u8) -> Errand {
+        Errand { url, hops, for_site, from_harvester }
+    }
+
+    /// The harvester that waits for the answer, and the site it is for.
+    pub(crate) fn home(&self) -> (usize, SiteId) {
+        (self.from_harvester, self.for_site)
+    }
+}
+
+/// The errands that a harvester runs, and those it waits for.
+#[derive(Debug, Default)]
+pub(crate) struct Errands {
+    /// By made-up sites, which count down from the last number: the workbench knows no errands.
+    running: HashMap<SiteId, Errand>,
+    made_up: u32,
+    /// The jobs of sites that wait for an answer.
+    held: HashMap<SiteId, Vec<u32>>,
+}
+
+/// An errand as the workbench sees it.
+pub(crate) struct MadeUp {
+    pub(crate) id: SiteId,
+    pub(crate) job: u32,
+}
+
+impl Errands {
+    pub(crate) fn add(&mut self, errand: Errand, jobs: &mut Jobs) -> MadeUp {
+        self.made_up = self.made_up.wrapping_add(1) & 0xffff;
+        let id = SiteId(u32::MAX - self.made_up);
+        let job = jobs.add(Job::Robots { url: errand.url.clone(), hops: errand.hops });
+        self.running.insert(id, errand);
+        MadeUp { id, job }
+    }
+
+    /// The errand of a made-up site.
+    pub(crate) fn take(&mut self, site: SiteId) -> Option<Errand> {
+        self.running.remove(&site)
+    }
+
+    pub(crate) fn hold(&mut self, site: SiteId, jobs: Vec<u32>) {
+        self.held.insert(site, jobs);
+    }
+
+    pub(crate) fn holds(&self, site: SiteId) -> bool {
+        self.held.contains_key(&site)
+    }
+
+    pub(crate) fn release(&mut self, site: SiteId) -> Vec<u32> {
+        self.held.remove(&site).unwrap_or_default()
+    }
+}

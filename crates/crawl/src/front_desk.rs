@@ -1,0 +1,243 @@
+//! The front desk: where does each site of a batch live, and which harvester does it belong to?
+//!
+//! Names are resolved at a set pace, before anybody waits for them. Sites of one address go to one harvester, whatever
+//! batch they are in. A site that cannot be found goes back to the manager.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use fetch::{Resolved, Resolver};
+use frontier::Event;
+use model::{CanonicalUrl, Reason, SiteId};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::task::JoinSet;
+
+use crate::batch::{Batch, BatchSite, RobotsCopy};
+use crate::clock::seconds;
+use crate::errand::Errand;
+use crate::harvest::{HarvestNews, SiteReport};
+use crate::harvester::Piece;
+use crate::outbox::Outbox;
+use crate::random::random;
+use crate::running::Running;
+use crate::site_run::Located;
+use crate::stop::Stop;
+
+/// What a harvester is given to do.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// A site of a batch, with its front page and where it lives.
+    Site(Box<BatchSite>, CanonicalUrl, Located),
+    /// A robots.txt for the site of another harvester, at this address.
+    Errand(Errand, IpAddr),
+    /// What came of an errand.
+    Returned { site: SiteId, robots: RobotsCopy },
+}
+
+/// What the front desk is asked for.
+#[derive(Debug)]
+pub(crate) enum DeskRequest {
+    Batch(Batch),
+    Errand(Errand),
+    Returned(Errand, RobotsCopy),
+}
+
+/// The way to the front desk.
+#[derive(Debug, Clone)]
+pub(crate) struct Desk(pub(crate) UnboundedSender<DeskRequest>);
+
+impl Desk {
+    /// Sends somebody on an errand. At the end of a crawl nobody may be there any more: then the site goes back unvisited.
+    pub(crate) fn send(&self, errand: Errand) {
+        let _ = self.0.send(DeskRequest::Errand(errand));
+    }
+
+    pub(crate) fn give_back(&self, errand: &Errand, robots: RobotsCopy) {
+        let _ = self.0.send(DeskRequest::Returned(errand.clone(), robots));
+    }
+}
+
+/// The front desk of a crawl.
+pub(crate) struct FrontDesk {
+    running: Running,
+    resolver: Arc<Resolver>,
+    harvesters: Vec<UnboundedSender<Work>>,
+    outbox: Outbox<Piece>,
+    questions: JoinSet<Resolution>,
+    waiting: std::collections::VecDeque<Question>,
+    next_question: tokio::time::Instant,
+}
+
+/// Whose address is wanted.
+enum Question {
+    Site(Box<BatchSite>, CanonicalUrl),
+    Errand(Errand),
+}
+
+struct Resolution {
+    question: Question,
+    answer: Result<Resolved, Reason>,
+}
+
+impl FrontDesk {
+    pub(crate) fn new(
+        running: Running,
+        resolver: Resolver,
+        harvesters: Vec<UnboundedSender<Work>>,
+        outbox: Outbox<Piece>,
+    ) -> FrontDesk {
+        FrontDesk {
+            running,
+            resolver: Arc::new(resolver),
+            harvesters,
+            outbox,
+            questions: JoinSet::new(),
+            waiting: std::collections::VecDeque::new(),
+            next_question: tokio::time::Instant::now(),
+        }
+    }
+
+    /// Works until the crawl stops, or nobody asks any more.
+    pub(crate) async fn run(mut self, mut requests: UnboundedReceiver<DeskRequest>) {
+        loop {
+            if self.running.stop() >= Stop::InOrder {
+                self.give_everything_back();
+            }
+            if !self.outbox.flush() {
+                return;
+            }
+            let settings = self.running.settings();
+            let may_ask = !self.waiting.is_empty() && self.questions.len() < settings.names_at_once;
+            tokio::select! {
+                biased;
+                resolution = self.questions.join_next(), if !self.questions.is_empty() => {
+                    if let Some(Ok(resolution)) = resolution {
+                        self.take(resolution);
+                    }
+                }
+                request = requests.recv() => match request {
+                    Some(request) => self.accept(request),
+                    None => return self.end().await,
+                },
+                () = self.running.changed() => {}
+                () = tokio::time::sleep_until(self.next_question), if may_ask => {
+                    let pause = Duration::from_secs(1) / settings.names_per_second.max(1);
+                    self.next_question = tokio::time::Instant::now() + pause;
+                    self.ask();
+                }
+                () = self.outbox.room(), if !self.outbox.is_empty() => {}
+            }
+        }
+    }
+
+    async fn end(mut self) {
+        while self.outbox.flush() && !self.outbox.is_empty() {
+            self.outbox.room().await;
+        }
+    }
+
+    fn accept(&mut self, request: DeskRequest) {
+        match request {
+            DeskRequest::Batch(batch) => batch.sites.into_iter().for_each(|site| self.accept_site(site)),
+            DeskRequest::Errand(errand) => self.waiting.push_back(Question::Errand(errand)),
+            DeskRequest::Returned(errand, robots) => {
+                let (harvester, site) = errand.home();
+                let _ = self.harvesters[harvester].send(Work::Returned { site, robots });
+            }
+        }
+    }
+
+    fn accept_site(&mut self, site: BatchSite) {
+        let settings = self.running.settings();
+        let Ok(front) = settings.gather.rules.canonical(&format!("{}/", site.name)) else {
+            return self.cannot_be_found(&site, Reason::NameNotFound);
+        };
+        let now_s = self.running.clock.now_s();
+        match site.address.filter(|_| now_s < site.resolve_again_s) {
+            Some(address) => {
+                let located = Located { address, resolved_s: now_s, resolve_again_s: site.resolve_again_s };
+                self.send(address, Work::Site(Box::new(site), front, located));
+            }
+            None => self.waiting.push_back(Question::Site(Box::new(site), front)),
+        }
+    }
+
+    /// Asks for the next name.
+    fn ask(&mut self) {
+        let Some(question) = self.waiting.pop_front() else { return };
+        let host = match &question {
+            Question::Site(_, front) => front.host().to_owned(),
+            Question::Errand(errand) => errand.url.host().to_owned(),
+        };
+        let (resolver, now_ms) = (Arc::clone(&self.resolver), self.running.clock.now_ms());
+        self.questions.spawn_local(async move {
+            let answer = resolver.resolve(&host, now_ms).await;
+            Resolution { question, answer }
+        });
+    }
+
+    fn take(&mut self, Resolution { question, answer }: Resolution) {
+        let now_s = self.running.clock.now_s();
+        match (question, answer) {
+            (Question::Site(site, front), Ok(resolved)) => {
+                let Some(&address) = resolved.addresses.first() else {
+                    return self.cannot_be_found(&site, Reason::NameNotFound);
+                };
+                let resolve_again_s = seconds(resolved.good_until_ms);
+                self.send(address, Work::Site(site, front, Located { address, resolved_s: now_s, resolve_again_s }));
+            }
+            (Question::Site(site, _), Err(reason)) => self.cannot_be_found(&site, reason),
+            (Question::Errand(errand), answer) => match answer.ok().and_then(|found| found.addresses.first().copied()) {
+                Some(address) => self.send(address, Work::Errand(errand, address)),
+                None => self.accept(DeskRequest::Returned(errand, RobotsCopy::none(now_s))),
+            },
+        }
+    }
+
+    /// Sites of one address go to one harvester.
+    fn send(&self, address: IpAddr, work: Work) {
+        let mut hasher = DefaultHasher::new();
+        address.to_canonical().hash(&mut hasher);
+        let harvester = hasher.finish() as usize % self.harvesters.len();
+        // A harvester that is gone has failed, and the crawl will end with its error.
+        let _ = self.harvesters[harvester].send(work);
+    }
+
+    fn cannot_be_found(&mut self, site: &BatchSite, reason: Reason) {
+        let settings = self.running.settings();
+        let verdict = settings.patience.after(Event::NoAnswer(reason), site.errors_in_a_row, 0, random());
+        let back_off_until_ms = self.running.clock.now_ms() + verdict.site_back_off_ms;
+        self.hand_back(site, Some(reason), back_off_until_ms, verdict.errors_in_a_row);
+    }
+
+    fn give_everything_back(&mut self) {
+        for question in std::mem::take(&mut self.waiting) {
+            if let Question::Site(site, _) = question {
+                self.hand_back(&site, None, 0, site.errors_in_a_row);
+            }
+        }
+    }
+
+    fn hand_back(&mut self, site: &BatchSite, reason: Option<Reason>, back_off_until_ms: u64, errors: u16) {
+        for page in &site.pages {
+            self.running.counters.waiting_pages.fetch_sub(1, Relaxed);
+            let news = HarvestNews::Back { page: page.page, reason: reason.map(Into::into) };
+            self.outbox.push(Piece::News(news), 64);
+        }
+        let now_s = self.running.clock.now_s();
+        let report = SiteReport {
+            site: site.site,
+            address: site.address,
+            resolved_s: if reason.is_some() { now_s } else { 0 },
+            resolve_again_s: if reason.is_some() { seconds(back_off_until_ms) } else { site.resolve_again_s },
+            next_request_ms: site.not_before_ms,
+            errors_in_a_row: errors,
+            back_off_until_ms,
+            sitemaps_read_s: 0,
+        };
+        self.outbox.push(Piece::News(HarvestNews::Done(report)), 64);
+    }
+}

@@ -1,0 +1,69 @@
+//! What comes back from a harvest, piece by piece?
+
+use std::net::IpAddr;
+
+use model::{PageId, Reason, SiteId};
+use serde::{Deserialize, Serialize};
+
+use crate::batch::RobotsCopy;
+use crate::fetched::Fetched;
+
+/// One piece of news from a harvester.
+#[derive(Debug)]
+pub(crate) enum Harvested {
+    /// A page was asked for.
+    Visit { page: PageId, fetched: Box<Fetched> },
+    /// Anything else.
+    News(HarvestNews),
+}
+
+/// News that are no answer to a request for a page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum HarvestNews {
+    /// The turn of a page came, and it was not asked for.
+    Left { page: PageId, reason: ReasonCode },
+    /// The turn of a page did not come, and will in another batch; the reason is that of its site, if any.
+    Back { page: PageId, reason: Option<ReasonCode> },
+    /// robots.txt was asked for.
+    Robots { site: SiteId, robots: RobotsCopy },
+    /// A site is to be left alone for longer than usual.
+    BackOff { site: SiteId, until_ms: u64, errors_in_a_row: u16 },
+    /// The site itself names pages, with the times of their last change where it tells them.
+    Found { site: SiteId, pages: Vec<FoundPage> },
+    /// There is nothing left to do for a site.
+    Done(SiteReport),
+}
+
+/// A page that a sitemap names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FoundPage {
+    pub(crate) url: String,
+    pub(crate) modified_s: u32,
+}
+
+/// What a harvester knows about a site when it is done with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SiteReport {
+    pub(crate) site: SiteId,
+    pub(crate) address: Option<IpAddr>,
+    /// When the name was resolved, or could not be.
+    pub(crate) resolved_s: u32,
+    pub(crate) resolve_again_s: u32,
+    pub(crate) next_request_ms: u64,
+    pub(crate) errors_in_a_row: u16,
+    pub(crate) back_off_until_ms: u64,
+    /// When sitemaps were read; 0 if they were not.
+    pub(crate) sitemaps_read_s: u32,
+}
+
+/// A reason as its byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct ReasonCode(pub(crate) u8);
+
+impl From<Reason> for ReasonCode {
+    fn from(reason: Reason) -> ReasonCode {
+        ReasonCode(reason.code())
+    }
+}

@@ -1,0 +1,498 @@
+//! The harvester: asks for the pages of a batch, politely, and hands on what comes back.
+//!
+//! One per core, on one thread. Sites come to the harvester that their address belongs to, so that all clocks of an
+//! address lie in one [`Workbench`], and no lock stands in the way of a page. A turn is one request; after it the site and
+//! its address are left alone for their wait. What a site must be asked before its pages (robots.txt), and what it offers
+//! beside them (sitemaps), takes its turn like everything else.
+//!
+//! A page is read by a [`Gatherer`] on the same thread as soon as it has come, while others are still on their way.
+//!
+//! It never decides what is worth fetching, and never touches the collection.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use fetch::{Answer, Connection, FetchJob, Fetcher};
+use frontier::{Event, Turn, Workbench};
+use model::{CanonicalUrl, PageId, Reason, SiteId};
+use parse::ROBOTS_LIMIT_BYTES;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+
+use crate::batch::{BatchSite, RobotsCopy};
+use crate::crawl_settings::CrawlSettings;
+use crate::errand::{Errand, Errands};
+use crate::fetched::Fetched;
+use crate::front_desk::{Desk, Work};
+use crate::gathered::Gathered;
+use crate::gatherer::Gatherer;
+use crate::harvest::HarvestNews;
+use crate::http_head::HttpHead;
+use crate::job::{Job, Jobs};
+use crate::journal::Journal;
+use crate::outbox::Outbox;
+use crate::random::random;
+use crate::robots_answer::{self, Robots};
+use crate::running::Running;
+use crate::site_run::{Located, SiteRun};
+use crate::sitemaps;
+use crate::stop::Stop;
+
+/// What leaves a harvester.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    /// A page, read.
+    Gathered(PageId, Box<Gathered>),
+    /// A page as it came, where nobody reads it here.
+    Fetched(PageId, Box<Fetched>),
+    /// Everything else.
+    News(HarvestNews),
+}
+
+/// One of the harvesters of a crawl.
+pub(crate) struct Harvester<'s> {
+    running: Running,
+    settings: Arc<CrawlSettings>,
+    fetcher: Rc<Fetcher>,
+    gatherer: Option<Gatherer<'s>>,
+    workbench: Workbench,
+    jobs: Jobs,
+    pub(crate) sites: HashMap<SiteId, SiteRun>,
+    errands: Errands,
+    /// Connections that may be used again: one for each address, and of the site that was last asked there.
+    kept: HashMap<IpAddr, (SiteId, Connection)>,
+    requests: JoinSet<Ended>,
+    most_requests: usize,
+    outbox: Outbox<Piece>,
+    journal: Journal,
+    desk: Desk,
+    /// Sites whose clocks nobody knows wait at least until then, and their own wait.
+    began_unknown_ms: Option<u64>,
+}
+
+/// A request that has ended.
+struct Ended {
+    turn: Turn,
+    job: Job,
+    answer: Answer,
+    connection: Option<Connection>,
+}
+
+/// What a harvester is made of.
+pub(crate) struct Equipment<'s> {
+    pub(crate) running: Running,
+    pub(crate) fetcher: Fetcher,
+    pub(crate) gatherer: Option<Gatherer<'s>>,
+    pub(crate) outbox: Outbox<Piece>,
+    pub(crate) journal: Journal,
+    pub(crate) desk: Desk,
+    pub(crate) most_requests: usize,
+    pub(crate) began_unknown_ms: Option<u64>,
+}
+
+impl<'s> Harvester<'s> {
+    pub(crate) fn new(equipment: Equipment<'s>) -> Harvester<'s> {
+        let Equipment { running, fetcher, gatherer, outbox, journal, desk, most_requests, began_unknown_ms } =
+            equipment;
+        Harvester {
+            settings: running.settings(),
+            running,
+            fetcher: Rc::new(fetcher),
+            gatherer,
+            workbench: Workbench::new(),
+            jobs: Jobs::default(),
+            sites: HashMap::new(),
+            errands: Errands::default(),
+            kept: HashMap::new(),
+            requests: JoinSet::new(),
+            most_requests,
+            outbox,
+            journal,
+            desk,
+            began_unknown_ms,
+        }
+    }
+
+    /// Works until it is stopped, or nobody brings work or takes news any more. Gives its journal back.
+    pub(crate) async fn run(mut self, mut work: UnboundedReceiver<Work>) -> std::io::Result<Journal> {
+        let mut closed = false;
+        loop {
+            while let Ok(work) = work.try_recv() {
+                self.accept(work)?;
+            }
+            while let Some(ended) = self.requests.try_join_next() {
+                self.end(ended)?;
+            }
+            if self.running.stop() >= Stop::InOrder {
+                self.give_everything_back()?;
+            } else {
+                self.start_turns();
+            }
+            let listened_to = self.outbox.flush();
+            let idle = self.requests.is_empty() && self.sites.is_empty() && self.outbox.is_empty();
+            if !listened_to || (idle && (closed || self.running.stop() >= Stop::InOrder)) {
+                return Ok(self.journal);
+            }
+            let can_start = !self.outbox.is_full() && self.requests.len() < self.most_requests;
+            let next = self.workbench.next_ready_ms().filter(|_| can_start);
+            let wake = self.running.clock.instant(next.unwrap_or(0));
+            tokio::select! {
+                biased;
+                ended = self.requests.join_next(), if !self.requests.is_empty() => {
+                    if let Some(ended) = ended {
+                        self.end(ended)?;
+                    }
+                }
+                () = self.outbox.room(), if !self.outbox.is_empty() => {}
+                accepted = work.recv(), if !closed => match accepted {
+                    Some(work) => self.accept(work)?,
+                    None => closed = true,
+                },
+                () = self.running.changed() => self.settings = self.running.settings(),
+                () = tokio::time::sleep_until(wake.into()), if next.is_some() => {}
+            }
+        }
+    }
+
+    fn accept(&mut self, work: Work) -> std::io::Result<()> {
+        match work {
+            Work::Site(site, front, located) => self.begin(*site, front, &located),
+            Work::Errand(errand, address) => {
+                let site = self.errands.add(errand, &mut self.jobs);
+                self.workbench.add_site(site.id, address, 0);
+                self.workbench.push(site.id, site.job);
+                Ok(())
+            }
+            Work::Returned { site, robots } => self.robots_came(site, robots),
+        }
+    }
+
+    /// Takes a site in.
+    fn begin(&mut self, site: BatchSite, front: CanonicalUrl, located: &Located) -> std::io::Result<()> {
+        let mut run = SiteRun::new(&site, front, located, &self.settings);
+        let wait_ms = run.wait_ms(&self.settings.waits);
+        let unknown_until_ms = self.began_unknown_ms.map_or(0, |began_ms| began_ms + wait_ms);
+        let ready_ms = site.not_before_ms.max(unknown_until_ms);
+        run.next_request_ms = ready_ms;
+        self.workbench.add_site(site.site, located.address, ready_ms);
+        if self.began_unknown_ms.is_some() {
+            self.workbench.delay_address(located.address, unknown_until_ms);
+        }
+        for page in site.pages {
+            match self.settings.gather.rules.canonical(&page.url).ok().filter(|url| url.as_str() == page.url) {
+                Some(url) => {
+                    let job = self.jobs.add(Job::Page { page: page.page, url });
+                    self.workbench.push(site.site, job);
+                }
+                // The rules have changed since it became known.
+                None => self.leave(page.page, Reason::RejectedByPattern)?,
+            }
+        }
+        let now_s = self.running.clock.now_s();
+        let (period_s, retry_s) = (self.settings.robots_period_s, self.settings.robots_retry_s);
+        let kept = site.robots.filter(|copy| robots_answer::is_fresh(copy, now_s, period_s, retry_s));
+        let robots_txt = self.settings.gather.rules.join(&run.front, "/robots.txt");
+        self.sites.insert(site.site, run);
+        self.running.counters.active_sites.fetch_add(1, Relaxed);
+        match (kept, robots_txt) {
+            (Some(copy), _) => self.apply_robots(site.site, &copy),
+            (None, Ok(url)) => {
+                let job = self.jobs.add(Job::Robots { url, hops: 0 });
+                self.workbench.push_first(site.site, job);
+                Ok(())
+            }
+            (None, Err(_)) => self.apply_robots(site.site, &RobotsCopy::none(now_s)),
+        }
+    }
+
+    fn start_turns(&mut self) {
+        while self.requests.len() < self.most_requests && !self.outbox.is_full() {
+            let Some(turn) = self.workbench.take(self.running.clock.now_ms()) else { return };
+            self.start(turn);
+        }
+    }
+
+    fn start(&mut self, turn: Turn) {
+        let Some(job) = self.jobs.remove(turn.job) else {
+            self.workbench.finish(turn.site, 0, 0);
+            return;
+        };
+        if matches!(job, Job::Page { .. }) && !self.running.take_page() {
+            // As many pages as were asked for are fetched, or on their way.
+            let job = self.jobs.add(job);
+            self.workbench.push_first(turn.site, job);
+            self.workbench.finish(turn.site, 0, 0);
+            self.running.stop_in_order();
+            return;
+        }
+        let kept = self.kept.remove(&turn.address).filter(|(site, _)| *site == turn.site);
+        let request = self.sites.get(&turn.site).map(|run| Arc::clone(&run.request)).unwrap_or_default();
+        let fetcher = Rc::clone(&self.fetcher);
+        let body_bytes = match &job {
+            Job::Page { .. } => self.settings.fetch.body_bytes,
+            Job::Robots { .. } => ROBOTS_LIMIT_BYTES,
+            Job::Sitemap { .. } => self.settings.sitemap_bytes,
+        };
+        self.running.counters.open_requests.fetch_add(1, Relaxed);
+        self.requests.spawn_local(async move {
+            let asked = FetchJob {
+                url: job.url(),
+                address: turn.address,
+                extra: &request,
+                if_none_match: None,
+                if_modified_since: None,
+                body_bytes,
+                any_media_type: !matches!(job, Job::Page { .. }),
+            };
+            let (answer, connection) = fetcher.fetch(&asked, kept.map(|(_, connection)| connection)).await;
+            Ended { turn, job, answer, connection }
+        });
+    }
+
+    /// Takes the end of a request.
+    fn end(&mut self, ended: Result<Ended, tokio::task::JoinError>) -> std::io::Result<()> {
+        let ended_ms = self.running.clock.passed_ms();
+        let Ended { turn, job, answer, connection } = match ended {
+            Ok(ended) => ended,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        };
+        self.running.counters.open_requests.fetch_sub(1, Relaxed);
+        self.running.counters.requests.fetch_add(1, Relaxed);
+        if let Some(errand) = self.errands.take(turn.site) {
+            return self.end_errand(errand, turn, &answer, ended_ms);
+        }
+        let event = event(&answer);
+        self.rest(turn, event, connection, ended_ms)?;
+        match job {
+            Job::Page { page, url } => self.page_came(page, url, answer)?,
+            Job::Robots { url, hops } => self.robots_answered(turn.site, &url, hops, &answer)?,
+            Job::Sitemap { url, level } => self.sitemap_came(turn.site, &url, level, &answer)?,
+        }
+        self.close_if_done(turn.site)
+    }
+
+    /// Leaves a site and its address alone, for as long as they deserve.
+    fn rest(
+        &mut self,
+        turn: Turn,
+        event: Event,
+        connection: Option<Connection>,
+        ended_ms: u64,
+    ) -> std::io::Result<()> {
+        let Some(run) = self.sites.get_mut(&turn.site) else { return Ok(()) };
+        let wait_ms = run.wait_ms(&self.settings.waits);
+        let verdict = self.settings.patience.after(event, run.errors_in_a_row, 0, random());
+        run.suffer(&verdict, ended_ms);
+        run.next_request_ms = ended_ms + wait_ms.max(verdict.site_back_off_ms);
+        let address_ready_ms = ended_ms + self.settings.waits.address_wait_ms.unwrap_or(wait_ms);
+        self.workbench.finish(turn.site, run.next_request_ms, address_ready_ms);
+        let (errors_in_a_row, until_ms) = (run.errors_in_a_row, run.back_off_until_ms);
+        if verdict.site_back_off_ms > 0 {
+            self.send(HarvestNews::BackOff { site: turn.site, until_ms, errors_in_a_row })?;
+        } else if let Some(connection) = connection.filter(|_| wait_ms <= self.settings.keep_connection_ms) {
+            self.kept.insert(turn.address, (turn.site, connection));
+        }
+        if verdict.site_gives_up {
+            let reason = if let Event::NoAnswer(reason) = event { reason } else { Reason::SiteGivenUp };
+            self.give_back(turn.site, Some(reason))?;
+        }
+        Ok(())
+    }
+
+    fn page_came(&mut self, page: PageId, url: CanonicalUrl, answer: Answer) -> std::io::Result<()> {
+        let fetched = Fetched::new(url, answer, self.running.clock.now_ms());
+        let counters = &self.running.counters;
+        counters.waiting_pages.fetch_sub(1, Relaxed);
+        counters.bytes.fetch_add(fetched.body.len() as u64, Relaxed);
+        let good = (200..400).contains(&fetched.status) && fetched.failure.is_none();
+        if good { &counters.pages } else { &counters.errors }.fetch_add(1, Relaxed);
+        let bytes = fetched.body.len() + fetched.head.len();
+        let piece = match &mut self.gatherer {
+            Some(gatherer) => Piece::Gathered(page, Box::new(gatherer.read(&fetched))),
+            None => Piece::Fetched(page, Box::new(fetched)),
+        };
+        self.journal.note(None)?;
+        self.outbox.push(piece, bytes);
+        Ok(())
+    }
+
+    /// Follows a redirect of robots.txt, or takes what came.
+    fn robots_answered(
+        &mut self,
+        site: SiteId,
+        url: &CanonicalUrl,
+        hops: u8,
+        answer: &Answer,
+    ) -> std::io::Result<()> {
+        let now_s = self.running.clock.now_s();
+        let target = redirect(&self.settings, url, answer).filter(|_| hops < robots_answer::REDIRECTS);
+        match target {
+            Some(target) if target.site() == url.site() => {
+                let job = self.jobs.add(Job::Robots { url: target, hops: hops + 1 });
+                self.workbench.push_first(site, job);
+                Ok(())
+            }
+            Some(target) => {
+                // Another site, which may be another harvester's: its pages wait until the answer is back.
+                let waiting = self.workbench.drain(site);
+                self.errands.hold(site, waiting);
+                self.desk.send(Errand::new(site, self.running.number, target, hops + 1));
+                Ok(())
+            }
+            None => self.robots_came(site, RobotsCopy::of(answer, now_s)),
+        }
+    }
+
+    fn robots_came(&mut self, site: SiteId, copy: RobotsCopy) -> std::io::Result<()> {
+        for job in self.errands.release(site) {
+            self.workbench.push(site, job);
+        }
+        self.apply_robots(site, &copy)?;
+        self.send(HarvestNews::Robots { site, robots: copy })?;
+        self.close_if_done(site)
+    }
+
+    /// From now on these rules hold; what they forbid is left out at once.
+    fn apply_robots(&mut self, site: SiteId, copy: &RobotsCopy) -> std::io::Result<()> {
+        let Some(run) = self.sites.get_mut(&site) else { return Ok(()) };
+        if matches!(run.obey(copy), Robots::Unreachable) {
+            let retry_ms = (u64::from(copy.fetched_s) + u64::from(self.settings.robots_retry_s)) * 1_000;
+            run.back_off_until_ms = run.back_off_until_ms.max(retry_ms);
+            return self.give_back(site, Some(Reason::RobotsUnreachable));
+        }
+        let mut allowed = Vec::new();
+        for number in self.workbench.drain(site) {
+            match self.jobs.get(number) {
+                Some(Job::Page { page, url }) if !self.sites[&site].allows(url) => {
+                    let page = *page;
+                    self.jobs.remove(number);
+                    self.leave(page, Reason::RobotsForbid)?;
+                }
+                _ => allowed.push(number),
+            }
+        }
+        for number in self.sitemap_jobs(site).into_iter().chain(allowed) {
+            self.workbench.push(site, number);
+        }
+        self.close_if_done(site)
+    }
+
+    /// The requests for what a site tells about its pages, if they are due.
+    fn sitemap_jobs(&mut self, site: SiteId) -> Vec<u32> {
+        let Some(run) = self.sites.get_mut(&site) else { return Vec::new() };
+        if !std::mem::take(&mut run.sitemaps_due) {
+            return Vec::new();
+        }
+        run.sitemaps_read_s = self.running.clock.now_s();
+        let urls = sitemaps::of_site(run, &self.settings);
+        urls.into_iter().map(|url| self.jobs.add(Job::Sitemap { url, level: 0 })).collect()
+    }
+
+    fn sitemap_came(
+        &mut self,
+        site: SiteId,
+        url: &CanonicalUrl,
+        level: u8,
+        answer: &Answer,
+    ) -> std::io::Result<()> {
+        let Some(run) = self.sites.get_mut(&site) else { return Ok(()) };
+        let read = sitemaps::read(run, url, answer, &self.settings);
+        if level < sitemaps::LEVELS {
+            for url in read.sitemaps {
+                let job = self.jobs.add(Job::Sitemap { url, level: level + 1 });
+                self.workbench.push_first(site, job);
+            }
+        }
+        if read.pages.is_empty() { Ok(()) } else { self.send(HarvestNews::Found { site, pages: read.pages }) }
+    }
+
+    fn end_errand(
+        &mut self,
+        errand: Errand,
+        turn: Turn,
+        answer: &Answer,
+        ended_ms: u64,
+    ) -> std::io::Result<()> {
+        // Whose site this is, nobody here knows; the address is left alone for the usual wait.
+        self.workbench.finish(turn.site, ended_ms, ended_ms + self.settings.waits.wait_ms);
+        self.workbench.remove_site(turn.site);
+        let target = redirect(&self.settings, &errand.url, answer);
+        match target.filter(|_| errand.hops < robots_answer::REDIRECTS) {
+            Some(target) => self.desk.send(Errand { url: target, hops: errand.hops + 1, ..errand }),
+            None => self.desk.give_back(&errand, RobotsCopy::of(answer, self.running.clock.now_s())),
+        }
+        Ok(())
+    }
+
+    /// The pages of a site that were not asked for go back.
+    fn give_back(&mut self, site: SiteId, reason: Option<Reason>) -> std::io::Result<()> {
+        let held = self.errands.release(site);
+        for number in self.workbench.drain(site).into_iter().chain(held) {
+            if let Some(Job::Page { page, .. }) = self.jobs.remove(number) {
+                self.running.counters.waiting_pages.fetch_sub(1, Relaxed);
+                self.send(HarvestNews::Back { page, reason: reason.map(Into::into) })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn give_everything_back(&mut self) -> std::io::Result<()> {
+        let sites: Vec<SiteId> = self.sites.keys().copied().collect();
+        for site in sites {
+            self.give_back(site, None)?;
+            self.close_if_done(site)?;
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self, page: PageId, reason: Reason) -> std::io::Result<()> {
+        self.running.counters.waiting_pages.fetch_sub(1, Relaxed);
+        self.running.counters.left_out.fetch_add(1, Relaxed);
+        self.send(HarvestNews::Left { page, reason: reason.into() })
+    }
+
+    /// A site without work leaves; its address keeps its clock.
+    fn close_if_done(&mut self, site: SiteId) -> std::io::Result<()> {
+        let waits = self.workbench.jobs(site) > 0 || self.workbench.has_turn(site) || self.errands.holds(site);
+        if waits {
+            return Ok(());
+        }
+        let Some(run) = self.sites.remove(&site) else { return Ok(()) };
+        self.workbench.remove_site(site);
+        if self.kept.get(&run.address).is_some_and(|(owner, _)| *owner == site) {
+            self.kept.remove(&run.address);
+        }
+        self.running.counters.active_sites.fetch_sub(1, Relaxed);
+        self.send(HarvestNews::Done(run.report()))
+    }
+
+    fn send(&mut self, news: HarvestNews) -> std::io::Result<()> {
+        self.journal.note(Some(&news))?;
+        let bytes = if let HarvestNews::Found { pages, .. } = &news { pages.len() * 64 } else { 64 };
+        self.outbox.push(Piece::News(news), bytes);
+        Ok(())
+    }
+}
+
+/// What an answer means for the peace of a site.
+fn event(answer: &Answer) -> Event {
+    match answer.failure {
+        None | Some(Reason::MediaType) => {
+            let head = HttpHead(&answer.head);
+            Event::of_status(answer.status, head.retry_after_ms())
+        }
+        Some(reason) => Event::NoAnswer(reason),
+    }
+}
+
+/// Where an answer leads, if it is a redirect.
+fn redirect(settings: &CrawlSettings, from: &CanonicalUrl, answer: &Answer) -> Option<CanonicalUrl> {
+    if !matches!(answer.status, 300..=303 | 307 | 308) {
+        return None;
+    }
+    let location = HttpHead(&answer.head).value("Location")?;
+    settings.gather.rules.join(from, &location).ok()
+}

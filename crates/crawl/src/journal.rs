@@ -1,0 +1,161 @@
+//! What must not be forgotten even by a crawler that is killed? What servers asked of us: robots.txt, which must not be
+//! fetched again every time, and pleas to wait.
+//!
+//! The collection learns of everything with the next commit, some seconds later. Until then such news lie here: each is
+//! written when it comes, by one call of the system, so that it survives the death of the process. The next start reads
+//! them before it sends a single request. Each harvester has two files and uses them in turn; the older one is emptied
+//! when all that it holds was committed.
+//!
+//! That there are journals at the start also tells that the last run did not end in order: then nobody knows when the
+//! sites were last asked, and each must be left alone for its full wait.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::harvest::HarvestNews;
+
+/// Where journals are, in a collection's folder.
+const FOLDER: &str = "journal";
+/// Files are changed when they are this long.
+const FILE_BYTES: u64 = 1 << 20;
+/// A robots.txt of the longest kind, every byte of it as an escape.
+const LINE_LIMIT_BYTES: u64 = 8 << 20;
+
+/// The journal of one harvester.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    paths: [PathBuf; 2],
+    files: [File; 2],
+    /// The last piece of news in each.
+    last: [u64; 2],
+    current: usize,
+    length_bytes: u64,
+    /// How many pieces of news this harvester sent so far.
+    sent: u64,
+    committed: Arc<AtomicU64>,
+}
+
+impl Journal {
+    /// A new journal; `committed` is how many of this harvester's pieces of news the collection holds for good.
+    pub(crate) fn create(folder: &Path, harvester: usize, committed: Arc<AtomicU64>) -> io::Result<Journal> {
+        let folder = folder.join(FOLDER);
+        fs::create_dir_all(&folder)?;
+        let paths = ["a", "b"].map(|name| folder.join(format!("{harvester}-{name}.jsonl")));
+        let open = |path: &PathBuf| OpenOptions::new().create(true).append(true).open(path);
+        let files = [open(&paths[0])?, open(&paths[1])?];
+        Ok(Journal { paths, files, last: [0; 2], current: 0, length_bytes: 0, sent: 0, committed })
+    }
+
+    /// Counts a piece of news that is sent, and keeps it if it must survive.
+    pub(crate) fn note(&mut self, news: Option<&HarvestNews>) -> io::Result<()> {
+        self.sent += 1;
+        let Some(news @ (HarvestNews::Robots { .. } | HarvestNews::BackOff { .. })) = news else { return Ok(()) };
+        let mut line = serde_json::to_vec(news)?;
+        line.push(b'\n');
+        if self.length_bytes + line.len() as u64 > FILE_BYTES {
+            self.change_files()?;
+        }
+        self.files[self.current].write_all(&line)?;
+        self.length_bytes += line.len() as u64;
+        self.last[self.current] = self.sent;
+        Ok(())
+    }
+
+    /// The other file is used from now on, if nobody needs what it holds.
+    fn change_files(&mut self) -> io::Result<()> {
+        let other = 1 - self.current;
+        if self.last[other] <= self.committed.load(Ordering::Acquire) {
+            self.files[other].set_len(0)?;
+            (self.current, self.length_bytes) = (other, 0);
+        }
+        Ok(())
+    }
+
+    /// Ends in order: everything was committed.
+    pub(crate) fn remove(self) -> io::Result<()> {
+        self.paths.iter().try_for_each(fs::remove_file)
+    }
+}
+
+/// What the journals of a run hold that did not end in order; nothing if the last one did.
+pub(crate) fn left_behind(folder: &Path) -> io::Result<Option<Vec<HarvestNews>>> {
+    let entries = match fs::read_dir(folder.join(FOLDER)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        entries => entries?,
+    };
+    let mut all = None;
+    for entry in entries {
+        read(&entry?.path(), all.get_or_insert_with(Vec::new))?;
+    }
+    Ok(all)
+}
+
+/// Takes journals away, once what they hold is committed.
+pub(crate) fn clear(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder.join(FOLDER)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}
+
+/// The last line may be torn; what cannot be read was not written by a crawl that went on.
+fn read(path: &Path, all: &mut Vec<HarvestNews>) -> io::Result<()> {
+    let mut lines = BufReader::new(File::open(path)?);
+    let mut line = Vec::new();
+    while (&mut lines).take(LINE_LIMIT_BYTES).read_until(b'\n', &mut line)? > 0 {
+        all.extend(serde_json::from_slice::<HarvestNews>(&line).ok());
+        line.clear();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use model::SiteId;
+
+    use super::*;
+    use crate::batch::RobotsCopy;
+
+    fn robots(site: u32, length: usize) -> HarvestNews {
+        let robots = RobotsCopy { fetched_s: 1, status: 200, text: vec![b'#'; length] };
+        HarvestNews::Robots { site: SiteId(site), robots }
+    }
+
+    #[test]
+    fn what_was_noted_is_found_after_a_death() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(left_behind(folder.path()).unwrap(), None);
+        let mut journal = Journal::create(folder.path(), 0, Arc::default()).unwrap();
+        assert_eq!(left_behind(folder.path()).unwrap(), Some(vec![]));
+        let news = [robots(1, 3), HarvestNews::BackOff { site: SiteId(2), until_ms: 5, errors_in_a_row: 1 }];
+        for news in &news {
+            journal.note(Some(news)).unwrap();
+        }
+        journal.note(None).unwrap();
+        assert_eq!(left_behind(folder.path()).unwrap(), Some(news.to_vec()));
+        // A line that was cut off by the death is no news, and no error.
+        let line = fs::read(&journal.paths[0]).unwrap();
+        fs::write(&journal.paths[0], &line[..line.len() - 3]).unwrap();
+        assert_eq!(left_behind(folder.path()).unwrap(), Some(news[..1].to_vec()));
+        clear(folder.path()).unwrap();
+        assert_eq!(left_behind(folder.path()).unwrap(), None);
+    }
+
+    #[test]
+    fn journals_do_not_grow_when_commits_come() {
+        let folder = tempfile::tempdir().unwrap();
+        let committed = Arc::new(AtomicU64::new(0));
+        let mut journal = Journal::create(folder.path(), 0, Arc::clone(&committed)).unwrap();
+        for number in 0..100 {
+            journal.note(Some(&robots(number, 200 << 10))).unwrap();
+            committed.store(u64::from(number), Ordering::Release);
+        }
+        let bytes: u64 = journal.paths.iter().map(|path| fs::metadata(path).unwrap().len()).sum();
+        assert!(bytes < 3 * FILE_BYTES, "{bytes}");
+        let kept = left_behind(folder.path()).unwrap().unwrap();
+        assert!(kept.contains(&robots(99, 200 << 10)));
+    }
+}

@@ -1,0 +1,70 @@
+//! How does news leave a harvester? In blocks, through a bounded channel; while the channel is full nothing new is asked
+//! for, but what is under way is still read, so that no server waits for us.
+
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::Sender;
+
+/// News on their way to the collection.
+pub(crate) struct Outbox<T> {
+    sender: Sender<Vec<T>>,
+    block: Vec<T>,
+    block_bytes: usize,
+    waiting: std::collections::VecDeque<Vec<T>>,
+}
+
+/// A block is sent when it has so many bytes, or so many pieces.
+const BLOCK_BYTES: usize = 1 << 20;
+const BLOCK_PIECES: usize = 128;
+/// Nothing new is asked for while so many blocks wait.
+const WAITING_BLOCKS: usize = 2;
+
+impl<T> Outbox<T> {
+    pub(crate) fn new(sender: Sender<Vec<T>>) -> Outbox<T> {
+        Outbox { sender, block: Vec::new(), block_bytes: 0, waiting: std::collections::VecDeque::new() }
+    }
+
+    pub(crate) fn push(&mut self, piece: T, bytes: usize) {
+        self.block.push(piece);
+        self.block_bytes += bytes;
+        if self.block_bytes >= BLOCK_BYTES || self.block.len() >= BLOCK_PIECES {
+            self.close_block();
+        }
+    }
+
+    /// Sends what there is, as far as there is room. False when nobody listens any more.
+    pub(crate) fn flush(&mut self) -> bool {
+        self.close_block();
+        while let Some(block) = self.waiting.pop_front() {
+            match self.sender.try_send(block) {
+                Ok(()) => {}
+                Err(TrySendError::Full(block)) => {
+                    self.waiting.push_front(block);
+                    return true;
+                }
+                Err(TrySendError::Closed(_)) => return false,
+            }
+        }
+        true
+    }
+
+    /// Whether nothing new should be asked for.
+    pub(crate) fn is_full(&self) -> bool {
+        self.waiting.len() >= WAITING_BLOCKS
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.block.is_empty()
+    }
+
+    /// Waits until there is room for a block, or nobody listens any more.
+    pub(crate) async fn room(&self) {
+        drop(self.sender.reserve().await);
+    }
+
+    fn close_block(&mut self) {
+        if !self.block.is_empty() {
+            self.waiting.push_back(std::mem::take(&mut self.block));
+            self.block_bytes = 0;
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What do all threads of a crawl share? The time, the counters, the settings of the moment, and the wish to stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+
+use tokio::sync::watch;
+
+use crate::clock::Clock;
+use crate::crawl_settings::CrawlSettings;
+use crate::progress::Counters;
+use crate::stop::Stop;
+
+/// A handle to the running crawl, one for each thread.
+#[derive(Debug, Clone)]
+pub(crate) struct Running {
+    /// The thread's number among the harvesters.
+    pub(crate) number: usize,
+    pub(crate) clock: Clock,
+    pub(crate) counters: Arc<Counters>,
+    settings: watch::Receiver<Arc<CrawlSettings>>,
+    stop: watch::Sender<Stop>,
+    stopped: watch::Receiver<Stop>,
+    /// Pages that may still be asked for; any number if negative at the start.
+    pages_left: Arc<Option<AtomicI64>>,
+}
+
+impl Running {
+    pub(crate) fn new(
+        settings: watch::Receiver<Arc<CrawlSettings>>,
+        stop: watch::Sender<Stop>,
+        counters: Arc<Counters>,
+        most_pages: Option<u64>,
+    ) -> Running {
+        let pages_left = most_pages.map(|pages| AtomicI64::new(i64::try_from(pages).unwrap_or(i64::MAX)));
+        Running {
+            number: 0,
+            clock: Clock::start(),
+            counters,
+            settings,
+            stopped: stop.subscribe(),
+            stop,
+            pages_left: Arc::new(pages_left),
+        }
+    }
+
+    pub(crate) fn with_number(&self, number: usize) -> Running {
+        Running { number, ..self.clone() }
+    }
+
+    pub(crate) fn settings(&self) -> Arc<CrawlSettings> {
+        Arc::clone(&self.settings.borrow())
+    }
+
+    pub(crate) fn stop(&self) -> Stop {
+        *self.stopped.borrow()
+    }
+
+    /// Stops, unless somebody already wants more.
+    pub(crate) fn stop_in_order(&self) {
+        self.stop.send_if_modified(|stop| {
+            let first = *stop == Stop::No;
+            *stop = (*stop).max(Stop::InOrder);
+            first
+        });
+    }
+
+    /// Waits for new settings or the wish to stop.
+    pub(crate) async fn changed(&mut self) {
+        tokio::select! {
+            changed = self.settings.changed() => if changed.is_err() { std::future::pending().await },
+            changed = self.stopped.changed() => if changed.is_err() { std::future::pending().await },
+        }
+    }
+
+    /// Whether one more page may be asked for; it then counts.
+    pub(crate) fn take_page(&self) -> bool {
+        self.pages_left.as_ref().as_ref().is_none_or(|left| left.fetch_sub(1, Relaxed) > 0)
+    }
+}

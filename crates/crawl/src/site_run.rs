@@ -1,0 +1,121 @@
+//! What does a harvester know about a site while it works on it? Its rules, its clock, its trouble.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use fetch::SiteRequest;
+use frontier::{Verdict, Waits};
+use model::{CanonicalUrl, SiteId};
+
+use crate::batch::RobotsCopy;
+use crate::crawl_settings::{CrawlSettings, SiteOverride};
+use crate::harvest::SiteReport;
+use crate::robots_answer::Robots;
+
+/// A site in work.
+#[derive(Debug)]
+pub(crate) struct SiteRun {
+    pub(crate) site: SiteId,
+    /// The URL of its front page.
+    pub(crate) front: CanonicalUrl,
+    pub(crate) address: IpAddr,
+    pub(crate) resolved_s: u32,
+    pub(crate) resolve_again_s: u32,
+    /// Nothing until robots.txt was asked for.
+    pub(crate) robots: Option<Robots>,
+    pub(crate) request: Arc<SiteRequest>,
+    pub(crate) errors_in_a_row: u16,
+    pub(crate) back_off_until_ms: u64,
+    pub(crate) next_request_ms: u64,
+    pub(crate) sitemaps_due: bool,
+    pub(crate) sitemaps_read_s: u32,
+    /// URLs that may still be taken from its sitemaps.
+    pub(crate) sitemap_urls_left: u32,
+    robots_agent: String,
+    own_wait_ms: Option<u64>,
+    pages_known: u32,
+    crawl_delay_ms: u64,
+}
+
+/// A site as the front desk hands it over.
+#[derive(Debug)]
+pub(crate) struct Located {
+    pub(crate) address: IpAddr,
+    pub(crate) resolved_s: u32,
+    pub(crate) resolve_again_s: u32,
+}
+
+impl SiteRun {
+    pub(crate) fn new(
+        site: &crate::batch::BatchSite,
+        front: CanonicalUrl,
+        located: &Located,
+        settings: &CrawlSettings,
+    ) -> SiteRun {
+        let own: Option<&SiteOverride> = settings.site(&front);
+        SiteRun {
+            site: site.site,
+            address: located.address,
+            resolved_s: located.resolved_s,
+            resolve_again_s: located.resolve_again_s,
+            robots: None,
+            request: Arc::new(own.map(|own| own.request.clone()).unwrap_or_default()),
+            errors_in_a_row: site.errors_in_a_row,
+            back_off_until_ms: 0,
+            next_request_ms: site.not_before_ms,
+            sitemaps_due: site.sitemaps_due,
+            sitemaps_read_s: 0,
+            sitemap_urls_left: settings.sitemap_urls,
+            robots_agent: own
+                .and_then(|own| own.robots_agent.clone())
+                .unwrap_or_else(|| settings.robots_agent.clone()),
+            own_wait_ms: own.and_then(|own| own.wait_ms),
+            pages_known: site.pages_known,
+            crawl_delay_ms: 0,
+            front,
+        }
+    }
+
+    /// Takes the answer to a request for robots.txt, new or kept.
+    pub(crate) fn obey(&mut self, copy: &RobotsCopy) -> &Robots {
+        let robots = Robots::of(copy, &self.robots_agent);
+        if let Robots::Rules(rules) = &robots {
+            let delay = rules.crawl_delay.unwrap_or_default();
+            self.crawl_delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        }
+        self.robots.insert(robots)
+    }
+
+    /// Whether the rules let us ask for this.
+    pub(crate) fn allows(&self, url: &CanonicalUrl) -> bool {
+        match &self.robots {
+            Some(Robots::Rules(rules)) => rules.decide(url.path_and_query()).allowed,
+            _ => false,
+        }
+    }
+
+    /// How long it is left alone between two requests.
+    pub(crate) fn wait_ms(&self, waits: &Waits) -> u64 {
+        waits.site_wait_ms(self.pages_known, self.crawl_delay_ms, self.own_wait_ms)
+    }
+
+    /// Takes a verdict on a request that ended at this time.
+    pub(crate) fn suffer(&mut self, verdict: &Verdict, ended_ms: u64) {
+        self.errors_in_a_row = verdict.errors_in_a_row;
+        let until_ms = ended_ms.saturating_add(verdict.site_back_off_ms);
+        self.back_off_until_ms = if verdict.site_back_off_ms > 0 { until_ms } else { 0 };
+    }
+
+    pub(crate) fn report(&self) -> SiteReport {
+        SiteReport {
+            site: self.site,
+            address: Some(self.address),
+            resolved_s: self.resolved_s,
+            resolve_again_s: self.resolve_again_s,
+            next_request_ms: self.next_request_ms,
+            errors_in_a_row: self.errors_in_a_row,
+            back_off_until_ms: self.back_off_until_ms,
+            sitemaps_read_s: self.sitemaps_read_s,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What does a site tell about its own pages? Sitemaps that its robots.txt names, and robots.rdf.
+//!
+//! Only what lies on the site itself is read, and only pages of the site itself are taken from it: nobody may fill the
+//! queue of another.
+
+use std::io::Cursor;
+
+use fetch::Answer;
+use model::CanonicalUrl;
+use parse::{SitemapEntry, SitemapLimits, decode_content, read_sitemap};
+
+use crate::clock::seconds;
+use crate::crawl_settings::CrawlSettings;
+use crate::harvest::FoundPage;
+use crate::http_head::HttpHead;
+use crate::robots_answer::Robots;
+use crate::site_run::SiteRun;
+
+/// An index may lead to indexes, but not for ever.
+pub(crate) const LEVELS: u8 = 2;
+/// Most sitemaps that robots.txt or one index may name.
+const FILES: usize = 100;
+
+/// What a file names.
+#[derive(Debug, Default)]
+pub(crate) struct SitemapRead {
+    pub(crate) pages: Vec<FoundPage>,
+    pub(crate) sitemaps: Vec<CanonicalUrl>,
+}
+
+/// What to ask a site for.
+pub(crate) fn of_site(run: &SiteRun, settings: &CrawlSettings) -> Vec<CanonicalUrl> {
+    let Some(Robots::Rules(rules)) = &run.robots else { return Vec::new() };
+    let on_site = |url: &CanonicalUrl| url.site() == run.front.site();
+    let mut urls: Vec<CanonicalUrl> = Vec::new();
+    if settings.sitemaps {
+        let named = rules.sitemaps.iter().filter_map(|url| settings.gather.rules.join(&run.front, url).ok());
+        urls.extend(named.filter(on_site).take(FILES));
+    }
+    if settings.robots_rdf {
+        urls.extend(settings.gather.rules.join(&run.front, "/robots.rdf").ok().filter(|url| run.allows(url)));
+    }
+    urls
+}
+
+/// Reads one file; what it takes is taken off the site's allowance.
+pub(crate) fn read(
+    run: &mut SiteRun,
+    file: &CanonicalUrl,
+    answer: &Answer,
+    settings: &CrawlSettings,
+) -> SitemapRead {
+    let mut read = SitemapRead::default();
+    if !(200..300).contains(&answer.status) {
+        return read;
+    }
+    let encoding = HttpHead(&answer.head).joined("Content-Encoding");
+    let limit = settings.sitemap_bytes;
+    let body = decode_content(&answer.body, &encoding, limit);
+    let limits = SitemapLimits {
+        read_bytes: limit as u64,
+        expanded_bytes: limit as u64,
+        entries: u64::from(run.sitemap_urls_left),
+    };
+    let rules = &settings.gather.rules;
+    let on_site = |url: &str| rules.join(file, url).ok().filter(|url| url.site() == run.front.site());
+    read_sitemap(Cursor::new(&body.bytes[..]), limits, |entry| match entry {
+        SitemapEntry::Page { url, modified } => {
+            let url = on_site(url).filter(|url| settings.gather.scope.judge(url).is_ok());
+            let modified_s = modified.and_then(|time_s| u64::try_from(time_s).ok());
+            read.pages.extend(url.map(|url| FoundPage {
+                url: url.as_str().to_owned(),
+                modified_s: modified_s.map_or(0, |time_s| seconds(time_s.saturating_mul(1_000))),
+            }));
+        }
+        SitemapEntry::Sitemap { url, .. } if read.sitemaps.len() < FILES => read.sitemaps.extend(on_site(url)),
+        SitemapEntry::Sitemap { .. } => {}
+    });
+    run.sitemap_urls_left = run.sitemap_urls_left.saturating_sub(read.pages.len() as u32);
+    read
+}

@@ -1,0 +1,14 @@
+//! How is a crawl ended before it is done?
+
+/// How soon it should end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[repr(u8)]
+pub enum Stop {
+    /// When it is done.
+    #[default]
+    No,
+    /// Requests under way are waited for; everything is committed.
+    InOrder,
+    /// Requests under way are dropped; what has come is committed.
+    AtOnce,
+}
