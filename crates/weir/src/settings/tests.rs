@@ -154,6 +154,10 @@ fn defaults_are_those_of_the_crates() {
     same(&scope, &frontier::Scope::default());
     same(&settings.resolving(), &fetch::DnsSettings::default());
     same(&settings.fetching(Path::new("")).unwrap(), &fetch::FetchSettings::default());
+    let mut expected = crawl::CrawlSettings::default();
+    // As much text of a page as WIRE stores is enough; imports by others may want more.
+    expected.gather.options.limits.text_bytes = 300_000;
+    same(&settings.crawl_settings(Path::new("")).unwrap(), &expected);
     same(&settings.url_rules(), &model::UrlRules::default());
     same(&settings.kept_tags(), &parse::html::KeptTags::default());
 }

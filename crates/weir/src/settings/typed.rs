@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crawl::GatherSettings;
+use crawl::{CrawlSettings, GatherSettings, Revisits, SiteOverride};
 use fetch::{Credentials, DnsSettings, FetchSettings, Networks, Proxy, SiteExtras, SiteRequest};
 use frontier::{DomainBudget, HostList, Limits, Patience, RejectPatterns, Scope, TrapRules, Waits};
 use model::{ParameterList, UrlRules};
@@ -13,7 +13,7 @@ use store::PageSettings;
 use super::place::Login;
 use super::sections::ScopeSection;
 use super::value::Value;
-use super::{FILE, Settings, SiteSection};
+use super::{FILE, Settings, SiteMatch, SiteSection};
 use crate::failure::WrongUse;
 
 impl Settings {
@@ -42,11 +42,70 @@ impl Settings {
         }
     }
 
+    /// What a crawl is to know. Files that are named lie relative to the collection's folder.
+    pub(crate) fn crawl_settings(&self, folder: &Path) -> Result<CrawlSettings, WrongUse> {
+        let Settings { crawl, politeness, sitemaps, revisit, dns, commit, .. } = self;
+        Ok(CrawlSettings {
+            robots_agent: crawl.agent.0.clone(),
+            strategy: crawl.strategy,
+            batch_pages: crawl.batch_pages as usize,
+            batch_pages_per_site: crawl.batch_pages_per_site as usize,
+            threads: usize::from(crawl.threads),
+            connections: crawl.connections as usize,
+            names_at_once: dns.names_at_once as usize,
+            names_per_second: dns.names_per_second,
+            keep_connection_ms: ms(self.fetch.keep_connection),
+            commit_every_ms: ms(commit.interval),
+            commit_bytes: commit.bytes.0,
+            robots_period_s: seconds(politeness.robots_period),
+            robots_retry_s: seconds(politeness.robots_retry),
+            sitemaps: sitemaps.read,
+            robots_rdf: sitemaps.robots_rdf,
+            sitemap_period_s: seconds(sitemaps.period),
+            sitemap_urls: sitemaps.urls,
+            sitemap_bytes: sitemaps.longest.0 as usize,
+            longest_pause_ms: ms(crawl.longest_pause),
+            revisits: Revisits {
+                ok_s: seconds(revisit.ok),
+                not_ok_s: seconds(revisit.not_ok),
+                error_s: seconds(revisit.error),
+            },
+            gather: self.gathering()?,
+            limits: self.limits(),
+            waits: self.waits(),
+            patience: self.patience(),
+            fetch: self.fetching(folder)?,
+            dns: self.resolving(),
+            sites: self.site_overrides()?,
+        })
+    }
+
+    /// What is different for some sites. Headers for all are an entry that fits all, and come last.
+    fn site_overrides(&self) -> Result<Vec<SiteOverride>, WrongUse> {
+        let for_all = (!self.fetch.headers.is_empty()).then(SiteSection::default);
+        let entry = |site: &SiteSection| {
+            Ok(SiteOverride {
+                sites: match site.site.clone() {
+                    SiteMatch::Host(host) => crawl::SiteMatch::Host(host),
+                    SiteMatch::Suffix(suffix) => crawl::SiteMatch::Suffix(suffix),
+                    SiteMatch::Surt(start) => crawl::SiteMatch::Surt(start),
+                },
+                wait_ms: site.wait.map(ms),
+                pages: site.pages,
+                depth: site.depth,
+                request: self.site_request(site)?,
+                robots_agent: site.robots_agent.as_ref().map(|name| name.0.clone()),
+                skip: site.skip.unwrap_or(false),
+            })
+        };
+        self.sites.iter().chain(&for_all).map(entry).collect()
+    }
+
     /// How pages are read.
-    pub(crate) fn gathering(&self) -> GatherSettings {
-        GatherSettings {
+    pub(crate) fn gathering(&self) -> Result<GatherSettings, WrongUse> {
+        Ok(GatherSettings {
             rules: self.url_rules(),
-            extensions: self.extensions.lists(),
+            scope: self.scope()?,
             options: Options {
                 limits: ParseLimits {
                     text_bytes: self.parse.text.0 as usize,
@@ -57,7 +116,7 @@ impl Settings {
                 keep: None,
             },
             level: self.pages.compression_level,
-        }
+        })
     }
 
     /// Which URLs belong.
@@ -227,6 +286,10 @@ pub(crate) fn warc_info() -> Vec<(String, String)> {
 
 fn ms(time: std::time::Duration) -> u64 {
     time.as_millis() as u64
+}
+
+fn seconds(time: std::time::Duration) -> u32 {
+    u32::try_from(time.as_secs()).unwrap_or(u32::MAX)
 }
 
 fn credentials(login: &Login) -> Credentials {

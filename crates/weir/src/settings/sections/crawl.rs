@@ -18,17 +18,17 @@ section! {
         agent: AgentName = AgentName("weir".to_owned());
         /// Which pages come first: "breadth-first", "back-link-count" (most links from known pages), "larger-sites-first" (of
         /// the site with most pages waiting), or "bfs-larger-sites" (breadth-first, and of those the larger sites).
-        strategy: Strategy = Strategy::default(), wire "manager/score", applies at_once;
+        strategy: Strategy = Strategy::default(), wire "manager/score";
         /// How many pages a batch has.
-        batch_pages: u32 = 100_000, within 1..=10_000_000, wire "manager/batch/size", applies at_once;
+        batch_pages: u32 = 100_000, within 1..=10_000_000, wire "manager/batch/size";
         /// How many of them may be of one site.
-        batch_pages_per_site: u32 = 500, within 1..=10_000_000, wire "manager/batch/samesite", applies at_once;
+        batch_pages_per_site: u32 = 500, within 1..=10_000_000, wire "manager/batch/samesite";
         /// How many threads fetch and read pages; 0 stands for one for each core.
         threads: u16 = 0, within 0..=1_024;
         /// How many requests may be open at once, all threads together.
         connections: u32 = 1_000, within 1..=100_000, wire "harvester/nthreads/start";
         /// When all that is left are pages that have to wait longer than this, the crawl ends.
-        longest_pause: Duration = 10 * MINUTE, within Duration::ZERO..=(30 * DAY), applies at_once;
+        longest_pause: Duration = 10 * MINUTE, within Duration::ZERO..=(30 * DAY);
     }
 }
 

@@ -11,6 +11,10 @@ section! {
     "dns", DnsSection {
         /// The name servers that are asked; an empty list stands for those of this machine.
         servers: Vec<NameServer> = Vec::new(), wire "harvester/resolvconf";
+        /// How many names are asked for at the same time.
+        names_at_once: u32 = 100, within 1..=10_000;
+        /// How many are asked for in a second.
+        names_per_second: u32 = 500, within 1..=1_000_000;
         /// How long a server may take to answer.
         timeout: Duration = 5 * SECOND, within SECOND..=MINUTE;
         /// How often a question is asked.

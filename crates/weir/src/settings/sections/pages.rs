@@ -14,8 +14,6 @@ section! {
         roll_over: Size = Size(1_000_000_000), within Size(1)..=Size(1 << 40);
         /// How much they are compressed, from 1 (fast) to 12 (small).
         compression_level: u8 = 1, within 1..=12;
-        /// Whether requests are kept, too, as WARC request records.
-        requests: bool = false;
     }
 }
 
