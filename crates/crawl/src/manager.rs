@@ -68,8 +68,8 @@ impl Manager {
         now_ms: u64,
     ) -> Result<Option<Batch>> {
         self.release_forbidden(collection)?;
-        let standings = self.judge_sites(collection, settings, now_ms)?;
-        let mut chosen = front_pages(collection, settings, &standings, now_ms)?;
+        let mut standings = self.judge_sites(collection, settings, now_ms)?;
+        let mut chosen = front_pages(collection, settings, &mut standings, now_ms)?;
         let room = settings.batch_pages.saturating_sub(chosen.len());
         let now_s = seconds(now_ms);
         let score = |row: &ScanRow| {
@@ -89,19 +89,22 @@ impl Manager {
         Ok(Some(batch).filter(|batch| !batch.sites.is_empty()))
     }
 
-    /// When a page will be due that is not due now: one that was not fetched yet, or has failed.
+    /// When the next page was or will be due after this time: one that was not fetched yet, or has failed.
     pub(crate) fn next_due_ms(
         &self,
         collection: &Collection,
         settings: &CrawlSettings,
-        now_ms: u64,
+        after_ms: u64,
     ) -> Result<Option<u64>> {
         let standings = self.judge_sites_as_they_are(collection, settings)?;
         let parts = collection.pages.reader().scan(&store::Column::ALL, |soonest: &mut Option<u64>, row| {
             let Some(standing) = standings.get(row.site.index()) else { return };
             if standing.take != Take::Nothing && matches!(row.stage, Stage::New | Stage::Failed) {
-                let due_ms = (u64::from(row.not_before_s) * 1_000).max(standing.back_off_until_ms).max(now_ms);
-                *soonest = Some(soonest.map_or(due_ms, |soonest| soonest.min(due_ms)));
+                let due_ms = (u64::from(row.not_before_s) * 1_000).max(standing.back_off_until_ms);
+                let sooner = soonest.is_none_or(|soonest| due_ms < soonest);
+                if due_ms > after_ms && sooner {
+                    *soonest = Some(due_ms);
+                }
             }
         })?;
         Ok(parts.into_iter().flatten().min())
@@ -208,17 +211,21 @@ impl Manager {
     }
 }
 
-/// The front pages of sites that nobody has asked yet, as many as fit.
+/// The front pages of sites that nobody has asked yet, as many as fit. A site whose front page is not to be fetched is
+/// entered anywhere.
 fn front_pages(
     collection: &mut Collection,
     settings: &CrawlSettings,
-    standings: &[Standing],
+    standings: &mut [Standing],
     now_ms: u64,
 ) -> Result<Vec<PageId>> {
     let mut urls = UrlBatch::new();
-    for (number, standing) in standings.iter().enumerate() {
+    for (number, standing) in standings.iter_mut().enumerate() {
         if standing.take == Take::FrontPage && urls.len() < settings.batch_pages {
-            urls.extend_from(front_page(collection, settings, SiteId(number as u32)).as_ref());
+            match front_page(collection, settings, SiteId(number as u32)) {
+                Some(url) if settings.gather.scope.judge(&url).is_ok() => urls.push(&url),
+                _ => standing.take = Take::Pages,
+            }
         }
     }
     let resolved = collection.resolve(&urls, seconds(now_ms), |new| {
@@ -232,8 +239,14 @@ fn front_pages(
     let mut pages = resolved.pages;
     pages.sort_unstable();
     let records = collection.pages.reader().get_many(&pages)?;
-    let is_due = |record: &PageRecord| record.stage == Stage::New;
-    Ok(pages.into_iter().zip(records).filter(|(_, record)| is_due(record)).map(|(page, _)| page).collect())
+    let mut due = Vec::with_capacity(pages.len());
+    for (page, record) in pages.into_iter().zip(records) {
+        match record.stage {
+            Stage::New => due.push(page),
+            _ => standings[record.site.index()].take = Take::Pages,
+        }
+    }
+    Ok(due)
 }
 
 fn front_page(collection: &Collection, settings: &CrawlSettings, site: SiteId) -> Option<CanonicalUrl> {

@@ -4,8 +4,9 @@
 //! say about themselves, and when they may be asked again.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use model::{PageId, Reason, SiteId, UrlClass};
+use model::{PageId, SiteId, UrlClass};
 use store::{Collection, PageRecord, Resolved, Result, Stage, UrlBatch};
 
 use crate::batch::RobotsCopy;
@@ -22,6 +23,7 @@ pub(crate) struct Seeder {
     pages: Vec<Gathered>,
     bytes: u64,
     news: Vec<HarvestNews>,
+    settings: Arc<CrawlSettings>,
 }
 
 /// What a batch of news brought.
@@ -39,11 +41,13 @@ pub(crate) struct Seeded {
 const DUPLICATE_WINDOW: usize = 1 << 20;
 
 impl Seeder {
-    pub(crate) fn new(settings: &CrawlSettings, collection: &Collection) -> Result<Seeder> {
+    pub(crate) fn new(settings: &Arc<CrawlSettings>, collection: &Collection) -> Result<Seeder> {
         let mut rules =
             Rules::new(settings.limits.clone(), settings.patience.clone(), settings.revisits);
         rules.count(collection)?;
-        Ok(Seeder { fold: Fold::by(DUPLICATE_WINDOW, rules), pages: Vec::new(), bytes: 0, news: Vec::new() })
+        let settings = Arc::clone(settings);
+        let fold = Fold::by(DUPLICATE_WINDOW, rules);
+        Ok(Seeder { fold, pages: Vec::new(), bytes: 0, news: Vec::new(), settings })
     }
 
     /// Keeps a page until [`Seeder::seed`].
@@ -106,20 +110,20 @@ impl Seeder {
     /// Pages that a site names itself; they are one link away from its front page.
     fn note_found(&mut self, collection: &mut Collection, site: SiteId, pages: &[FoundPage]) -> Result<u64> {
         let rules = &self.fold.rules;
-        let url_rules = model::UrlRules::default();
+        let gather = &self.settings.gather;
         let mut urls = UrlBatch::new();
         let mut found = Vec::with_capacity(pages.len());
         for page in pages {
-            if let Ok(url) = url_rules.canonical(&page.url) {
+            if let Ok(url) = gather.rules.canonical(&page.url) {
                 urls.push(&url);
-                found.push((url.class(&model::ExtensionLists::default()) == UrlClass::Dynamic, page.modified_s));
+                found.push((url.class(&gather.scope.extensions) == UrlClass::Dynamic, page.modified_s));
             }
         }
-        let now_s = pages.iter().map(|page| page.modified_s).max().unwrap_or(0);
         let (mut new_static, mut new_dynamic) = (0, 0);
         let resolved = collection.resolve_where(
             &urls,
-            now_s,
+            // The site is known, so that no new one needs a time.
+            0,
             |site| rules.admits(site),
             |new| {
                 let (dynamic, modified_s) = found[new.link as usize];
@@ -247,9 +251,4 @@ fn note_reports(collection: &mut Collection, reports: &[SiteReport]) -> Result<V
         record.sitemaps_read_s = record.sitemaps_read_s.max(report.sitemaps_read_s);
     })?;
     Ok(sites)
-}
-
-/// Why a page failed or was left out, by its record.
-pub(crate) fn reason(record: &PageRecord) -> Option<Reason> {
-    Reason::from_code(record.reason)
 }

@@ -5,17 +5,17 @@
 //! pattern that begins with `/` holds from the beginning of the path: `/private/` spares `/a/private/`, which `*/private/`
 //! rejects. Host names are never looked at.
 //!
-//! Plain texts are found all at once: one look at each pair of neighbouring bytes tells whether any of them may begin there.
+//! Plain texts are found all at once: one look at any three bytes in a row tells whether one of them may begin there.
 
 use crate::Error;
 
 /// The patterns of a crawl.
 #[derive(Debug, Clone, Default)]
 pub struct RejectPatterns {
-    /// Texts of two bytes or more, in lower case, to be found anywhere.
+    /// Texts of three bytes or more, in lower case, to be found anywhere.
     plain: Vec<Box<[u8]>>,
-    /// The pairs of bytes with which a plain text begins.
-    beginnings: Pairs,
+    /// The three bytes with which each of them begins.
+    beginnings: Triples,
     /// All others, tried one by one.
     others: Vec<Pattern>,
 }
@@ -43,8 +43,8 @@ impl RejectPatterns {
 
     fn add(&mut self, pattern: Pattern) {
         match pattern.parts.as_slice() {
-            [part] if part.len() >= 2 && !pattern.from_start && !pattern.to_end => {
-                self.beginnings.insert(part[0], part[1]);
+            [part] if part.len() >= 3 && !pattern.from_start && !pattern.to_end => {
+                self.beginnings.insert([part[0], part[1], part[2]]);
                 self.plain.push(part.clone());
             }
             _ => self.others.push(pattern),
@@ -61,8 +61,8 @@ impl RejectPatterns {
         if self.plain.is_empty() {
             return false;
         }
-        let may_begin =
-            text.windows(2).enumerate().filter(|(_, pair)| self.beginnings.contains(pair[0], pair[1]));
+        let triples = text.windows(3).map(|triple| [triple[0], triple[1], triple[2]]).enumerate();
+        let may_begin = triples.filter(|(_, triple)| self.beginnings.contains(*triple));
         may_begin
             .map(|(at, _)| &text[at..])
             .any(|rest| self.plain.iter().any(|plain| starts_with(rest, plain)))
@@ -116,26 +116,29 @@ fn find(text: &[u8], part: &[u8]) -> Option<usize> {
     text.windows(part.len()).position(|window| window.eq_ignore_ascii_case(part))
 }
 
-/// A set of pairs of bytes without their case; it may have some more than were inserted.
+/// A set of triples of bytes without their case; it may have some more than were inserted.
 #[derive(Debug, Clone, Default)]
-struct Pairs([u64; 16]);
+struct Triples(Vec<u64>);
 
-impl Pairs {
-    fn insert(&mut self, first: u8, second: u8) {
-        let (word, bit) = Pairs::place(first, second);
+impl Triples {
+    fn insert(&mut self, triple: [u8; 3]) {
+        let (word, bit) = Triples::place(triple);
+        self.0.resize(1 << 9, 0);
         self.0[word] |= bit;
     }
 
     #[inline]
-    fn contains(&self, first: u8, second: u8) -> bool {
-        let (word, bit) = Pairs::place(first, second);
-        self.0[word] & bit != 0
+    fn contains(&self, triple: [u8; 3]) -> bool {
+        let (word, bit) = Triples::place(triple);
+        self.0.get(word).is_some_and(|bits| bits & bit != 0)
     }
 
     /// The lowest five bits of a letter are the same in both cases.
     #[inline]
-    fn place(first: u8, second: u8) -> (usize, u64) {
-        (usize::from((first & 31) >> 1), 1 << ((first & 1) << 5 | second & 31))
+    fn place(triple: [u8; 3]) -> (usize, u64) {
+        let [first, second, third] = triple.map(|byte| usize::from(byte & 31));
+        let number = first << 10 | second << 5 | third;
+        (number >> 6, 1 << (number & 63))
     }
 }
 
