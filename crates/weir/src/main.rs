@@ -7,15 +7,20 @@ mod commands;
 mod failure;
 mod input;
 mod printer;
+mod process;
+mod progress;
 mod seeds;
 mod settings;
+mod steering;
 mod words;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{check, compact, export, import, init, parse, robots, simweb, snapshots, status, url};
+use crate::commands::{
+    check, compact, crawl, export, import, init, parse, robots, simweb, snapshots, status, url,
+};
 use crate::printer::Printer;
 
 /// Crawl a chosen part of the Web politely, keep it, rank it, describe it, search it, stream it.
@@ -42,6 +47,7 @@ Examples:
 #[derive(Subcommand)]
 enum Command {
     Init(init::Args),
+    Crawl(crawl::Args),
     Status(status::Args),
     Url(url::Args),
     Robots(robots::Args),
@@ -59,6 +65,7 @@ fn main() -> ExitCode {
     let mut printer = Printer::new(cli.json);
     let answer = match cli.command {
         Command::Init(args) => init::run(args, &mut printer),
+        Command::Crawl(args) => crawl::run(&args, &mut printer),
         Command::Status(args) => status::run(&args, &mut printer),
         Command::Url(args) => url::run(args, &mut printer),
         Command::Robots(args) => robots::run(args, &mut printer),

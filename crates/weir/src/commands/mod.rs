@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod compact;
+pub(crate) mod crawl;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod init;

@@ -31,14 +31,14 @@ pub(crate) struct Args {
 
 /// Scripts rely on the names.
 #[derive(Serialize, Default)]
-struct Answer {
+pub(crate) struct Answer {
     /// Whose URL is known.
-    pages_known: u64,
+    pub(crate) pages_known: u64,
     /// Whose last visit brought content.
-    pages_fetched: u64,
+    pub(crate) pages_fetched: u64,
     /// In a batch that is not finished.
     pages_queued: u64,
-    sites: u64,
+    pub(crate) sites: u64,
     /// Of the page files.
     bytes: u64,
     /// Rows of the table of links.
@@ -48,7 +48,7 @@ struct Answer {
     /// Pages that are not to be visited.
     pages_rejected: u64,
     /// Of the crawl; there was none yet.
-    cycle: u64,
+    pub(crate) cycle: u64,
     generation: u64,
     committed_ms: i64,
     /// Of all files of the commit.
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-fn look(snapshot: &Snapshot) -> store::Result<Answer> {
+pub(crate) fn look(snapshot: &Snapshot) -> store::Result<Answer> {
     let manifest = &snapshot.manifest;
     let stages = snapshot.pages.scan(&[Column::Marks], |counts: &mut [u64; 5], row| {
         counts[row.stage as usize] += 1;

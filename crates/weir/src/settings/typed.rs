@@ -166,7 +166,7 @@ impl Settings {
             wait_ms: ms(polite.wait),
             large_site_wait_ms: ms(polite.large_site_wait),
             large_site_pages: polite.large_site_pages,
-            address_wait_ms: ms(polite.address_wait),
+            address_wait_ms: polite.address_wait.map(ms),
             most_crawl_delay_ms: ms(polite.most_crawl_delay),
         }
     }

@@ -15,8 +15,9 @@ section! {
         large_site_wait: Duration = 5 * SECOND, within Duration::ZERO..=DAY, applies at_once;
         /// A site with more known pages than this is large.
         large_site_pages: u32 = 100, applies at_once;
-        /// How long to wait between two requests to an address, whichever of its sites they are for.
-        address_wait: Duration = 2 * SECOND, within Duration::ZERO..=DAY, applies at_once;
+        /// How long to wait between two requests to an address, whichever of its sites they are for; "none" is as long as for
+        /// the site that was just asked. Thousands of small sites may share a server: who crawls a whole country may want less.
+        address_wait: Option<Duration> = None, within None..=Some(DAY), applies at_once;
         /// The longest wait that robots.txt may ask for by Crawl-delay; a longer one counts as this.
         most_crawl_delay: Duration = MINUTE, within Duration::ZERO..=DAY, applies at_once;
         /// How long an answer about robots.txt counts.
