@@ -48,8 +48,10 @@ pub(crate) struct Args {
 const MARK: &str = "demo";
 /// The certificate of the authority that signs for the synthetic sites, in the collection's folder.
 const AUTHORITY: &str = "authority.pem";
+/// Some synthetic sites are endless.
+const PAGES_PER_SITE: u32 = 500;
 /// Some synthetic servers never answer; nobody wants to wait for all of them.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_secs(40);
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     make_room(&args.dir)?;
@@ -66,7 +68,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let end = CrawlEnd { duration: Some(LONGEST), ..CrawlEnd::default() };
-    let code = crawl_command::crawl_on(&mut collection, &settings, end, &args.manner, printer)?;
+    let (_, code) = crawl_command::crawl_on(&mut collection, &settings, end, &args.manner, printer)?;
     web.stop().context("cannot end the synthetic Web")?;
     if !printer.json() {
         what_next(&args.dir, portal.as_str(), printer)?;
@@ -107,6 +109,7 @@ fn settings(web: &SimWeb) -> anyhow::Result<Settings> {
     let text = format!(
         "[crawl]\nlongest_pause = \"2s\"\n\
          [scope]\naccept = [\".test\"]\n\
+         [limits]\npages_per_site = {PAGES_PER_SITE}\n\
          [politeness]\nwait = \"20ms\"\nlarge_site_wait = \"10ms\"\nmost_crawl_delay = \"100ms\"\nback_off = \"200ms\"\n\
          most_back_off = \"2s\"\nmost_retry_after = \"2s\"\npage_retry = \"500ms\"\nmost_page_retry = \"2s\"\n\
          [fetch]\nconnect_timeout = \"2s\"\nfirst_byte_timeout = \"3s\"\ntotal_timeout = \"5s\"\nroots = \"{AUTHORITY}\"\n\

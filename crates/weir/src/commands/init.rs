@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use model::{CanonicalUrl, UrlRules};
+use model::{CanonicalUrl, SiteId, UrlRules};
 use serde::Serialize;
 use store::{Collection, PageFlags, PageRecord, UrlBatch};
 
@@ -87,8 +87,10 @@ pub(crate) fn make(folder: &Path, settings: &Settings, seeds: &[CanonicalUrl]) -
     seeds.iter().for_each(|url| batch.push(url));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut collection = Collection::create(folder, settings.page_settings())?;
-    collection
+    let resolved = collection
         .resolve(&batch, now.as_secs() as u32, |page| PageRecord::new(page.site, 0, PageFlags::SEED))?;
+    let sites: Vec<SiteId> = resolved.new.iter().map(|page| page.site).collect();
+    collection.sites.update(&sites, |_, site| site.pages_known += 1)?;
     collection.commit(now.as_millis() as i64)?;
     let path = folder.join(settings::FILE);
     fs::write(&path, settings.to_toml()).with_context(|| format!("cannot write {}", path.display()))?;

@@ -1,5 +1,6 @@
 //! What does the collection know about a URL, and what do the rules say?
 
+use std::collections::HashSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crawl::{CrawlSettings, Robots, RobotsCopy};
@@ -13,6 +14,8 @@ use crate::settings::Settings;
 const MOST_VISITS: usize = 100;
 /// Links that are told.
 const MOST_LINKS: usize = 10;
+/// Links that are looked at to find pages for them: many pages link to another more than once.
+const MOST_LOOKED_AT: usize = 1_000;
 
 /// Everything about a URL. Scripts rely on the names.
 #[derive(Serialize)]
@@ -117,7 +120,7 @@ pub(super) fn story(snapshot: &Snapshot, settings: &Settings, input: &str) -> an
     let record = page_id.map(|page| snapshot.pages.get(page)).transpose()?.flatten();
     let site_id = snapshot.urls.find_site(url.site());
     let site = site_id.map(|site| snapshot.sites.get(site)).transpose()?.flatten().zip(site_id);
-    let links = links_to(snapshot.folder(), &snapshot.manifest, page_id, url.as_str(), MOST_LINKS)?;
+    let links = links_to(snapshot.folder(), &snapshot.manifest, page_id, url.as_str(), MOST_LOOKED_AT)?;
     let robots = site.map(|(site, id)| robots(snapshot, &rules, &url, id, &site)).transpose()?.flatten();
     let judged = judge(&rules, &url);
     let (state, reason, because) = match &record {
@@ -328,7 +331,11 @@ fn visit_answer(visit: Visit) -> VisitAnswer {
     }
 }
 
-fn link_answers(snapshot: &Snapshot, links: Vec<InLink>) -> anyhow::Result<Vec<LinkAnswer>> {
+/// One link of each page.
+fn link_answers(snapshot: &Snapshot, mut links: Vec<InLink>) -> anyhow::Result<Vec<LinkAnswer>> {
+    let mut sources = HashSet::new();
+    links.retain(|link| sources.insert(link.source));
+    links.truncate(MOST_LINKS);
     let answer = |link: InLink| {
         let InLink { source, kind, anchor, reason, .. } = link;
         Ok(LinkAnswer { url: url_of(snapshot, source)?, kind, anchor, reason })
