@@ -37,12 +37,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let best = best.unwrap_or_default();
     let mut out = io::stdout();
     writeln!(out, "gather: {} pages, {} links, {} commits", pages.len(), best.links, best.commits)?;
-    let stages = [
-        ("read", best.read_s),
-        ("fold", best.fold_s),
-        ("commit", best.commit_s),
-        ("total", best.seconds()),
-    ];
+    let stages =
+        [("read", best.read_s), ("fold", best.fold_s), ("commit", best.commit_s), ("total", best.seconds())];
     for (stage, seconds) in stages {
         let per_thousand = seconds * 1e3 / pages.len() as f64;
         writeln!(
