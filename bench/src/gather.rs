@@ -86,6 +86,7 @@ fn fetched(pages: &[Page]) -> anyhow::Result<Vec<Fetched>> {
             head: head(page.bytes.len()),
             body: page.bytes.clone(),
             truncated: None,
+            failure: None,
             latency_ms: Some(40),
             duration_ms: Some(90),
         });
@@ -106,7 +107,7 @@ fn head(body_bytes: usize) -> Vec<u8> {
 fn measure(pages: &[Fetched]) -> anyhow::Result<Cost> {
     let folder = tempfile::tempdir()?;
     let settings = GatherSettings::default();
-    let mut collection = Collection::create(&folder.path().join("crawl"), PageSettings::default())?;
+    let mut collection = Collection::create(&folder.path().join("crawl"), PageSettings::default().into())?;
     let mut gatherer = Gatherer::new(&settings);
     let mut fold = Fold::new(DUPLICATE_WINDOW);
     let mut cost = Cost::default();
