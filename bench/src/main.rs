@@ -5,6 +5,7 @@
 
 mod corpus;
 mod parse;
+mod process;
 mod robots;
 mod simweb;
 mod state;
