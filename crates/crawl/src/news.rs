@@ -29,6 +29,7 @@ pub(crate) struct News {
 struct SiteNews {
     known_static: u32,
     known_dynamic: u32,
+    dequeued: u32,
     fetched: u32,
     errors: u32,
     in_links: u32,
@@ -190,8 +191,16 @@ impl News {
         }
     }
 
-    pub(crate) fn count_visit(&mut self, site: SiteId, page: &Gathered, first_success: bool, visit: Visit) {
+    pub(crate) fn count_visit(
+        &mut self,
+        site: SiteId,
+        page: &Gathered,
+        first_success: bool,
+        visit: Visit,
+        was_queued: bool,
+    ) {
         let news = self.sites.entry(site).or_default();
+        news.dequeued += u32::from(was_queued);
         news.fetched += u32::from(first_success);
         news.errors += u32::from(!page.outcome.is_success());
         news.bytes += page.content_bytes;
@@ -248,6 +257,7 @@ impl SiteNews {
         record.pages_known += self.known_static + self.known_dynamic;
         record.pages_static += self.known_static;
         record.pages_dynamic += self.known_dynamic;
+        record.pages_queued = record.pages_queued.saturating_sub(self.dequeued);
         record.pages_fetched += self.fetched;
         record.errors = record.errors.saturating_add(self.errors);
         record.in_links = record.in_links.saturating_add(self.in_links);
