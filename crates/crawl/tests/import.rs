@@ -292,7 +292,7 @@ fn files_may_be_plain_or_compressed_by_zstd_in_one_frame_or_many() {
         let (folder, mut collection) = collection();
         let file = folder.path().join(name);
         fs::write(&file, bytes).unwrap();
-        let (summary, complaints) = import_files(&mut collection, &[file.clone()]);
+        let (summary, complaints) = import_files(&mut collection, std::slice::from_ref(&file));
         assert_eq!((summary.pages, complaints.len()), (30, 0), "{name}: {complaints:?}");
         let snapshot = Snapshot::open(collection.folder(), None).unwrap();
         for record in WarcReader::open(&file).unwrap() {
