@@ -14,10 +14,12 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use model::{PageId, SiteId};
+use parse::{ROBOTS_LIMIT_BYTES, decode_content};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::closed_folder::{self, FolderError};
+use crate::http_head::HttpHead;
 
 /// Pages that were chosen to be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -79,6 +81,25 @@ pub struct RobotsCopy {
     /// The text; rules may have any bytes, so each stands as the character of its number.
     #[serde(with = "bytes_as_characters", default)]
     pub text: Vec<u8>,
+}
+
+impl RobotsCopy {
+    /// What an answer means; the text is cut at what a robots.txt may have.
+    pub(crate) fn of(answer: &fetch::Answer, fetched_s: u32) -> RobotsCopy {
+        let encoding = HttpHead(&answer.head).joined("Content-Encoding");
+        let text = match answer.status {
+            200..=299 => decode_content(&answer.body, &encoding, ROBOTS_LIMIT_BYTES).bytes.into_owned(),
+            _ => Vec::new(),
+        };
+        // A file that broke off could have said anything behind the break.
+        let broken = answer.failure.is_some();
+        RobotsCopy { fetched_s, status: if broken { 0 } else { answer.status }, text }
+    }
+
+    /// There was nobody to ask.
+    pub(crate) fn none(fetched_s: u32) -> RobotsCopy {
+        RobotsCopy { fetched_s, status: 0, text: Vec::new() }
+    }
 }
 
 /// The last file of a batch.

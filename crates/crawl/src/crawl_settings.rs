@@ -23,6 +23,10 @@ pub struct CrawlSettings {
     pub threads: usize,
     /// Most requests under way at the same time.
     pub connections: usize,
+    /// Most names that are resolved at the same time.
+    pub names_at_once: usize,
+    /// Names that are asked for in a second.
+    pub names_per_second: u32,
     /// A connection is kept open for the next request of its site if that comes within this time.
     pub keep_connection_ms: u64,
     /// A commit comes when the last is so long ago...
@@ -115,6 +119,8 @@ impl Default for CrawlSettings {
             batch_pages_per_site: 500,
             threads: 0,
             connections: 1_000,
+            names_at_once: 100,
+            names_per_second: 500,
             keep_connection_ms: 5_000,
             commit_every_ms: 5_000,
             commit_bytes: 64 << 20,

@@ -22,6 +22,11 @@ impl Errand {
         Errand { url, hops, for_site, from_harvester }
     }
 
+    /// The same errand, to where a redirect leads.
+    pub(crate) fn on_to(self, url: CanonicalUrl) -> Errand {
+        Errand { url, hops: self.hops + 1, ..self }
+    }
+
     /// The harvester that waits for the answer, and the site it is for.
     pub(crate) fn home(&self) -> (usize, SiteId) {
         (self.from_harvester, self.for_site)

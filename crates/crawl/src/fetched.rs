@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use model::CanonicalUrl;
+use fetch::{Answer, Cut};
+use model::{CanonicalUrl, Reason};
 use store::Truncated;
 
 /// The answer of a server to one request, or that there was none. Not looked at yet.
@@ -24,6 +25,8 @@ pub struct Fetched {
     pub body: Vec<u8>,
     /// Why the body is not complete, where it is not.
     pub truncated: Option<Truncated>,
+    /// Why there is no answer, or no whole one.
+    pub failure: Option<Reason>,
     /// From the request to the first byte.
     pub latency_ms: Option<u32>,
     /// From the request to the last byte.
@@ -31,6 +34,27 @@ pub struct Fetched {
 }
 
 impl Fetched {
+    /// What a harvester has fetched.
+    pub(crate) fn new(url: CanonicalUrl, answer: Answer, now_ms: u64) -> Fetched {
+        Fetched {
+            url,
+            fetched_ms: now_ms as i64,
+            address: answer.address,
+            protocols: answer.protocols.iter().map(|&name| name.to_owned()).collect(),
+            status: answer.status,
+            head: answer.head,
+            body: answer.body,
+            truncated: answer.cut.map(|cut| match cut {
+                Cut::Length => Truncated::Length,
+                Cut::Time => Truncated::Time,
+                Cut::Disconnect => Truncated::Disconnect,
+            }),
+            failure: answer.failure,
+            latency_ms: answer.latency_ms,
+            duration_ms: answer.duration_ms,
+        }
+    }
+
     /// When, in Unix seconds, as states keep it.
     pub(crate) fn seconds(fetched_ms: i64) -> u32 {
         u32::try_from(fetched_ms / 1000).unwrap_or(if fetched_ms < 0 { 0 } else { u32::MAX })

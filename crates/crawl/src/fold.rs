@@ -22,12 +22,14 @@ use crate::news::News;
 use crate::originals::Originals;
 use crate::outcome::Outcome;
 use crate::rows;
+use crate::rules::Rules;
 use crate::visit::{self, Visit};
 
 /// Takes gathered pages into a collection.
 #[derive(Debug)]
 pub struct Fold {
     originals: Originals,
+    pub(crate) rules: Rules,
     /// Archives may bring visits that are here already; a crawl does not.
     known_visits: Option<KnownVisits>,
 }
@@ -61,7 +63,12 @@ pub(crate) struct Stored {
 impl Fold {
     /// Remembers the pages of so many bodies in order to name the originals of duplicates; about 60 bytes each.
     pub fn new(duplicate_window: usize) -> Fold {
-        Fold { originals: Originals::new(duplicate_window), known_visits: None }
+        Fold::by(duplicate_window, Rules::default())
+    }
+
+    /// The same by the rules of a crawl.
+    pub(crate) fn by(duplicate_window: usize, rules: Rules) -> Fold {
+        Fold { originals: Originals::new(duplicate_window), rules, known_visits: None }
     }
 
     /// The same for archives, whose visits may be known.
@@ -86,9 +93,9 @@ impl Fold {
             }
             stored.push(self.store(collection, record, page, id, &mut news)?);
         }
-        let targets = news.number_links(collection, &stored, &records, now_s)?;
-        news.log_links(collection, &stored, &targets)?;
-        news.write(collection, &mut records)?;
+        let targets = news.number_links(collection, &stored, &records, now_s, &self.rules)?;
+        news.log_links(collection, &stored, &targets, &records)?;
+        news.write(collection, &mut records, &mut self.rules)?;
         Ok(news.folded)
     }
 
@@ -112,6 +119,9 @@ impl Fold {
         let is_news = page.outcome == Outcome::Redirect || visit.changed != Some(false);
         let first_success = page.outcome.is_success() && is_unseen(record);
         visit.note(record, &page, appended);
+        if visit.newest {
+            self.rules.note_visit(record, &page, Fetched::seconds(page.fetched_ms));
+        }
         if page.outcome == Outcome::Ok && visit.newest && is_news {
             visit::note_original(record, self.original(appended, id));
         }

@@ -103,10 +103,8 @@ impl FrontDesk {
     /// Works until the crawl stops, or nobody asks any more.
     pub(crate) async fn run(mut self, mut requests: UnboundedReceiver<DeskRequest>) {
         loop {
-            if self.running.stop() >= Stop::InOrder {
-                self.give_everything_back();
-            }
-            if !self.outbox.flush() {
+            // The collection itself frees what was not asked for.
+            if !self.outbox.flush() || self.running.stop() >= Stop::InOrder {
                 return;
             }
             let settings = self.running.settings();
@@ -120,7 +118,7 @@ impl FrontDesk {
                 }
                 request = requests.recv() => match request {
                     Some(request) => self.accept(request),
-                    None => return self.end().await,
+                    None => return,
                 },
                 () = self.running.changed() => {}
                 () = tokio::time::sleep_until(self.next_question), if may_ask => {
@@ -128,14 +126,8 @@ impl FrontDesk {
                     self.next_question = tokio::time::Instant::now() + pause;
                     self.ask();
                 }
-                _ = self.outbox.room(), if !self.outbox.is_empty() => {}
+                () = self.outbox.room(), if !self.outbox.is_empty() => {}
             }
-        }
-    }
-
-    async fn end(mut self) {
-        while self.outbox.flush() && !self.outbox.is_empty() {
-            drop(self.outbox.room().await);
         }
     }
 
@@ -211,14 +203,6 @@ impl FrontDesk {
         let verdict = settings.patience.after(Event::NoAnswer(reason), site.errors_in_a_row, 0, random());
         let back_off_until_ms = self.running.clock.now_ms() + verdict.site_back_off_ms;
         self.hand_back(site, Some(reason), back_off_until_ms, verdict.errors_in_a_row);
-    }
-
-    fn give_everything_back(&mut self) {
-        for question in std::mem::take(&mut self.waiting) {
-            if let Question::Site(site, _) = question {
-                self.hand_back(&site, None, 0, site.errors_in_a_row);
-            }
-        }
     }
 
     fn hand_back(&mut self, site: &BatchSite, reason: Option<Reason>, back_off_until_ms: u64, errors: u16) {

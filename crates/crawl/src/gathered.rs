@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use model::CanonicalUrl;
+use model::{CanonicalUrl, Reason};
 use parse::{LinkKind, PageKind, RobotsDirectives};
 use store::{Prepared, Truncated, UrlBatch};
 
@@ -18,6 +18,8 @@ pub struct Gathered {
     pub(crate) address: Option<IpAddr>,
     pub(crate) status: u16,
     pub(crate) outcome: Outcome,
+    /// Why there is no answer, or no whole one.
+    pub(crate) failure: Option<Reason>,
     pub(crate) latency_ms: Option<u32>,
     pub(crate) duration_ms: Option<u32>,
     pub(crate) truncated: Option<Truncated>,
@@ -91,8 +93,8 @@ pub(crate) struct GatheredLink {
 pub(crate) enum Target {
     /// To a page that may be fetched: its place among those that are followed.
     Followed(u32),
-    /// To something that is only noted: a file, a page that is not to be followed, no URL at all.
-    Noted(Span),
+    /// To something that is only noted, for this reason; without one it is no URL, or nothing that could be followed.
+    Noted(Span, Option<Reason>),
 }
 
 /// A part of the strings.
@@ -129,7 +131,7 @@ impl GatheredLinks {
     pub(crate) fn url(&self, target: Target) -> &str {
         match target {
             Target::Followed(place) => self.followed.url(place as usize),
-            Target::Noted(span) => self.text(span),
+            Target::Noted(span, _) => self.text(span),
         }
     }
 }

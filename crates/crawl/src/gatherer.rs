@@ -3,12 +3,12 @@
 //! Pure work for any thread, one [`Gatherer`] each: content encoding, parsing, language, fingerprints, links made
 //! canonical, and the page compressed for the store.
 //!
-//! Which links are followed is decided here, by the link alone: those that lead to pages, by element and by extension,
-//! unless the page (`nofollow` in its meta element or header) or the link (`rel=nofollow`) asks otherwise. All others
+//! Which links are followed is decided here, by the link alone: those that lead to pages that belong to the crawl, unless the page (`nofollow` in its meta element or header) or the link (`rel=nofollow`) asks otherwise. All others
 //! are noted in the table of links and nowhere else: who asks a crawler not to follow a link neither wants the page
 //! visited nor stands for it, so that it has no place in the graph either.
 
-use model::{CanonicalUrl, ExtensionLists, UrlClass, UrlRules};
+use frontier::Scope;
+use model::{CanonicalUrl, Reason, UrlClass, UrlRules};
 use parse::html::Options;
 use parse::{
     Document, LinkKind, PageKind, RobotsDirectives, decode_content, detect_language, parse_date, simhash,
@@ -26,8 +26,8 @@ use crate::outcome::Outcome;
 pub struct GatherSettings {
     /// How URLs are made canonical.
     pub rules: UrlRules,
-    /// Which URLs are pages.
-    pub extensions: ExtensionLists,
+    /// Which URLs are pages that belong to the crawl.
+    pub scope: Scope,
     /// What is taken from a page, and how much.
     pub options: Options,
     /// Compression level of the store, from 1 to 12.
@@ -38,7 +38,7 @@ impl Default for GatherSettings {
     fn default() -> GatherSettings {
         GatherSettings {
             rules: UrlRules::default(),
-            extensions: ExtensionLists::default(),
+            scope: Scope::default(),
             options: Options::default(),
             level: 1,
         }
@@ -71,12 +71,13 @@ impl<'s> Gatherer<'s> {
         let outcome = Outcome::of(fetched.status);
         let content_type = head.value("Content-Type");
         let mut gathered = Gathered {
-            dynamic: fetched.url.class(&self.settings.extensions) == UrlClass::Dynamic,
+            dynamic: fetched.url.class(&self.settings.scope.extensions) == UrlClass::Dynamic,
             url: fetched.url.clone(),
             fetched_ms: fetched.fetched_ms,
             address: fetched.address,
             status: fetched.status,
             outcome,
+            failure: fetched.failure,
             latency_ms: fetched.latency_ms,
             duration_ms: fetched.duration_ms,
             truncated: fetched.truncated,
@@ -147,9 +148,9 @@ impl<'s> Gatherer<'s> {
         let target = match self.settings.rules.join(&gathered.url, &location) {
             Ok(url) => {
                 gathered.redirect = Some(url.as_str().to_owned());
-                self.target(&url, &mut gathered.links)
+                self.target(&url, url.site() != gathered.url.site(), &mut gathered.links)
             }
-            Err(_) => Target::Noted(gathered.links.keep(&location, NO_URL_LIMIT_BYTES)),
+            Err(_) => Target::Noted(gathered.links.keep(&location, NO_URL_LIMIT_BYTES), None),
         };
         let redirected = |url: &str| self.settings.rules.canonical(url).ok();
         let internal = gathered
@@ -179,11 +180,14 @@ impl<'s> Gatherer<'s> {
                 (true, false) => links.external += 1,
             }
             let target = match resolved.target {
-                Ok(url) if link.kind.leads_to_page() && !nofollow && !is_nofollow(link.rel) => {
-                    self.target(url, &mut links)
+                Ok(url) if !link.kind.leads_to_page() => {
+                    Target::Noted(links.keep(url.as_str(), usize::MAX), Some(Reason::NotAPage))
                 }
-                Ok(url) => Target::Noted(links.keep(url.as_str(), usize::MAX)),
-                Err(_) => Target::Noted(links.keep(link.raw, NO_URL_LIMIT_BYTES)),
+                Ok(url) if nofollow || is_nofollow(link.rel) => {
+                    Target::Noted(links.keep(url.as_str(), usize::MAX), Some(Reason::Nofollow))
+                }
+                Ok(url) => self.target(url, url.site() != page.site(), &mut links),
+                Err(_) => Target::Noted(links.keep(link.raw, NO_URL_LIMIT_BYTES), None),
             };
             let kept = GatheredLink {
                 target,
@@ -199,11 +203,11 @@ impl<'s> Gatherer<'s> {
         links
     }
 
-    /// Files that are no pages are noted and not followed.
-    fn target(&self, url: &CanonicalUrl, links: &mut GatheredLinks) -> Target {
-        match url.class(&self.settings.extensions) {
-            UrlClass::Logged(_) => Target::Noted(links.keep(url.as_str(), usize::MAX)),
-            class => links.follow(url, class == UrlClass::Dynamic),
+    /// What does not belong to the crawl is noted with the reason, and not followed.
+    fn target(&self, url: &CanonicalUrl, from_other_site: bool, links: &mut GatheredLinks) -> Target {
+        match self.settings.scope.judge_entry(url, from_other_site) {
+            Ok(class) => links.follow(url, class == UrlClass::Dynamic),
+            Err(reason) => Target::Noted(links.keep(url.as_str(), usize::MAX), Some(reason)),
         }
     }
 
@@ -228,7 +232,7 @@ impl<'s> Gatherer<'s> {
             modified_ms: document.modified.map(|time| time.saturating_mul(1000)),
             raw_bytes,
             text_bytes: document.text.len() as u64,
-            words: document.text.split_ascii_whitespace().count() as u32,
+            words: document.words(),
             text_hash: if main_text.is_empty() { 0 } else { xxh3_64(main_text.as_bytes()) },
             simhash: simhash(&main_text),
             title: std::mem::take(&mut document.title),

@@ -91,18 +91,22 @@ pub(crate) struct Equipment<'s> {
     pub(crate) desk: Desk,
     pub(crate) most_requests: usize,
     pub(crate) began_unknown_ms: Option<u64>,
+    /// When addresses may be asked again.
+    pub(crate) clocks: &'s [(IpAddr, u64)],
 }
 
 impl<'s> Harvester<'s> {
     pub(crate) fn new(equipment: Equipment<'s>) -> Harvester<'s> {
-        let Equipment { running, fetcher, gatherer, outbox, journal, desk, most_requests, began_unknown_ms } =
-            equipment;
+        let Equipment { running, fetcher, gatherer, outbox, journal, desk, .. } = equipment;
+        let Equipment { most_requests, began_unknown_ms, clocks, .. } = equipment;
+        let mut workbench = Workbench::new();
+        clocks.iter().for_each(|(address, ready_ms)| workbench.delay_address(*address, *ready_ms));
         Harvester {
             settings: running.settings(),
             running,
             fetcher: Rc::new(fetcher),
             gatherer,
-            workbench: Workbench::new(),
+            workbench,
             jobs: Jobs::default(),
             sites: HashMap::new(),
             errands: Errands::default(),
@@ -126,7 +130,10 @@ impl<'s> Harvester<'s> {
             while let Some(ended) = self.requests.try_join_next() {
                 self.end(ended)?;
             }
-            if self.running.stop() >= Stop::InOrder {
+            if self.running.stop() == Stop::AtOnce {
+                return Ok(self.journal);
+            }
+            if self.running.stop() == Stop::InOrder {
                 self.give_everything_back()?;
             } else {
                 self.start_turns();
@@ -146,7 +153,7 @@ impl<'s> Harvester<'s> {
                         self.end(ended)?;
                     }
                 }
-                _ = self.outbox.room(), if !self.outbox.is_empty() => {}
+                () = self.outbox.room(), if !self.outbox.is_empty() => {}
                 accepted = work.recv(), if !closed => match accepted {
                     Some(work) => self.accept(work)?,
                     None => closed = true,
@@ -194,7 +201,7 @@ impl<'s> Harvester<'s> {
         let now_s = self.running.clock.now_s();
         let (period_s, retry_s) = (self.settings.robots_period_s, self.settings.robots_retry_s);
         let kept = site.robots.filter(|copy| robots_answer::is_fresh(copy, now_s, period_s, retry_s));
-        let robots_txt = run.front.with_path("/robots.txt");
+        let robots_txt = self.settings.gather.rules.join(&run.front, "/robots.txt");
         self.sites.insert(site.site, run);
         self.running.counters.active_sites.fetch_add(1, Relaxed);
         match (kept, robots_txt) {
@@ -421,7 +428,7 @@ impl<'s> Harvester<'s> {
         self.workbench.remove_site(turn.site);
         let target = redirect(&self.settings, &errand.url, answer);
         match target.filter(|_| errand.hops < robots_answer::REDIRECTS) {
-            Some(target) => self.desk.send(Errand { url: target, hops: errand.hops + 1, ..errand }),
+            Some(target) => self.desk.send(errand.on_to(target)),
             None => self.desk.give_back(&errand, RobotsCopy::of(answer, self.running.clock.now_s())),
         }
         Ok(())
@@ -439,10 +446,12 @@ impl<'s> Harvester<'s> {
         Ok(())
     }
 
+    /// At the end, the collection itself frees what was not asked for; it only needs to know the clocks.
     fn give_everything_back(&mut self) -> std::io::Result<()> {
         let sites: Vec<SiteId> = self.sites.keys().copied().collect();
         for site in sites {
-            self.give_back(site, None)?;
+            self.errands.release(site);
+            self.workbench.drain(site);
             self.close_if_done(site)?;
         }
         Ok(())
@@ -456,7 +465,7 @@ impl<'s> Harvester<'s> {
 
     /// A site without work leaves; its address keeps its clock.
     fn close_if_done(&mut self, site: SiteId) -> std::io::Result<()> {
-        let waits = self.workbench.jobs(site) > 0 || self.workbench.is_open(site) || self.errands.holds(site);
+        let waits = self.workbench.jobs(site) > 0 || self.workbench.has_turn(site) || self.errands.holds(site);
         if waits {
             return Ok(());
         }

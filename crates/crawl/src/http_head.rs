@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use parse::parse_date;
+
 /// Status line and header lines, as received.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HttpHead<'h>(pub(crate) &'h [u8]);
@@ -39,6 +41,20 @@ impl<'h> HttpHead<'h> {
     /// The value of the first line of this name, if there is something in it.
     pub(crate) fn value(self, name: &str) -> Option<Cow<'h, str>> {
         self.values(name).find(|value| !value.is_empty())
+    }
+
+    /// How long `Retry-After` asks us to wait, by seconds or by a date; dates count from the server's own `Date`.
+    pub(crate) fn retry_after_ms(self) -> Option<u64> {
+        let value = self.value("Retry-After")?;
+        let seconds = match value.trim().parse::<u64>() {
+            Ok(seconds) => seconds,
+            Err(_) => {
+                let until_s = parse_date(&value)?;
+                let now_s = parse_date(&self.value("Date")?)?;
+                u64::try_from(until_s.saturating_sub(now_s)).unwrap_or(0)
+            }
+        };
+        Some(seconds.saturating_mul(1_000))
     }
 
     /// The values of all lines of this name, with commas between them.
@@ -83,5 +99,16 @@ mod tests {
         ] {
             assert_eq!(HttpHead(line.as_bytes()).status(), status, "{line}");
         }
+    }
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        let wait = |lines: &str| HttpHead(format!("HTTP/1.1 429 x\r\n{lines}\r\n").as_bytes()).retry_after_ms();
+        assert_eq!(wait("Retry-After: 120\r\n"), Some(120_000));
+        let date = "Date: Wed, 21 Oct 2015 07:28:00 GMT\r\n";
+        assert_eq!(wait(&format!("{date}Retry-After: Wed, 21 Oct 2015 07:28:30 GMT\r\n")), Some(30_000));
+        assert_eq!(wait(&format!("{date}Retry-After: Wed, 21 Oct 2015 07:27:00 GMT\r\n")), Some(0));
+        assert_eq!(wait("Retry-After: soon\r\n"), None);
+        assert_eq!(wait(""), None);
     }
 }

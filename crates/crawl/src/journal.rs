@@ -27,7 +27,6 @@ const LINE_LIMIT_BYTES: u64 = 8 << 20;
 /// The journal of one harvester.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    paths: [PathBuf; 2],
     files: [File; 2],
     /// The last piece of news in each.
     last: [u64; 2],
@@ -42,11 +41,10 @@ impl Journal {
     /// A new journal; `committed` is how many of this harvester's pieces of news the collection holds for good.
     pub(crate) fn create(folder: &Path, harvester: usize, committed: Arc<AtomicU64>) -> io::Result<Journal> {
         let folder = folder.join(FOLDER);
-        fs::create_dir_all(&folder)?;
         let paths = ["a", "b"].map(|name| folder.join(format!("{harvester}-{name}.jsonl")));
         let open = |path: &PathBuf| OpenOptions::new().create(true).append(true).open(path);
         let files = [open(&paths[0])?, open(&paths[1])?];
-        Ok(Journal { paths, files, last: [0; 2], current: 0, length_bytes: 0, sent: 0, committed })
+        Ok(Journal { files, last: [0; 2], current: 0, length_bytes: 0, sent: 0, committed })
     }
 
     /// Counts a piece of news that is sent, and keeps it if it must survive.
@@ -74,10 +72,6 @@ impl Journal {
         Ok(())
     }
 
-    /// Ends in order: everything was committed.
-    pub(crate) fn remove(self) -> io::Result<()> {
-        self.paths.iter().try_for_each(fs::remove_file)
-    }
 }
 
 /// What the journals of a run hold that did not end in order; nothing if the last one did.
@@ -86,11 +80,21 @@ pub(crate) fn left_behind(folder: &Path) -> io::Result<Option<Vec<HarvestNews>>>
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         entries => entries?,
     };
-    let mut all = None;
+    let mut all = Vec::new();
     for entry in entries {
-        read(&entry?.path(), all.get_or_insert_with(Vec::new))?;
+        read(&entry?.path(), &mut all)?;
     }
-    Ok(all)
+    Ok(Some(all))
+}
+
+/// Makes room for the journals of a new run; what older ones hold is committed.
+pub(crate) fn start(folder: &Path) -> io::Result<()> {
+    let folder = folder.join(FOLDER);
+    fs::create_dir_all(&folder)?;
+    for entry in fs::read_dir(&folder)? {
+        fs::remove_file(entry?.path())?;
+    }
+    Ok(())
 }
 
 /// Takes journals away, once what they hold is committed.
@@ -128,6 +132,7 @@ mod tests {
     fn what_was_noted_is_found_after_a_death() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(left_behind(folder.path()).unwrap(), None);
+        start(folder.path()).unwrap();
         let mut journal = Journal::create(folder.path(), 0, Arc::default()).unwrap();
         assert_eq!(left_behind(folder.path()).unwrap(), Some(vec![]));
         let news = [robots(1, 3), HarvestNews::BackOff { site: SiteId(2), until_ms: 5, errors_in_a_row: 1 }];
@@ -137,8 +142,9 @@ mod tests {
         journal.note(None).unwrap();
         assert_eq!(left_behind(folder.path()).unwrap(), Some(news.to_vec()));
         // A line that was cut off by the death is no news, and no error.
-        let line = fs::read(&journal.paths[0]).unwrap();
-        fs::write(&journal.paths[0], &line[..line.len() - 3]).unwrap();
+        let path = folder.path().join(FOLDER).join("0-a.jsonl");
+        let line = fs::read(&path).unwrap();
+        fs::write(&path, &line[..line.len() - 3]).unwrap();
         assert_eq!(left_behind(folder.path()).unwrap(), Some(news[..1].to_vec()));
         clear(folder.path()).unwrap();
         assert_eq!(left_behind(folder.path()).unwrap(), None);
@@ -148,12 +154,14 @@ mod tests {
     fn journals_do_not_grow_when_commits_come() {
         let folder = tempfile::tempdir().unwrap();
         let committed = Arc::new(AtomicU64::new(0));
+        start(folder.path()).unwrap();
         let mut journal = Journal::create(folder.path(), 0, Arc::clone(&committed)).unwrap();
         for number in 0..100 {
             journal.note(Some(&robots(number, 200 << 10))).unwrap();
             committed.store(u64::from(number), Ordering::Release);
         }
-        let bytes: u64 = journal.paths.iter().map(|path| fs::metadata(path).unwrap().len()).sum();
+        let files = fs::read_dir(folder.path().join(FOLDER)).unwrap();
+        let bytes: u64 = files.map(|file| file.unwrap().metadata().unwrap().len()).sum();
         assert!(bytes < 3 * FILE_BYTES, "{bytes}");
         let kept = left_behind(folder.path()).unwrap().unwrap();
         assert!(kept.contains(&robots(99, 200 << 10)));

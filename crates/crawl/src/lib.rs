@@ -7,24 +7,56 @@
 //!
 //! This crate never prints, and never reads arguments: it reports to those who do.
 
+mod batch;
+mod clock;
+mod closed_folder;
+mod crawl;
+mod crawl_settings;
+mod errand;
+mod error;
 mod fetched;
 mod fold;
+mod front_desk;
 mod gathered;
 mod gatherer;
+mod harvest;
+mod harvester;
 mod http_head;
 mod import;
+mod job;
+mod journal;
 mod known_visits;
+mod manager;
 mod news;
 mod originals;
+mod outbox;
 mod outcome;
+mod progress;
+mod random;
+mod robots_answer;
+mod roles;
 mod rows;
+mod rules;
+mod running;
+mod seeder;
+mod site_run;
+mod sitemaps;
+mod stop;
 mod visit;
 mod warc_page;
 
+pub use batch::{Batch, BatchPage, BatchSite, RobotsCopy};
+pub use closed_folder::FolderError;
+pub use crawl::{CrawlEnd, CrawlSummary, Helm, crawl};
+pub use crawl_settings::{CrawlSettings, Revisits, SiteMatch, SiteOverride};
+pub use error::Error;
 pub use fetched::Fetched;
 pub use fold::{Fold, Folded};
 pub use gathered::Gathered;
 pub use gatherer::{GatherSettings, Gatherer};
 pub use import::{ImportEvent, ImportSummary, import};
 pub use outcome::Outcome;
+pub use progress::{Counters, Progress};
+pub use robots_answer::Robots;
 pub use rows::describe_sites;
+pub use stop::Stop;

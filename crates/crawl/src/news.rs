@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use frontier::linking_bit;
 use model::{PageId, SiteId};
-use store::{Collection, Link, PageFlags, PageRecord, Result, SiteRecord, UrlBatch};
+use store::{Collection, Link, NewPage, PageFlags, PageRecord, Resolved, Result, SiteRecord, UrlBatch};
 
 use crate::fetched::Fetched;
 use crate::fold::{Folded, Stored};
 use crate::gathered::{Gathered, Target};
 use crate::outcome::Outcome;
 use crate::rows;
+use crate::rules::Rules;
 use crate::visit::Visit;
 
 /// What a batch brought so far.
@@ -29,15 +31,28 @@ struct SiteNews {
     known_dynamic: u32,
     fetched: u32,
     errors: u32,
-    bytes: u64,
     in_links: u32,
     last_seen: Option<(u32, Option<IpAddr>)>,
+    bytes: u64,
+    front_hash: u64,
+    linking_domains: u64,
 }
 
-#[derive(Default, Clone, Copy)]
+/// What new links say about a page.
+#[derive(Clone, Copy)]
 struct InLinks {
     all: u32,
     from_other_sites: u32,
+    /// The bits of the domains that they come from, other than its own.
+    linking_domains: u64,
+    /// How deep it is by the shortest of them.
+    depth: u8,
+}
+
+impl Default for InLinks {
+    fn default() -> InLinks {
+        InLinks { all: 0, from_other_sites: 0, linking_domains: 0, depth: u8::MAX }
+    }
 }
 
 /// The pages that the followed links of a batch lead to.
@@ -63,13 +78,14 @@ impl News {
         Ok(resolved.pages)
     }
 
-    /// Numbers where the links of the stored pages lead; new pages are one link deeper than the first that has one.
+    /// Numbers where the links of the stored pages lead, as far as the rules admit them.
     pub(crate) fn number_links(
         &mut self,
         collection: &mut Collection,
         stored: &[Stored],
         records: &BTreeMap<PageId, PageRecord>,
         now_s: u32,
+        rules: &Rules,
     ) -> Result<Targets> {
         let mut urls = UrlBatch::new();
         // Where the links of each page end, and what they share.
@@ -78,15 +94,31 @@ impl News {
             urls.extend(&page.page.links.followed);
             ends.push((urls.len(), page));
         }
-        let resolved = collection.resolve(&urls, now_s, |new| {
+        let describe = |new: &NewPage| {
             let link = new.link as usize;
             let source = ends.partition_point(|(end, _)| *end <= link);
             let (end, Stored { page, id, .. }) = ends[source];
-            let dynamic = page.links.dynamic[link + page.links.dynamic.len() - end];
+            let place = link + page.links.dynamic.len() - end;
+            let dynamic = page.links.dynamic[place];
             self.count_new(new.site, dynamic);
-            let depth = records.get(id).map_or(0, |record| record.depth);
-            PageRecord::new(new.site, depth.saturating_add(1), flags(dynamic))
-        })?;
+            let Some(record) = records.get(id) else { return rules.new_page(new.site, 0, 0, dynamic) };
+            let redirects = match page.outcome {
+                Outcome::Redirect => record.flags.redirects() + 1,
+                _ => 0,
+            };
+            let is_front = || page.links.followed.url(place).bytes().filter(|byte| *byte == b'/').count() == 3;
+            let depth = match new.site == record.site {
+                true => depth_behind(record, page.outcome),
+                false if is_front() => 0,
+                false => 1,
+            };
+            rules.new_page(new.site, depth, redirects, dynamic)
+        };
+        let resolved = if rules.admits_all() {
+            collection.resolve(&urls, now_s, describe)?
+        } else {
+            collection.resolve_where(&urls, now_s, |site| rules.admits(site), describe)?
+        };
         Ok(Targets { pages: resolved.pages, first_new: resolved.first_new })
     }
 
@@ -96,6 +128,7 @@ impl News {
         collection: &mut Collection,
         stored: &[Stored],
         targets: &Targets,
+        records: &BTreeMap<PageId, PageRecord>,
     ) -> Result<()> {
         let mut rest = targets.pages.as_slice();
         for stored in stored.iter().filter(|page| page.links_count) {
@@ -103,6 +136,7 @@ impl News {
             rest = behind;
             let links = &stored.page.links.all;
             let followed = links.iter().filter_map(|link| match link.target {
+                Target::Followed(place) if own[place as usize] == Resolved::REFUSED => None,
                 Target::Followed(place) => Some(Link {
                     target: own[place as usize],
                     kind: link.kind.code(),
@@ -110,34 +144,39 @@ impl News {
                     anchor_chars: characters(stored.page.links.text(link.anchor)),
                     position: (link.position.clamp(0.0, 1.0) * 65_535.0) as u16,
                 }),
-                Target::Noted(_) => None,
+                Target::Noted(..) => None,
             });
             collection.links.append(stored.id, followed)?;
             rows::push_links(collection, stored.id, &stored.page, own);
             self.folded.links += links.len() as u64;
-            self.count_in_links(stored, own, targets.first_new);
+            let depth = records.get(&stored.id).map_or(0, |record| depth_behind(record, stored.page.outcome));
+            self.count_in_links(stored, own, targets.first_new, depth);
         }
         Ok(())
     }
 
     /// A page that links twice counts once, and a link to itself not at all. Of pages that were read before, only links
     /// to pages unknown until now count: the others may have been there already.
-    fn count_in_links(&mut self, stored: &Stored, own: &[PageId], first_new: PageId) {
-        let counts = |target: PageId| target != stored.id && (stored.visit.first || target >= first_new);
-        let site = stored.page.url.site();
-        let is_own_site = |place: usize| {
-            let path = stored.page.links.followed.url(place).strip_prefix(site);
-            path.is_some_and(|path| path.starts_with('/'))
+    fn count_in_links(&mut self, stored: &Stored, own: &[PageId], first_new: PageId, depth: u8) {
+        let counts = |target: PageId| {
+            let is_page = target != stored.id && target != Resolved::REFUSED;
+            is_page && (stored.visit.first || target >= first_new)
         };
+        let url = &stored.page.url;
+        let domain = url.registered_domain();
         let places = own.iter().enumerate().filter(|(_, target)| counts(**target));
-        let mut targets: Vec<(PageId, bool)> =
-            places.map(|(place, target)| (*target, is_own_site(place))).collect();
+        let mut targets: Vec<(PageId, Nearness)> = places
+            .map(|(place, target)| (*target, nearness(url.site(), domain, stored.page.links.followed.url(place))))
+            .collect();
         targets.sort_unstable();
         targets.dedup();
-        for (target, own_site) in targets {
+        let bit = domain.map_or(0, linking_bit);
+        for (target, nearness) in targets {
             let counts = self.in_links.entry(target).or_default();
             counts.all += 1;
-            counts.from_other_sites += u32::from(!own_site);
+            counts.from_other_sites += u32::from(nearness != Nearness::Site);
+            counts.linking_domains |= if nearness == Nearness::World { bit } else { 0 };
+            counts.depth = counts.depth.min(if nearness == Nearness::Site { depth } else { 1 });
         }
     }
 
@@ -156,6 +195,9 @@ impl News {
         news.fetched += u32::from(first_success);
         news.errors += u32::from(!page.outcome.is_success());
         news.bytes += page.content_bytes;
+        if page.outcome == Outcome::Ok && visit.newest && page.url.path_and_query() == "/" {
+            news.front_hash = page.content_hash;
+        }
         if page.outcome != Outcome::NoAnswer && visit.newest {
             news.last_seen = news.last_seen.max(Some((Fetched::seconds(page.fetched_ms), page.address)));
         }
@@ -166,10 +208,11 @@ impl News {
         &mut self,
         collection: &mut Collection,
         records: &mut BTreeMap<PageId, PageRecord>,
+        rules: &mut Rules,
     ) -> Result<()> {
         for (id, record) in records.iter_mut() {
             if let Some(counts) = self.in_links.remove(id) {
-                self.add_in_links(record, counts);
+                self.add_in_links(record, counts, rules);
             }
         }
         let ids: Vec<PageId> = records.keys().copied().collect();
@@ -179,16 +222,24 @@ impl News {
         let counts = std::mem::take(&mut self.in_links);
         let ids: Vec<PageId> = counts.keys().copied().collect();
         let values: Vec<InLinks> = counts.into_values().collect();
-        collection.pages.update(&ids, |index, record| self.add_in_links(record, values[index]))?;
+        collection.pages.update(&ids, |index, record| self.add_in_links(record, values[index], rules))?;
 
         let ids: Vec<SiteId> = self.sites.keys().copied().collect();
         let values: Vec<&SiteNews> = self.sites.values().collect();
-        collection.sites.update(&ids, |index, record| values[index].add_to(record))
+        collection.sites.update(&ids, |index, record| {
+            values[index].add_to(record);
+            rules.note_site(ids[index], record.pages_known);
+        })?;
+        rules.note_size(collection);
+        Ok(())
     }
 
-    fn add_in_links(&mut self, record: &mut PageRecord, counts: InLinks) {
+    fn add_in_links(&mut self, record: &mut PageRecord, counts: InLinks, rules: &Rules) {
         record.in_links = record.in_links.saturating_add(counts.all);
-        self.sites.entry(record.site).or_default().in_links += counts.from_other_sites;
+        rules.come_nearer(record, counts.depth);
+        let site = self.sites.entry(record.site).or_default();
+        site.in_links += counts.from_other_sites;
+        site.linking_domains |= counts.linking_domains;
     }
 }
 
@@ -199,13 +250,46 @@ impl SiteNews {
         record.pages_dynamic += self.known_dynamic;
         record.pages_fetched += self.fetched;
         record.errors = record.errors.saturating_add(self.errors);
-        record.bytes = record.bytes.saturating_add(self.bytes);
         record.in_links = record.in_links.saturating_add(self.in_links);
+        record.bytes = record.bytes.saturating_add(self.bytes);
+        record.linking_domains |= self.linking_domains;
+        if self.front_hash != 0 {
+            record.front_hash = self.front_hash;
+        }
         if let Some((time_s, address)) = self.last_seen.filter(|(time_s, _)| *time_s >= record.last_seen_s) {
             record.last_seen_s = time_s;
             record.address = address.or(record.address);
         }
     }
+}
+
+/// How far a link leads away.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Nearness {
+    /// To the same site.
+    Site,
+    /// To another site of the same registered domain.
+    Domain,
+    /// To another domain.
+    World,
+}
+
+fn nearness(site: &str, domain: Option<&str>, url: &str) -> Nearness {
+    if url.strip_prefix(site).is_some_and(|path| path.starts_with('/')) {
+        return Nearness::Site;
+    }
+    let authority = url.split_once("//").map_or("", |(_, rest)| rest.split('/').next().unwrap_or(""));
+    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+    let before = domain.and_then(|domain| host.strip_suffix(domain));
+    match before {
+        Some(before) if before.is_empty() || before.ends_with('.') => Nearness::Domain,
+        _ => Nearness::World,
+    }
+}
+
+/// How deep a page is that a page of the same site leads to: one link deeper, but a redirect leads no deeper.
+fn depth_behind(record: &PageRecord, outcome: Outcome) -> u8 {
+    if outcome == Outcome::Redirect { record.depth } else { record.depth.saturating_add(1) }
 }
 
 fn flags(dynamic: bool) -> PageFlags {

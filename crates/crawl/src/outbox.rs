@@ -2,11 +2,13 @@
 //! for, but what is under way is still read, so that no server waits for us.
 
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::mpsc::{Permit, Sender};
+use tokio::sync::mpsc::Sender;
 
 /// News on their way to the collection.
 pub(crate) struct Outbox<T> {
-    sender: Sender<Vec<T>>,
+    /// Whose news these are.
+    number: usize,
+    sender: Sender<(usize, Vec<T>)>,
     block: Vec<T>,
     block_bytes: usize,
     waiting: std::collections::VecDeque<Vec<T>>,
@@ -19,8 +21,8 @@ const BLOCK_PIECES: usize = 128;
 const WAITING_BLOCKS: usize = 2;
 
 impl<T> Outbox<T> {
-    pub(crate) fn new(sender: Sender<Vec<T>>) -> Outbox<T> {
-        Outbox { sender, block: Vec::new(), block_bytes: 0, waiting: std::collections::VecDeque::new() }
+    pub(crate) fn new(sender: Sender<(usize, Vec<T>)>, number: usize) -> Outbox<T> {
+        Outbox { number, sender, block: Vec::new(), block_bytes: 0, waiting: std::collections::VecDeque::new() }
     }
 
     pub(crate) fn push(&mut self, piece: T, bytes: usize) {
@@ -35,9 +37,9 @@ impl<T> Outbox<T> {
     pub(crate) fn flush(&mut self) -> bool {
         self.close_block();
         while let Some(block) = self.waiting.pop_front() {
-            match self.sender.try_send(block) {
+            match self.sender.try_send((self.number, block)) {
                 Ok(()) => {}
-                Err(TrySendError::Full(block)) => {
+                Err(TrySendError::Full((_, block))) => {
                     self.waiting.push_front(block);
                     return true;
                 }
@@ -56,9 +58,9 @@ impl<T> Outbox<T> {
         self.waiting.is_empty() && self.block.is_empty()
     }
 
-    /// Waits until there is room for a block.
-    pub(crate) async fn room(&self) -> Option<Permit<'_, Vec<T>>> {
-        self.sender.reserve().await.ok()
+    /// Waits until there is room for a block, or nobody listens any more.
+    pub(crate) async fn room(&self) {
+        drop(self.sender.reserve().await);
     }
 
     fn close_block(&mut self) {

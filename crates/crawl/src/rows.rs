@@ -1,8 +1,10 @@
 //! What do the tables say about a fetch, a document, its links, and all sites?
 
-use model::{CanonicalUrl, PageId, SiteId, UrlRules};
+use model::{CanonicalUrl, PageId, Reason, SiteId, UrlRules};
 use parse::PageKind;
-use store::{Appended, Collection, DocumentRow, FetchRow, LinkRow, PageRecord, Result, SiteRecord, SiteRow};
+use store::{
+    Appended, Collection, DocumentRow, FetchRow, LinkRow, PageRecord, Resolved, Result, SiteRecord, SiteRow,
+};
 
 use crate::gathered::{Gathered, GatheredDocument, Target};
 use crate::visit::Visit;
@@ -48,7 +50,7 @@ pub(crate) fn push_fetch(
         site_id: record.site.0,
         depth: i16::from(record.depth),
         outcome: page.outcome.as_str(),
-        reason: None,
+        reason: page.failure.map(Reason::as_str),
         address: page.address.map(|address| address.to_string()).as_deref(),
         http_version: page.http_version.as_deref(),
         server: page.server.as_deref(),
@@ -97,8 +99,10 @@ pub(crate) fn push_links(collection: &mut Collection, id: PageId, page: &Gathere
         collection.tables.links.rows.push(&LinkRow {
             source_page_id: id.0,
             target_page_id: match link.target {
-                Target::Followed(place) => targets.get(place as usize).map(|page| page.0),
-                Target::Noted(_) => None,
+                Target::Followed(place) => {
+                    targets.get(place as usize).filter(|page| **page != Resolved::REFUSED).map(|page| page.0)
+                }
+                Target::Noted(..) => None,
             },
             target_url: page.links.url(link.target),
             fetch_time: page.fetched_ms,
@@ -107,7 +111,13 @@ pub(crate) fn push_links(collection: &mut Collection, id: PageId, page: &Gathere
             anchor: page.links.some_text(link.anchor),
             internal: link.internal,
             position: link.position,
-            reason: None,
+            reason: match link.target {
+                Target::Followed(place) if targets.get(place as usize) == Some(&Resolved::REFUSED) => {
+                    Some(Reason::SiteFull.as_str())
+                }
+                Target::Followed(_) => None,
+                Target::Noted(_, reason) => reason.map(Reason::as_str),
+            },
         });
     }
 }

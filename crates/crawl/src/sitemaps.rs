@@ -38,7 +38,7 @@ pub(crate) fn of_site(run: &SiteRun, settings: &CrawlSettings) -> Vec<CanonicalU
         urls.extend(named.filter(on_site).take(FILES));
     }
     if settings.robots_rdf {
-        urls.extend(run.front.with_path("/robots.rdf").ok().filter(|url| run.allows(url)));
+        urls.extend(settings.gather.rules.join(&run.front, "/robots.rdf").ok().filter(|url| run.allows(url)));
     }
     urls
 }

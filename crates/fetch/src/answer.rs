@@ -13,13 +13,13 @@ use model::Reason;
 /// | 200 | `MediaType` | none | a type nobody wants; only the head was read |
 /// | 200 | `TooSlow`, `TotalTimedOut` | `Time` | out of time in the body; what came is in `body` |
 /// | 200 | `ConnectionLost`, `BadBody` | `Disconnect` | the body broke off; what came is in `body` |
-/// | 0 | any other | none | no answer |
+/// | 0 | any other | none | no answer; or, by ftp and gopher, a name that promises a type nobody wants |
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The status of HTTP; 0 when no head came.
     pub status: u16,
-    /// Status line and header lines exactly as received, with the empty line that ends them. Made up for HTTP/2
-    /// (`HTTP/2 200` and a line per header), ftp and gopher (`HTTP/1.0 200 OK` and a `Content-Type`).
+    /// Status line and header lines exactly as received, with the empty line that ends them. Made up for HTTP/2,
+    /// as HTTP/1.1 would have it, and for ftp and gopher: `HTTP/1.0 200 OK` and a `Content-Type`.
     pub head: Vec<u8>,
     /// The body without its chunks, and with its content encoding.
     pub body: Vec<u8>,

@@ -109,6 +109,8 @@ fn embedded(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
         (0x2002, ..) => [at(80), None],
         (0x2001, 0, _) => [at(64), Some(Ipv4Addr::from_bits(!bits as u32))],
         (0x64, 0xff9b, _) => [at(0), None],
+        // These two are themselves and stand for nobody else.
+        _ if bits <= 1 => [None, None],
         _ if bits >> 32 == 0 => [at(0), None],
         // The bit in the first half tells whether the address is unique in the world.
         _ if (bits >> 32) as u32 & !0x0200_0000 == 0x5efe => [at(0), None],

@@ -52,6 +52,6 @@ mod tests {
         assert_eq!((linking_domains(0), linking_domains(1 << 63), linking_domains(u64::MAX)), (0, 1, 266));
         assert_eq!(linking_bit("example.org").count_ones(), 1);
         // On disk since the first collection.
-        assert_eq!(linking_bit("example.org"), 1 << EXAMPLE_BIT);
+        assert_eq!(linking_bit("example.org"), 1 << 51);
     }
 }

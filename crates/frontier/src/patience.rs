@@ -217,3 +217,134 @@ fn with_jitter(time_ms: u64, jitter: u64) -> u64 {
     let extra = (u128::from(time_ms / 4) * u128::from(jitter)) >> 64;
     time_ms.saturating_add(extra as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MINUTE_MS: u64 = 60_000;
+    const HOUR_MS: u64 = 60 * MINUTE_MS;
+    const DAY_MS: u64 = 24 * HOUR_MS;
+
+    /// Without jitter: back-off, whether the site gives up, its errors, and the page's fate.
+    fn after(event: Event, errors: u16, failures: u16) -> (u64, bool, u16, PageVerdict) {
+        let verdict = Patience::default().after(event, errors, failures, 0);
+        (verdict.site_back_off_ms, verdict.site_gives_up, verdict.errors_in_a_row, verdict.page)
+    }
+
+    fn retry(delay_ms: u64) -> PageVerdict {
+        PageVerdict::Retry { delay_ms }
+    }
+
+    #[test]
+    #[rustfmt::skip]
+    fn each_outcome_has_its_verdict() {
+        let timed_out = Event::NoAnswer(Reason::FirstByteTimedOut);
+        let asked = |retry_after_ms| Event::AskedToWait { retry_after_ms };
+        let give_up = PageVerdict::GiveUp;
+        let cases = [
+            // All is well, and a site that was in trouble is out of it.
+            ((Event::Ok, 4, 2), (0, false, 0, PageVerdict::Done)),
+            ((Event::NotFound, 4, 0), (0, false, 0, give_up(Reason::Refused))),
+            // Failures double the back-off; a page has three tries; a fifth failure in a row is the site's last.
+            ((Event::ServerError, 0, 0), (30_000, false, 1, retry(10 * MINUTE_MS))),
+            ((Event::ServerError, 1, 1), (MINUTE_MS, false, 2, retry(40 * MINUTE_MS))),
+            ((timed_out, 2, 2), (2 * MINUTE_MS, false, 3, give_up(Reason::FirstByteTimedOut))),
+            ((timed_out, 3, 0), (4 * MINUTE_MS, false, 4, retry(10 * MINUTE_MS))),
+            ((timed_out, 4, 0), (8 * MINUTE_MS, true, 5, retry(10 * MINUTE_MS))),
+            ((timed_out, 9, 0), (256 * MINUTE_MS, true, 10, retry(256 * MINUTE_MS))),
+            ((timed_out, 60_000, 60_000), (DAY_MS, true, 60_001, give_up(Reason::FirstByteTimedOut))),
+            ((timed_out, u16::MAX, 0), (DAY_MS, true, u16::MAX, retry(DAY_MS))),
+            // Asked to wait: the longer of what is asked and what failures demand, and no batch waits for hours.
+            ((asked(None), 0, 0), (30_000, false, 1, retry(10 * MINUTE_MS))),
+            ((asked(Some(5_000)), 0, 0), (30_000, false, 1, retry(10 * MINUTE_MS))),
+            ((asked(Some(600_000)), 0, 0), (600_000, false, 1, retry(600_000))),
+            ((asked(Some(601_000)), 0, 0), (601_000, true, 1, retry(601_000))),
+            ((asked(Some(u64::MAX)), 0, 2), (DAY_MS, true, 1, give_up(Reason::AskedToWait))),
+            // A name that is gone or a wrong certificate is so for all pages.
+            ((Event::NoAnswer(Reason::NameNotFound), 0, 0), (30_000, true, 1, retry(10 * MINUTE_MS))),
+            ((Event::NoAnswer(Reason::Certificate), 0, 2), (30_000, true, 1, give_up(Reason::Certificate))),
+            // A page that is too much for us says little about its site.
+            ((Event::NoAnswer(Reason::HeadTooLong), 3, 0), (0, false, 3, give_up(Reason::HeadTooLong))),
+            // Nothing was asked of the page: it is never given up for that.
+            ((Event::RobotsUnreachable, 0, 9), (30_000, false, 1, retry(30_000))),
+            ((Event::NoAnswer(Reason::RobotsUnreachable), 7, 9), (64 * MINUTE_MS, true, 8, retry(64 * MINUTE_MS))),
+        ];
+        for ((event, errors, failures), expected) in cases {
+            assert_eq!(after(event, errors, failures), expected, "{event:?} {errors} {failures}");
+        }
+    }
+
+    #[test]
+    fn statuses_are_read() {
+        let asked = |retry_after_ms| Event::AskedToWait { retry_after_ms };
+        let cases = [
+            (200, None, Event::Ok),
+            (304, Some(1), Event::Ok),
+            (301, None, Event::Ok),
+            (404, Some(1), Event::NotFound),
+            (408, None, Event::ServerError),
+            (429, None, asked(None)),
+            (429, Some(1), asked(Some(1))),
+            (500, None, Event::ServerError),
+            (502, Some(7), asked(Some(7))),
+            (503, None, asked(None)),
+            (999, None, Event::NoAnswer(Reason::BadAnswer)),
+            (0, None, Event::NoAnswer(Reason::BadAnswer)),
+        ];
+        for (status, retry_after_ms, expected) in cases {
+            assert_eq!(Event::of_status(status, retry_after_ms), expected, "{status}");
+        }
+    }
+
+    fn any_event() -> impl Strategy<Value = Event> {
+        prop_oneof![
+            Just(Event::Ok),
+            Just(Event::NotFound),
+            Just(Event::ServerError),
+            Just(Event::RobotsUnreachable),
+            prop::option::of(prop_oneof![0..2 * DAY_MS, any::<u64>()])
+                .prop_map(|retry_after_ms| Event::AskedToWait { retry_after_ms }),
+            prop::sample::select(Reason::all().collect::<Vec<_>>()).prop_map(Event::NoAnswer),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn nobody_is_asked_before_the_time_it_named(retry_after_ms: u64, errors: u16, failures: u16, jitter: u64) {
+            let event = Event::AskedToWait { retry_after_ms: Some(retry_after_ms) };
+            let verdict = Patience::default().after(event, errors, failures, jitter);
+            prop_assert!(verdict.site_back_off_ms >= retry_after_ms.min(DAY_MS));
+            prop_assert!(verdict.site_back_off_ms <= DAY_MS + DAY_MS / 4);
+        }
+
+        #[test]
+        fn more_failures_never_mean_less_patience(event in any_event(), errors in 0u16..u16::MAX, failures: u16, jitter: u64) {
+            let patience = Patience::default();
+            let verdict = patience.after(event, errors, failures, jitter);
+            let worse = patience.after(event, errors + 1, failures, jitter);
+            prop_assert!(worse.site_back_off_ms >= verdict.site_back_off_ms);
+            prop_assert!(worse.site_gives_up >= verdict.site_gives_up);
+        }
+
+        #[test]
+        fn jitter_only_adds_and_a_page_never_comes_before_its_site(event in any_event(), errors: u16, failures: u16, jitter: u64) {
+            let patience = Patience::default();
+            let (verdict, exact) = (patience.after(event, errors, failures, jitter), patience.after(event, errors, failures, 0));
+            prop_assert!(verdict.site_back_off_ms >= exact.site_back_off_ms);
+            if let (PageVerdict::Retry { delay_ms }, PageVerdict::Retry { delay_ms: least_ms }) = (verdict.page, exact.page) {
+                prop_assert!(delay_ms >= verdict.site_back_off_ms && delay_ms >= least_ms);
+            }
+            // Nothing in a batch waits for longer than it may.
+            prop_assert!(verdict.site_gives_up || verdict.site_back_off_ms <= patience.longest_wait_in_batch_ms);
+        }
+    }
+
+    #[test]
+    fn sites_that_fail_together_come_back_apart() {
+        let back_off = |jitter| Patience::default().after(Event::ServerError, 3, 0, jitter).site_back_off_ms;
+        assert_eq!((back_off(0), back_off(u64::MAX / 2), back_off(u64::MAX)), (240_000, 269_999, 299_999));
+    }
+}

@@ -5,17 +5,17 @@
 //! pattern that begins with `/` holds from the beginning of the path: `/private/` spares `/a/private/`, which `*/private/`
 //! rejects. Host names are never looked at.
 //!
-//! Plain texts are found all at once: one look at each pair of neighbouring bytes tells whether any of them may begin there.
+//! Plain texts are found all at once: one look at any three bytes in a row tells whether one of them may begin there.
 
 use crate::Error;
 
 /// The patterns of a crawl.
 #[derive(Debug, Clone, Default)]
 pub struct RejectPatterns {
-    /// Texts of two bytes or more, in lower case, to be found anywhere.
+    /// Texts of three bytes or more, in lower case, to be found anywhere.
     plain: Vec<Box<[u8]>>,
-    /// The pairs of bytes with which a plain text begins.
-    beginnings: Pairs,
+    /// The three bytes with which each of them begins.
+    beginnings: Triples,
     /// All others, tried one by one.
     others: Vec<Pattern>,
 }
@@ -43,8 +43,8 @@ impl RejectPatterns {
 
     fn add(&mut self, pattern: Pattern) {
         match pattern.parts.as_slice() {
-            [part] if part.len() >= 2 && !pattern.from_start && !pattern.to_end => {
-                self.beginnings.insert(part[0], part[1]);
+            [part] if part.len() >= 3 && !pattern.from_start && !pattern.to_end => {
+                self.beginnings.insert([part[0], part[1], part[2]]);
                 self.plain.push(part.clone());
             }
             _ => self.others.push(pattern),
@@ -61,8 +61,8 @@ impl RejectPatterns {
         if self.plain.is_empty() {
             return false;
         }
-        let may_begin =
-            text.windows(2).enumerate().filter(|(_, pair)| self.beginnings.contains(pair[0], pair[1]));
+        let triples = text.windows(3).map(|triple| [triple[0], triple[1], triple[2]]).enumerate();
+        let may_begin = triples.filter(|(_, triple)| self.beginnings.contains(*triple));
         may_begin
             .map(|(at, _)| &text[at..])
             .any(|rest| self.plain.iter().any(|plain| starts_with(rest, plain)))
@@ -116,25 +116,99 @@ fn find(text: &[u8], part: &[u8]) -> Option<usize> {
     text.windows(part.len()).position(|window| window.eq_ignore_ascii_case(part))
 }
 
-/// A set of pairs of bytes without their case; it may have some more than were inserted.
+/// A set of triples of bytes without their case; it may have some more than were inserted.
 #[derive(Debug, Clone, Default)]
-struct Pairs([u64; 16]);
+struct Triples(Vec<u64>);
 
-impl Pairs {
-    fn insert(&mut self, first: u8, second: u8) {
-        let (word, bit) = Pairs::place(first, second);
+impl Triples {
+    fn insert(&mut self, triple: [u8; 3]) {
+        let (word, bit) = Triples::place(triple);
+        self.0.resize(1 << 9, 0);
         self.0[word] |= bit;
     }
 
     #[inline]
-    fn contains(&self, first: u8, second: u8) -> bool {
-        let (word, bit) = Pairs::place(first, second);
-        self.0[word] & bit != 0
+    fn contains(&self, triple: [u8; 3]) -> bool {
+        let (word, bit) = Triples::place(triple);
+        self.0.get(word).is_some_and(|bits| bits & bit != 0)
     }
 
     /// The lowest five bits of a letter are the same in both cases.
     #[inline]
-    fn place(first: u8, second: u8) -> (usize, u64) {
-        (usize::from((first & 31) >> 1), 1 << ((first & 1) << 5 | second & 31))
+    fn place(triple: [u8; 3]) -> (usize, u64) {
+        let [first, second, third] = triple.map(|byte| usize::from(byte & 31));
+        let number = first << 10 | second << 5 | third;
+        (number >> 6, 1 << (number & 63))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn matches(pattern: &str, path_and_query: &str) -> bool {
+        RejectPatterns::new([pattern]).unwrap().matches(path_and_query)
+    }
+
+    #[test]
+    fn plain_texts_are_found_anywhere_and_in_any_case() {
+        assert!(matches("login", "/user/Login?next=1"));
+        assert!(matches("LOGIN", "/a?b=login"));
+        assert!(matches("n?", "/login?x"));
+        assert!(matches("?", "/a?b") && !matches("?", "/a"));
+        assert!(!matches("login", "/logi/n"));
+        assert!(!matches("login", "/"));
+    }
+
+    #[test]
+    fn stars_and_ends_mean_what_they_mean_in_robots_txt() {
+        assert!(matches("/private/", "/private/a") && !matches("/private/", "/a/private/"));
+        assert!(matches("*/private/", "/a/private/"));
+        assert!(
+            matches("/*/print$", "/a/b/print")
+                && !matches("/*/print$", "/a/print?b")
+                && !matches("/*/print$", "/print")
+        );
+        assert!(matches("print$", "/a/print/print") && !matches("print$", "/print/a"));
+        assert!(matches("cal*month=", "/Calendar?month=3") && !matches("cal*month=", "/month=/cal"));
+        assert!(matches("/$", "/") && !matches("/$", "/a"));
+        assert!(matches("/a$", "/a") && !matches("/a$", "/a/a") && !matches("/a$", "/ab"));
+        assert!(matches("a*a$", "/a/a") && !matches("a*a$", "/a"));
+        assert!(matches("b*$", "/a/b/c") && matches("*b*", "/a/b/c") && matches("/**b", "/a/b/c"));
+    }
+
+    #[test]
+    fn what_would_reject_every_page_is_an_error() {
+        for pattern in ["", "*", "$", "*$", "**", "/", "/*"] {
+            let error = RejectPatterns::new(["login", pattern]).unwrap_err();
+            assert_eq!(error, Error::RejectsAll { pattern: pattern.to_owned() });
+        }
+    }
+
+    /// By trying all ways to split the text.
+    fn naive(pattern: &[u8], text: &[u8]) -> bool {
+        match pattern {
+            [] => true,
+            b"$" => text.is_empty(),
+            [b'*', rest @ ..] => (0..=text.len()).any(|at| naive(rest, &text[at..])),
+            [first, rest @ ..] => {
+                text.first().is_some_and(|byte| byte.eq_ignore_ascii_case(first)) && naive(rest, &text[1..])
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+        #[test]
+        fn it_is_what_trying_everything_gives(patterns in prop::collection::vec("[/*aAb]{0,5}\\$?", 0..4), path in "/[/aAbB?]{0,8}") {
+            let patterns: Vec<&String> = patterns.iter().filter(|text| Pattern::parse(text).is_some()).collect();
+            let any = patterns.iter().any(|pattern| {
+                let anywhere = if pattern.starts_with('/') { pattern.to_string() } else { format!("*{pattern}") };
+                naive(anywhere.as_bytes(), path.as_bytes())
+            });
+            prop_assert_eq!(RejectPatterns::new(&patterns).unwrap().matches(&path), any);
+        }
     }
 }

@@ -66,3 +66,61 @@ impl Default for Scope {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use model::UrlRules;
+
+    use super::*;
+
+    fn url(text: &str) -> CanonicalUrl {
+        UrlRules::default().canonical(text).unwrap()
+    }
+
+    fn scope() -> Scope {
+        Scope {
+            accept: HostList::new([".example.org", "one.example.net"]).unwrap(),
+            reject: RejectPatterns::new(["login", "/private/"]).unwrap(),
+            ..Scope::default()
+        }
+    }
+
+    #[test]
+    fn each_page_that_is_left_out_has_its_reason() {
+        let cases = [
+            ("http://example.org/", Ok(UrlClass::Static)),
+            ("https://a.b.example.org/c?d=1", Ok(UrlClass::Dynamic)),
+            ("http://one.example.net:8080/a.php", Ok(UrlClass::Dynamic)),
+            ("ftp://example.org/", Err(Reason::Scheme)),
+            ("http://badexample.org/", Err(Reason::OutOfScope)),
+            ("http://two.example.net/", Err(Reason::OutOfScope)),
+            ("http://example.org/a.JPG", Err(Reason::NotAPage)),
+            ("http://example.org/login.pdf", Err(Reason::NotAPage)),
+            ("http://example.org/user/LogIn", Err(Reason::RejectedByPattern)),
+            ("http://example.org/private/a", Err(Reason::RejectedByPattern)),
+            ("http://login.example.org/a/private/", Ok(UrlClass::Static)),
+            ("http://example.org/a/b/a/b/a/b/", Err(Reason::Trap)),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(scope().judge(&url(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn by_default_all_hosts_of_the_web_are_accepted() {
+        assert_eq!(Scope::default().judge(&url("https://anything.example/")), Ok(UrlClass::Static));
+        assert_eq!(Scope::default().judge(&url("gopher://anything.example/")), Err(Reason::Scheme));
+    }
+
+    #[test]
+    fn sites_can_be_entered_by_their_front_page_only() {
+        let scope = Scope { front_page_only: true, ..scope() };
+        let (front, deep, query) = ("http://example.org/", "http://example.org/a", "http://example.org/?a=1");
+        assert_eq!(scope.judge_entry(&url(front), true), Ok(UrlClass::Static));
+        assert_eq!(scope.judge_entry(&url(deep), true), Err(Reason::DeepLink));
+        assert_eq!(scope.judge_entry(&url(query), true), Err(Reason::DeepLink));
+        assert_eq!(scope.judge_entry(&url(deep), false), Ok(UrlClass::Static));
+        assert_eq!(self::scope().judge_entry(&url(deep), true), Ok(UrlClass::Static));
+        assert_eq!(scope.judge_entry(&url("http://elsewhere.example/a"), true), Err(Reason::OutOfScope));
+    }
+}

@@ -10,9 +10,9 @@ use crate::Error;
 
 /// An order in which pages are fetched. Of equal scores, the page that was met first comes first.
 ///
-/// Baeza-Yates, Castillo, Marin and Rodriguez compared them ("Crawling a country", WWW 2005): larger sites first finds the
-/// important pages nearly as early as strategies that know the future, and never ends with a few large sites that can only
-/// be asked once in a while. Back-link count does worse than chance in the long run; it is here to compare with.
+/// Baeza-Yates, Castillo, Marin and Rodriguez compared them ("Crawling a country", WWW 2005): larger sites first is cheap and
+/// finds important pages early, and it does not end with a few large sites that can only be asked once in a while.
+/// Back-link count does poorly; it is here to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Strategy {
     /// Fewest links away from a seed first.

@@ -11,7 +11,7 @@ use model::CanonicalUrl;
 /// The forms that are taken for traps. Each limit is the most that is still accepted; the largest number turns its rule off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrapRules {
-    /// Bytes of the URL. 1,024: browsers and search engines show that honest ones are shorter.
+    /// Bytes of the URL. 1,024, half of what is accepted as a URL at all.
     pub url_bytes: usize,
     /// Segments of the path. 20.
     pub segments: usize,
@@ -19,7 +19,7 @@ pub struct TrapRules {
     pub same_segment: usize,
     /// The same two or more segments right after one another. 2: `/a/b/a/b` is accepted, a third `a/b` is not.
     pub same_run: usize,
-    /// Parameters of the query. 12: even shops seldom filter by more.
+    /// Parameters of the query. 12, more than a form of usual size sends.
     pub parameters: usize,
     /// The years in which calendars are followed. 1990 to 2035; none turns the rule off.
     ///
@@ -35,13 +35,19 @@ const COMPARED_SEGMENTS: usize = 64;
 impl TrapRules {
     /// Whether the URL has one of the forms.
     pub fn matches(&self, url: &CanonicalUrl) -> bool {
+        let (path, query) = (url.path().as_bytes(), url.query().unwrap_or_default().as_bytes());
         url.as_str().len() > self.url_bytes
-            || self.path_grows(url.path())
-            || url.query().is_some_and(|query| parameters(query).count() > self.parameters)
-            || self.years.as_ref().is_some_and(|years| has_date_outside(url, years))
+            || self.path_grows(path)
+            || parameters(query).count() > self.parameters
+            || self.years.as_ref().is_some_and(|years| has_date_outside(path, query, years))
     }
 
-    fn path_grows(&self, path: &str) -> bool {
+    fn path_grows(&self, path: &[u8]) -> bool {
+        // Nearly all paths are too short to break a rule.
+        let most = path.iter().filter(|byte| **byte == b'/').count();
+        if most <= self.segments.min(self.same_segment).min(self.same_run.saturating_mul(2)) {
+            return false;
+        }
         let mut hashes = [0; COMPARED_SEGMENTS];
         let mut count = 0;
         for segment in segments(path) {
@@ -69,18 +75,22 @@ impl Default for TrapRules {
 }
 
 /// The parts of the path that have a text.
-fn segments(path: &str) -> impl DoubleEndedIterator<Item = &str> {
-    path.split('/').filter(|segment| !segment.is_empty())
+fn segments(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+    // On bytes and not on text: segments are too short to set up a search for each.
+    path.split(|byte| *byte == b'/').filter(|segment| !segment.is_empty())
 }
 
-fn parameters(query: &str) -> impl Iterator<Item = &str> {
-    query.split('&').filter(|parameter| !parameter.is_empty())
+fn parameters(query: &[u8]) -> impl Iterator<Item = &[u8]> {
+    query.split(|byte| *byte == b'&').filter(|parameter| !parameter.is_empty())
 }
 
-/// FNV-1a: segments are short, and two that are taken for the same by chance are rare.
-fn segment_hash(segment: &str) -> u64 {
-    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-    segment.bytes().fold(0xcbf2_9ce4_8422_2325, fold)
+/// Eight bytes at a time; two segments that are taken for the same by chance are rare.
+fn segment_hash(segment: &[u8]) -> u64 {
+    let (words, rest) = segment.as_chunks::<8>();
+    let rest = rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    let words = words.iter().map(|word| u64::from_le_bytes(*word));
+    let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    words.chain([rest]).fold(segment.len() as u64, mix)
 }
 
 /// Whether one segment occurs more often than `most`.
@@ -103,10 +113,9 @@ fn repeats_run(hashes: &[u64], most: usize) -> bool {
     })
 }
 
-fn has_date_outside(url: &CanonicalUrl, years: &RangeInclusive<u16>) -> bool {
+fn has_date_outside(path: &[u8], query: &[u8], years: &RangeInclusive<u16>) -> bool {
     let is_outside = |year: u16| is_year(year, years) && !years.contains(&year);
-    path_year(url.path()).is_some_and(is_outside)
-        || url.query().is_some_and(|query| parameters(query).filter_map(query_year).any(is_outside))
+    path_year(path).is_some_and(is_outside) || parameters(query).filter_map(query_year).any(is_outside)
 }
 
 /// Whether a number may be meant as a year.
@@ -115,13 +124,11 @@ fn is_year(number: u16, years: &RangeInclusive<u16>) -> bool {
 }
 
 /// The year of the date at the end of a path: `/2051/03/01`, `/2051/03`, `/2051-03-01`, `/2051-03`.
-fn path_year(path: &str) -> Option<u16> {
-    // Nearly all paths end here.
-    if !path.trim_end_matches('/').ends_with(|last: char| last.is_ascii_digit()) {
-        return None;
-    }
+fn path_year(path: &[u8]) -> Option<u16> {
     let mut last = segments(path).rev();
-    let (third, second, first) = (last.next()?, last.next(), last.next());
+    // Nearly all paths end here.
+    let third = last.next().filter(|segment| segment.last().is_some_and(u8::is_ascii_digit))?;
+    let (second, first) = (last.next(), last.next());
     if let Some(year) = dashed_year(third) {
         return Some(year);
     }
@@ -134,34 +141,144 @@ fn path_year(path: &str) -> Option<u16> {
 }
 
 /// The year in a parameter: `date=2051-03-01`, `year=2051`.
-fn query_year(parameter: &str) -> Option<u16> {
-    let (name, value) = parameter.split_once('=')?;
-    let ends_in_year = name.len() >= 4 && name.as_bytes()[name.len() - 4..].eq_ignore_ascii_case(b"year");
+fn query_year(parameter: &[u8]) -> Option<u16> {
+    let equals = parameter.iter().position(|byte| *byte == b'=')?;
+    let (name, value) = (&parameter[..equals], &parameter[equals + 1..]);
+    let ends_in_year = name.last_chunk::<4>().is_some_and(|end| end.eq_ignore_ascii_case(b"year"));
     if ends_in_year { year(value) } else { dashed_year(value) }
 }
 
 /// The year of `2051-03-01` or `2051-03`.
-fn dashed_year(text: &str) -> Option<u16> {
-    let mut parts = text.split('-');
+fn dashed_year(text: &[u8]) -> Option<u16> {
+    let mut parts = text.split(|byte| *byte == b'-');
     let (first, second, third, fourth) = (parts.next()?, parts.next()?, parts.next(), parts.next());
     let is_date =
         month(second).is_some() && third.is_none_or(|third| day(third).is_some()) && fourth.is_none();
     year(first).filter(|_| is_date)
 }
 
-fn year(text: &str) -> Option<u16> {
+fn year(text: &[u8]) -> Option<u16> {
     number(text).filter(|_| text.len() == 4)
 }
 
-fn month(text: &str) -> Option<u16> {
+fn month(text: &[u8]) -> Option<u16> {
     number(text).filter(|month| text.len() <= 2 && (1..=12).contains(month))
 }
 
-fn day(text: &str) -> Option<u16> {
+fn day(text: &[u8]) -> Option<u16> {
     number(text).filter(|day| text.len() <= 2 && (1..=31).contains(day))
 }
 
-/// Digits only: the standard parser takes a sign as well.
-fn number(text: &str) -> Option<u16> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+/// Up to four digits and nothing else.
+fn number(text: &[u8]) -> Option<u16> {
+    let is_number = (1..=4).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
+    is_number.then(|| text.iter().fold(0, |number, digit| 10 * number + u16::from(digit - b'0')))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::UrlRules;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn is_trap(path_and_query: &str) -> bool {
+        let url = UrlRules::default().canonical(&format!("http://example.com{path_and_query}")).unwrap();
+        TrapRules::default().matches(&url)
+    }
+
+    #[test]
+    fn honest_urls_are_none() {
+        for path in [
+            "/",
+            "/a/b/a/b",
+            "/de/de/de/index.html",
+            "/2024/05/05/05",
+            "/wiki/List_of_lists_of_lists",
+            "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20",
+            "/?a=1&b=2&c=3&d=4&e=5&f=6&g=7&h=8&i=9&j=10&k=11&l=12",
+            "/news/1987/05/12/a-title.html",
+            "/1923/05/12/archives/title-of-the-day/",
+            "/events/2024/05/",
+            "/events/2035-12-31",
+            "/events?date=1990-01&year=2035",
+            "/forum/1987/2",
+            "/forum/4711/12",
+            "/product/1850",
+            "/1987",
+            "/call/555-1987-12",
+            "/a?id=1987&phone=1987-13",
+            "//////////////////////////////////////////////////a",
+        ] {
+            assert!(!is_trap(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn growing_paths_are() {
+        for path in [
+            "/a/b/a/b/a/b",
+            "/x/a/b/a/b/a/b/y.html",
+            "/a/b/c/a/b/c/a/b/c/",
+            "/a/a/a/a",
+            "/a/1/a/2/a/3/a/4",
+            "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/21",
+            "/?a=1&b=2&c=3&d=4&e=5&f=6&g=7&h=8&i=9&j=10&k=11&l=12&m=13",
+            &format!("/{}", "x".repeat(1_024)),
+            &"/x/y".repeat(200),
+        ] {
+            assert!(is_trap(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn calendars_beyond_their_years_are() {
+        for path in [
+            "/events/2051/03/",
+            "/events/2036/1/1",
+            "/events/1989-12",
+            "/events/2036-01-31/",
+            "/events?date=2051-03-01",
+            "/events?a=b&YEAR=1971",
+            "/events?startYear=2036&month=1",
+        ] {
+            assert!(is_trap(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn each_rule_can_be_turned_off() {
+        let never = usize::MAX;
+        let off = TrapRules {
+            url_bytes: never,
+            segments: never,
+            same_segment: never,
+            same_run: never,
+            parameters: never,
+            years: None,
+        };
+        let long = format!("http://example.com/{}/2051/03?{}", "a/a/b/".repeat(300), "a=1&".repeat(40));
+        let url = UrlRules::default().canonical(&long).unwrap();
+        assert!(!off.matches(&url) && TrapRules::default().matches(&url));
+    }
+
+    proptest! {
+        #[test]
+        fn runs_are_found_wherever_they_are(
+            before in prop::collection::btree_set(100u64..200, 0..5), run in prop::collection::btree_set(0u64..50, 2..5),
+            times in 1usize..5, after in prop::collection::btree_set(200u64..300, 0..5), most in 1usize..4,
+        ) {
+            let run: Vec<u64> = run.into_iter().collect();
+            let hashes: Vec<u64> = before.into_iter().chain(run.repeat(times)).chain(after).collect();
+            prop_assert_eq!(repeats_run(&hashes, most), times > most);
+        }
+
+        #[test]
+        fn any_url_has_an_answer(path in "[/a0-9?&=-]{0,200}") {
+            if let Ok(url) = UrlRules::default().canonical(&format!("http://example.com/{path}")) {
+                TrapRules::default().matches(&url);
+                TrapRules { same_segment: 0, same_run: 0, years: Some(0..=u16::MAX), ..TrapRules::default() }.matches(&url);
+            }
+        }
+    }
 }

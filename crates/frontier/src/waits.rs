@@ -9,9 +9,9 @@ pub struct Waits {
     pub large_site_wait_ms: u64,
     /// A site with more known pages than this is a large one. 100, as in WIRE.
     pub large_site_pages: u32,
-    /// For an address, whichever of its sites is next. 2 s: thousands of small sites may share a server, and it must not
-    /// take a day to ask each of them once.
-    pub address_wait_ms: u64,
+    /// For an address, whichever of its sites is next; nothing is as long as the wait of the site that was just asked,
+    /// and the default. Thousands of small sites may share a server: who crawls a whole country may want less.
+    pub address_wait_ms: Option<u64>,
     /// A longer `Crawl-delay` counts as this one. 60 s: at a minute a page, a day brings 1,440 pages, and who writes more
     /// has most often mistaken the unit. Who means it can be given a longer wait of its own.
     pub most_crawl_delay_ms: u64,
@@ -35,7 +35,7 @@ impl Default for Waits {
             wait_ms: 15_000,
             large_site_wait_ms: 5_000,
             large_site_pages: 100,
-            address_wait_ms: 2_000,
+            address_wait_ms: None,
             most_crawl_delay_ms: 60_000,
         }
     }

@@ -132,9 +132,11 @@ impl Workbench {
     /// says so already. Nothing happens if it has no turn.
     pub fn finish(&mut self, site: SiteId, site_ready_ms: u64, address_ready_ms: u64) {
         let Some(address) = self.turns.remove(&site) else { return };
+        let now_ms = self.now_ms;
         let held = self.address(address);
         held.is_taken = false;
-        held.clock_ms = held.clock_ms.max(address_ready_ms);
+        // Never in the past, or an address whose other sites have waited for long would be first again.
+        held.clock_ms = held.clock_ms.max(address_ready_ms).max(now_ms);
         if let Some(known) = self.sites.get_mut(&site) {
             known.clock_ms = known.clock_ms.max(site_ready_ms);
         }
@@ -185,6 +187,11 @@ impl Workbench {
             self.address(gone.address).sites -= 1;
         }
         jobs
+    }
+
+    /// Whether a site has a turn that is not finished.
+    pub fn has_turn(&self, site: SiteId) -> bool {
+        self.turns.contains_key(&site)
     }
 
     /// How many jobs wait for a site.
@@ -310,3 +317,6 @@ impl Workbench {
         self.sweep_above = FEWEST_SWEPT.max(2 * self.addresses.len());
     }
 }
+
+#[cfg(test)]
+mod tests;

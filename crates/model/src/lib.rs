@@ -26,7 +26,7 @@ mod url_rules;
 pub use canonical_url::{CanonicalUrl, Scheme};
 pub use ids::{PageId, SiteId};
 pub use page_hash::{PageHash, UrlHasher};
-pub use parameter_list::ParameterList;
+pub use parameter_list::{DIGEST_PARAMETERS, ParameterList, SESSION_PARAMETERS, TRACKING_PARAMETERS};
 pub use reason::Reason;
 pub use rejected::Rejected;
 pub use url_class::{ExtensionLists, Group, UrlClass};

@@ -56,7 +56,7 @@ fn length_bit(name: &str) -> u64 {
 }
 
 /// Parameters that carry a session and mean nothing else: the page is the same without them.
-pub(crate) const SESSION_PARAMETERS: &[&str] = &[
+pub const SESSION_PARAMETERS: &[&str] = &[
     "PHPSESSID",     // PHP with session.use_trans_sid
     "SESSID",        // PHP applications that renamed it
     "JSESSIONID",    // Java servlets, as a parameter or behind `;` in the path
@@ -76,13 +76,13 @@ pub(crate) const SESSION_PARAMETERS: &[&str] = &[
 
 /// Names that carry a session on some sites and choose the page on others (a story, a section, a conference's
 /// session): dropped only where the value is a digest, which no editor gives to a page. phpBB writes `sid`, vBulletin `s`.
-pub(crate) const DIGEST_PARAMETERS: &[&str] = &["sid", "s", "session", "sessionid", "session_id"];
+pub const DIGEST_PARAMETERS: &[&str] = &["sid", "s", "session", "sessionid", "session_id"];
 
 /// Parameters that tell the site's owner which advertisement, letter or share brought the visitor.
 ///
 /// Only names that one system made up for itself. `ref`, `source`, `from` and `cid` choose the page on too many
 /// sites to be here.
-pub(crate) const TRACKING_PARAMETERS: &[&str] = &[
+pub const TRACKING_PARAMETERS: &[&str] = &[
     // Google Analytics, Ads, Merchant Center
     "utm_*",
     "gclid",

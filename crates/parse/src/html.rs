@@ -18,7 +18,7 @@ mod tokenizer;
 
 pub use characters::Characters;
 pub use doctype::Doctype;
-pub use kept::KeptTags;
+pub use kept::{KEPT_ATTRIBUTES, KEPT_TAGS, KeptTags};
 pub use tag::{Attribute, NameKey, Tag};
 pub use tokenizer::{Content, TokenSink, Tokenizer};
 

@@ -48,7 +48,9 @@ pub use snapshot::{
     SNAPSHOT_NAME_LIMIT_BYTES, Snapshot, SnapshotEntry, find_snapshot, list_snapshots, pin_snapshot,
     unpin_snapshot,
 };
-pub use tables::{DocumentRow, FetchRow, LinkRow, SiteRow, Table, Tables, count_rows};
+pub use tables::{
+    DocumentRow, FetchRow, InLink, LinkRow, SiteRow, Table, Tables, Visit, count_rows, links_to, visits_of,
+};
 pub use url_table::{NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
 pub use warc::{
     Capture, DigestVerdict, Prepared, Preparer, Truncated, WarcError, WarcHeader, WarcKind, WarcReader,

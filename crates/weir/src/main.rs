@@ -7,14 +7,21 @@ mod commands;
 mod failure;
 mod input;
 mod printer;
+mod process;
+mod progress;
+mod seeds;
 mod settings;
+mod steering;
 mod words;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{check, compact, export, import, init, parse, robots, simweb, snapshots, status, url};
+use crate::commands::{
+    check, compact, crawl, demo, export, import, init, parse, robots, simweb, sites, snapshots, status, url,
+    why,
+};
 use crate::printer::Printer;
 
 /// Crawl a chosen part of the Web politely, keep it, rank it, describe it, search it, stream it.
@@ -31,8 +38,11 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  weir init crawl --seed https://example.org/ --accept .example.org
+  weir demo                                  crawl a synthetic Web on this machine
+  weir init crawl --seed https://example.org/ --accept .example.org --contact me@example.org
+  weir crawl crawl
   weir status crawl
+  weir why crawl https://example.org/news/
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
   weir url 'HTTP://Example.com/a/../b?utm_source=x'
   weir parse page.html --url https://example.com/
@@ -41,7 +51,10 @@ Examples:
 #[derive(Subcommand)]
 enum Command {
     Init(init::Args),
+    Crawl(crawl::Args),
     Status(status::Args),
+    Sites(sites::Args),
+    Why(why::Args),
     Url(url::Args),
     Robots(robots::Args),
     Parse(parse::Args),
@@ -51,6 +64,7 @@ enum Command {
     Snapshots(snapshots::Args),
     Compact(compact::Args),
     Simweb(simweb::Args),
+    Demo(demo::Args),
 }
 
 fn main() -> ExitCode {
@@ -58,7 +72,10 @@ fn main() -> ExitCode {
     let mut printer = Printer::new(cli.json);
     let answer = match cli.command {
         Command::Init(args) => init::run(args, &mut printer),
+        Command::Crawl(args) => crawl::run(&args, &mut printer),
         Command::Status(args) => status::run(&args, &mut printer),
+        Command::Sites(args) => sites::run(&args, &mut printer),
+        Command::Why(args) => why::run(&args, &mut printer),
         Command::Url(args) => url::run(args, &mut printer),
         Command::Robots(args) => robots::run(args, &mut printer),
         Command::Parse(args) => parse::run(args, &mut printer),
@@ -67,6 +84,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args, &mut printer),
         Command::Snapshots(args) => snapshots::run(&args, &mut printer),
         Command::Compact(args) => compact::run(&args, &mut printer),
+        Command::Demo(args) => demo::run(&args, &mut printer),
         Command::Simweb(args) => simweb::run(args, &mut printer),
     };
     failure::exit_code(answer.and_then(|code| printer.finish().map(|()| code)))

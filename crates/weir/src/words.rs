@@ -34,6 +34,25 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{value:.decimals$} {}", UNITS[unit])
 }
 
+/// A time to the second, in its two largest units: `59s`, `3m 20s`, `2h 5m`, `3d 4h`.
+pub(crate) fn duration(seconds: u64) -> String {
+    const UNITS: [(&str, u64); 4] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
+    let largest = UNITS.iter().position(|(_, unit)| seconds >= *unit).unwrap_or(UNITS.len() - 1);
+    let (name, unit) = UNITS[largest];
+    let text = format!("{}{name}", seconds / unit);
+    match UNITS.get(largest + 1) {
+        Some((name, smaller)) if seconds % unit >= *smaller => {
+            format!("{text} {}{name}", seconds % unit / smaller)
+        }
+        _ => text,
+    }
+}
+
+/// How much in a second, to three digits or so.
+pub(crate) fn rate(per_second: f64) -> String {
+    if per_second < 99.95 { format!("{per_second:.1}") } else { count(per_second.round() as u64) }
+}
+
 /// A moment, given in Unix milliseconds, to the second: `2026-11-15 08:30:00 UTC`.
 pub(crate) fn time(unix_ms: i64) -> String {
     let seconds = unix_ms.div_euclid(1_000);
@@ -66,6 +85,13 @@ mod tests {
         assert_eq!([counted(1, "page"), counted(2, "page")], ["1 page", "2 pages"]);
         let sizes = [1, 999, 1_234, 999_499, 999_999, 12_345_678, 4_000_000_000_000_000].map(size);
         assert_eq!(sizes, ["1 byte", "999 bytes", "1.23 kB", "999 kB", "1.00 MB", "12.3 MB", "4000 TB"]);
+    }
+
+    #[test]
+    fn times_and_rates_read_well() {
+        let times = [0, 59, 60, 200, 3_600, 3_601, 7_500, 90_000, 1_000_000].map(duration);
+        assert_eq!(times, ["0s", "59s", "1m", "3m 20s", "1h", "1h", "2h 5m", "1d 1h", "11d 13h"]);
+        assert_eq!([0.0, 1.26, 99.94, 99.96, 12_345.6].map(rate), ["0.0", "1.3", "99.9", "100", "12,346"]);
     }
 
     #[test]

@@ -37,13 +37,23 @@ impl KeptTags {
     }
 }
 
+/// The tags that are kept without a wish: structure, logical markup and links; neither `div` nor `span`, neither style nor
+/// script.
+#[rustfmt::skip]
+pub const KEPT_TAGS: &[&str] = &[
+    "html", "head", "title", "body", "main", "article", "section", "nav", "header", "footer", "aside", "h1", "h2", "h3",
+    "h4", "h5", "h6", "p", "br", "hr", "ul", "ol", "li", "dl", "dt", "dd", "table", "caption", "thead", "tbody", "tfoot",
+    "tr", "th", "td", "blockquote", "q", "cite", "pre", "code", "kbd", "samp", "var", "em", "strong", "b", "i", "u", "sub",
+    "sup", "abbr", "dfn", "time", "mark", "ins", "del", "figure", "figcaption", "a", "img",
+];
+
+/// The attributes that are kept without a wish.
+pub const KEPT_ATTRIBUTES: &[&str] = &["href", "lang", "datetime", "alt"];
+
 impl Default for KeptTags {
-    /// Structure, logical markup and links; neither `div` nor `span`, neither style nor script.
+    /// [`KEPT_TAGS`] and [`KEPT_ATTRIBUTES`].
     fn default() -> KeptTags {
-        let tags = "html head title body main article section nav header footer aside h1 h2 h3 h4 h5 h6 p br hr \
-                    ul ol li dl dt dd table caption thead tbody tfoot tr th td blockquote q cite pre code kbd samp \
-                    var em strong b i u sub sup abbr dfn time mark ins del figure figcaption a img";
-        KeptTags::new(tags.split_ascii_whitespace(), ["href", "lang", "datetime", "alt"])
+        KeptTags::new(KEPT_TAGS.iter().copied(), KEPT_ATTRIBUTES.iter().copied())
     }
 }
 

@@ -123,6 +123,21 @@ impl PageFlags {
     /// It was named by the user, not found by a link.
     pub const SEED: PageFlags = PageFlags(4);
 
+    /// Bits that count the redirects that led to it.
+    const REDIRECTS: u8 = 0b0011_1000;
+
+    /// How many redirects in a row led to it, up to 7.
+    pub fn redirects(self) -> u8 {
+        (self.0 & Self::REDIRECTS) >> Self::REDIRECTS.trailing_zeros()
+    }
+
+    /// Led to by so many redirects in a row; 7 stands for that many or more.
+    #[must_use]
+    pub fn with_redirects(self, count: u8) -> PageFlags {
+        let bits = count.min(7) << Self::REDIRECTS.trailing_zeros();
+        PageFlags(self.0 & !Self::REDIRECTS | bits)
+    }
+
     /// Whether all of these are set.
     pub fn has(self, flags: PageFlags) -> bool {
         self.0 & flags.0 == flags.0
@@ -257,5 +272,8 @@ mod tests {
         let flags = PageFlags::DYNAMIC.with(PageFlags::SEED);
         assert!(flags.has(PageFlags::SEED) && !flags.has(PageFlags::DUPLICATE));
         assert_eq!(flags.without(PageFlags::SEED), PageFlags::DYNAMIC);
+        let led = flags.with_redirects(3);
+        assert!((led.redirects(), led.with_redirects(200).redirects()) == (3, 7) && led.has(flags));
+        assert_eq!(led.with_redirects(0), flags);
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use crawl::{GatherSettings, ImportEvent, ImportSummary, import};
+use crawl::{ImportEvent, ImportSummary, import};
 use serde::Serialize;
 use store::{Collection, Error};
 
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let start = Instant::now();
     let settings = Settings::load(&args.dir)?;
     let mut collection = Collection::open(&args.dir, settings.page_settings().into()).map_err(wrong_use)?;
-    let gathering = GatherSettings { level: settings.compression_level, ..GatherSettings::default() };
+    let gathering = settings.gathering()?;
     let mut progress = Progress { start, shown: false };
     let summary = import(&mut collection, &args.files, &gathering, now_ms, |event| match event {
         ImportEvent::Progress(summary) => progress.show(summary),

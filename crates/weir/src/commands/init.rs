@@ -1,25 +1,28 @@
 //! `weir init`: makes a collection, with its seeds and a commented `weir.toml`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use model::UrlRules;
+use model::{CanonicalUrl, SiteId, UrlRules};
 use serde::Serialize;
 use store::{Collection, PageFlags, PageRecord, UrlBatch};
 
 use crate::failure::WrongUse;
-use crate::input;
 use crate::printer::Printer;
-use crate::settings::{self, Settings};
+use crate::seeds::Seeds;
+use crate::settings::{self, Settings, Suffix};
 use crate::words;
 
 const EXAMPLES: &str = "\
 Examples:
-  weir init crawl --seed https://example.org/ --accept .example.org
-  weir init crawl --seeds seeds.txt        one URL per line; # begins a comment";
+  weir init crawl --seed https://example.org/ --accept .example.org --contact me@example.org
+  weir init crawl --seeds seeds.txt
+
+A line of a list is a URL and, if its site needs them, settings of [[site]] in weir.toml; # begins a comment:
+  https://www.example.org/ wait=30s pages=1000 depth=3";
 
 /// Make a collection: a folder for everything that a crawl learns.
 #[derive(clap::Args)]
@@ -32,13 +35,17 @@ pub(crate) struct Args {
     #[arg(long = "seed", value_name = "URL")]
     seeds: Vec<String>,
 
-    /// A file with pages to start from, one per line; `-` is standard input.
+    /// A file with pages to start from, one per line, each with settings of its site behind it; `-` is standard input.
     #[arg(long = "seeds", value_name = "FILE")]
     list: Option<String>,
 
     /// Stay on hosts that end so, such as .example.org; may be given more than once.
-    #[arg(long, value_name = "SUFFIX")]
-    accept: Vec<String>,
+    #[arg(long, value_name = "SUFFIX", value_parser = settings::word::<Suffix>)]
+    accept: Vec<Suffix>,
+
+    /// Your web page or mail address, sent with every request, so that whoever runs a site can reach you.
+    #[arg(long, value_name = "URL|MAIL", value_parser = settings::checked_contact)]
+    contact: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -57,19 +64,11 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
         return Err(WrongUse(sentence).into());
     }
     let mut settings = Settings::default();
-    for suffix in &args.accept {
-        let suffix = settings::checked_suffix(suffix).map_err(|what| WrongUse(format!("--accept {what}")))?;
-        settings.accept.push(suffix);
-    }
-    let batch = read_seeds(&args, printer)?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut collection = Collection::create(&args.dir, settings.page_settings().into())?;
-    collection
-        .resolve(&batch, now.as_secs() as u32, |page| PageRecord::new(page.site, 0, PageFlags::SEED))?;
-    collection.commit(now.as_millis() as i64)?;
-    let path = args.dir.join(settings::FILE);
-    fs::write(&path, settings.to_toml()).with_context(|| format!("cannot write {}", path.display()))?;
-
+    settings.scope.accept.extend(args.accept.iter().cloned());
+    settings.crawl.contact = args.contact.clone().unwrap_or_default();
+    let seeds = read_seeds(&args, &settings.url_rules(), printer)?;
+    settings.sites = seeds.sites;
+    let collection = make(&args.dir, &settings, &seeds.urls)?;
     let known = collection.urls.known();
     let (folder, seeds) = (args.dir.display().to_string(), u64::from(known.pages()));
     if printer.json() {
@@ -77,44 +76,39 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
     } else {
         let sites = words::counted(u64::from(known.sites()), "site");
         printer.line(&format!("made {folder} with {} on {sites}", words::counted(seeds, "seed")))?;
-        printer.line(&format!("its settings are in {}", path.display()))?;
+        printer.line(&format!("its settings are in {}", args.dir.join(settings::FILE).display()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// All seeds, or none: each bad one is told with its reason.
-fn read_seeds(args: &Args, printer: &mut Printer) -> anyhow::Result<UrlBatch> {
-    let rules = UrlRules::default();
+/// Makes a collection with these seeds, and writes its settings.
+pub(crate) fn make(folder: &Path, settings: &Settings, seeds: &[CanonicalUrl]) -> anyhow::Result<Collection> {
     let mut batch = UrlBatch::new();
-    let mut bad = 0;
-    let mut take = |place: &str, text: &str, printer: &mut Printer| match rules.canonical(text) {
-        Ok(url) => {
-            batch.push(&url);
-            Ok(())
-        }
-        Err(reason) => {
-            bad += 1;
-            printer.complain(&format!("{place}: {text} is no seed: {reason}"))
-        }
-    };
+    seeds.iter().for_each(|url| batch.push(url));
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut collection = Collection::create(folder, settings.page_settings().into())?;
+    let resolved = collection
+        .resolve(&batch, now.as_secs() as u32, |page| PageRecord::new(page.site, 0, PageFlags::SEED))?;
+    let sites: Vec<SiteId> = resolved.new.iter().map(|page| page.site).collect();
+    collection.sites.update(&sites, |_, site| site.pages_known += 1)?;
+    collection.commit(now.as_millis() as i64)?;
+    let path = folder.join(settings::FILE);
+    fs::write(&path, settings.to_toml()).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(collection)
+}
+
+/// All seeds, or none: each bad one is told with its reason.
+fn read_seeds(args: &Args, rules: &UrlRules, printer: &mut Printer) -> anyhow::Result<Seeds> {
+    let mut seeds = Seeds::default();
     for seed in &args.seeds {
-        take("--seed", seed, printer)?;
+        seeds.take(rules, "--seed", seed, printer)?;
     }
     if let Some(list) = &args.list {
-        let mut number = 0;
-        input::for_each_line_of(list, printer, |line, printer| {
-            number += 1;
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                return Ok(());
-            }
-            take(&format!("{list} line {number}"), line, printer)
-        })?;
+        seeds.take_list(rules, list, printer)?;
     }
-    if bad > 0 {
-        return Err(
-            WrongUse(format!("{} cannot be used; nothing was made", words::counted(bad, "seed"))).into()
-        );
+    if seeds.bad > 0 {
+        let sentence = format!("{} cannot be used; nothing was made", words::counted(seeds.bad, "seed"));
+        return Err(WrongUse(sentence).into());
     }
-    Ok(batch)
+    Ok(seeds)
 }

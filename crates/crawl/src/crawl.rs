@@ -1,0 +1,514 @@
+//! The crawl: how do manager, harvesters, gatherers and seeder work at the same time?
+//!
+//! ```text
+//!            batches                    sites, by address
+//!  manager ----------> front desk ----------------------> harvesters, one per core
+//!     ^                    |                                  | each reads its pages (gatherer)
+//!     |    states          |  sites that cannot be found      |
+//!  collection <----------- seeder <---------------------------'
+//!                                    blocks of pages and news, bounded
+//! ```
+//!
+//! The calling thread owns the collection: it takes news in, commits every few seconds, and makes the next batch while the
+//! last one is still being harvested. Whoever has nothing to do waits for a channel or a clock, nobody for a lock.
+//!
+//! A crawl that dies loses what came since the last commit, and nothing else: pages that were queued are free again at
+//! the next start, and [journals](crate::journal) tell what servers asked of us in the meantime.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use fetch::{Fetcher, Resolver};
+use model::SiteId;
+use store::Collection;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
+use tokio::sync::watch;
+use tokio::task::LocalSet;
+
+use crate::crawl_settings::CrawlSettings;
+use crate::error::Error;
+use crate::front_desk::{Desk, DeskRequest, FrontDesk, Work};
+use crate::gatherer::Gatherer;
+use crate::harvester::{Equipment, Harvester, Piece};
+use crate::journal::{self, Journal};
+use crate::manager::Manager;
+use crate::outbox::Outbox;
+use crate::progress::{Counters, Progress};
+use crate::rows::describe_sites;
+use crate::running::Running;
+use crate::seeder::{Seeder, release_queued};
+use crate::stop::Stop;
+
+/// A hand on a crawl, for whoever watches and steers it.
+#[derive(Debug, Clone)]
+pub struct Helm {
+    counters: Arc<Counters>,
+    stop: watch::Sender<Stop>,
+    settings: watch::Sender<Arc<CrawlSettings>>,
+}
+
+impl Helm {
+    /// For a crawl with these settings, which has not begun.
+    pub fn new(settings: CrawlSettings) -> Helm {
+        Helm {
+            counters: Arc::default(),
+            stop: watch::Sender::new(Stop::No),
+            settings: watch::Sender::new(Arc::new(settings)),
+        }
+    }
+
+    /// How far the crawl has come.
+    pub fn progress(&self) -> Progress {
+        self.counters.progress()
+    }
+
+    /// Ends the crawl sooner; who asked for more than that before gets that.
+    pub fn stop(&self, how: Stop) {
+        self.stop.send_modify(|stop| *stop = (*stop).max(how));
+    }
+
+    /// New settings hold from now on: waits, patience and what is different for some sites. The others from the next start
+    /// on.
+    pub fn change(&self, settings: CrawlSettings) {
+        self.settings.send_replace(Arc::new(settings));
+    }
+}
+
+/// When a crawl ends, besides when it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CrawlEnd {
+    /// After so many batches.
+    pub cycles: Option<u64>,
+    /// After so many requests for pages.
+    pub pages: Option<u64>,
+    /// After this time.
+    pub duration: Option<Duration>,
+}
+
+/// What a crawl did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CrawlSummary {
+    /// The counters at the end.
+    pub progress: Progress,
+    /// How long it took.
+    pub duration: Duration,
+    /// When pages are due that are not due now, in Unix milliseconds.
+    pub next_due_ms: Option<u64>,
+    /// Whether it was stopped before it was done.
+    pub stopped: bool,
+}
+
+/// Crawls until it is done, or stopped.
+pub fn crawl(collection: &mut Collection, helm: &Helm, end: CrawlEnd) -> Result<CrawlSummary, Error> {
+    let running = Running::new(helm.settings.subscribe(), helm.stop.clone(), Arc::clone(&helm.counters), end.pages);
+    let mut cycle = Cycle::begin(collection, running, end)?;
+    let outcome = cycle.run(collection);
+    // Whatever happened, nobody is left behind.
+    helm.stop(if outcome.is_ok() { Stop::InOrder } else { Stop::AtOnce });
+    let ended = cycle.end(collection, outcome.is_ok());
+    outcome.and(ended)
+}
+
+/// Blocks that wait to be taken in.
+const BLOCKS: usize = 16;
+/// Pages are taken in when they have so many bytes, or so many pages and news wait, or when nothing else is to do.
+const SEED_BYTES: u64 = 8 << 20;
+const SEED_PIECES: usize = 2 << 10;
+/// Links that wait in memory for a commit.
+const COMMIT_LINKS: usize = 1 << 20;
+/// The manager takes no more than this share of the time.
+const MANAGER_SHARE: u32 = 10;
+const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+
+/// The calling thread's side of a crawl.
+struct Cycle {
+    running: Running,
+    end: CrawlEnd,
+    began: Instant,
+    runtime: Runtime,
+    pieces: Receiver<(usize, Vec<Piece>)>,
+    desk: UnboundedSender<DeskRequest>,
+    harvesters: Vec<JoinHandle<std::io::Result<Journal>>>,
+    front_desk: Option<JoinHandle<()>>,
+    /// How many pieces of each harvester were taken in, and how many of those are committed.
+    taken: Vec<u64>,
+    committed: Vec<Arc<AtomicU64>>,
+    manager: Manager,
+    seeder: Seeder,
+    lent: HashSet<SiteId>,
+    last_commit: Instant,
+    bytes_since_commit: u64,
+    changed_since_commit: bool,
+    last_batch: Instant,
+    last_batch_took: Duration,
+    last_look_ms: u64,
+    /// Whether something has changed since the manager last looked.
+    worth_a_look: bool,
+    next_due_ms: Option<u64>,
+}
+
+impl Cycle {
+    /// Brings the collection in order after whatever happened before, and starts all threads.
+    fn begin(collection: &mut Collection, running: Running, end: CrawlEnd) -> Result<Cycle, Error> {
+        let settings = running.settings();
+        let began_unknown = replay_journals(collection, &running)?;
+        let lent = lent_sites(collection)?;
+        release_queued(collection, &lent)?;
+        let threads = match settings.threads {
+            0 => thread::available_parallelism().map_or(2, std::num::NonZero::get),
+            threads => threads,
+        };
+        let (piece_sender, pieces) = channel(BLOCKS);
+        let (desk, desk_requests) = unbounded_channel();
+        let committed: Vec<Arc<AtomicU64>> = (0..threads).map(|_| Arc::default()).collect();
+        let clocks = Arc::new(address_clocks(collection, running.clock.now_ms())?);
+        journal::start(collection.folder()).map_err(|source| journal_error(collection, source))?;
+        let (mut harvesters, mut ways) = (Vec::new(), Vec::new());
+        for (number, committed) in committed.iter().enumerate() {
+            let (way, work) = unbounded_channel();
+            ways.push(way);
+            let start = Start {
+                running: running.with_number(number),
+                fetcher: Fetcher::new(Arc::new(settings.fetch.clone()))?,
+                journal: Journal::create(collection.folder(), number, Arc::clone(committed))
+                    .map_err(|source| journal_error(collection, source))?,
+                outbox: Outbox::new(piece_sender.clone(), number),
+                desk: Desk(desk.clone()),
+                most_requests: settings.connections.div_ceil(threads),
+                began_unknown_ms: began_unknown.then(|| running.clock.now_ms()),
+                clocks: Arc::clone(&clocks),
+            };
+            harvesters.push(start.harvester(work)?);
+        }
+        let front_desk = start_front_desk(&running, ways, desk_requests, Outbox::new(piece_sender, threads))?;
+        let mut manager = Manager::default();
+        manager.lend(lent.iter().copied());
+        Ok(Cycle {
+            seeder: Seeder::new(&settings, collection)?,
+            running,
+            end,
+            began: Instant::now(),
+            runtime: Builder::new_current_thread().enable_time().build().map_err(Error::Thread)?,
+            pieces,
+            desk,
+            harvesters,
+            front_desk: Some(front_desk),
+            taken: vec![0; threads],
+            committed,
+            manager,
+            lent,
+            last_commit: Instant::now(),
+            bytes_since_commit: 0,
+            changed_since_commit: true,
+            last_batch: Instant::now(),
+            last_batch_took: Duration::ZERO,
+            last_look_ms: 0,
+            worth_a_look: true,
+            next_due_ms: None,
+        })
+    }
+
+    /// Until there is nothing to do, or somebody stops it.
+    fn run(&mut self, collection: &mut Collection) -> Result<CrawlSummary, Error> {
+        while self.running.stop() == Stop::No && !self.is_over() && !self.is_thread_gone() {
+            self.manage(collection)?;
+            if self.is_idle() && !self.wait_for_work(collection)? {
+                break;
+            }
+            self.receive(self.pause());
+            self.seed(collection)?;
+            self.commit_if_due(collection)?;
+        }
+        Ok(self.summary())
+    }
+
+    fn is_over(&self) -> bool {
+        self.end.duration.is_some_and(|duration| self.began.elapsed() >= duration)
+    }
+
+    fn is_thread_gone(&self) -> bool {
+        self.harvesters.iter().any(JoinHandle::is_finished)
+    }
+
+    /// Whether nobody works on anything.
+    fn is_idle(&self) -> bool {
+        self.manager.open_sites() == self.lent.len() && self.seeder.waiting() == 0 && self.pieces.is_empty()
+    }
+
+    /// Whether the last batch that is wanted has been made.
+    fn has_all_batches(&self) -> bool {
+        self.end.cycles.is_some_and(|cycles| self.manager.number >= cycles)
+    }
+
+    /// Makes the next batch, if the harvesters may soon run out of work.
+    fn manage(&mut self, collection: &mut Collection) -> Result<(), Error> {
+        let settings = self.running.settings();
+        let counters = Arc::clone(&self.running.counters);
+        let waiting = counters.waiting_pages.load(Ordering::Relaxed);
+        let short_of_work = waiting < settings.batch_pages as u64 / 4;
+        let pause = (self.last_batch_took * MANAGER_SHARE).max(SHORTEST_PAUSE);
+        let rested = self.is_idle() || self.last_batch.elapsed() >= pause;
+        if !(self.worth_a_look && short_of_work && rested) || self.has_all_batches() {
+            return Ok(());
+        }
+        let started = Instant::now();
+        self.last_look_ms = self.running.clock.now_ms();
+        let batch = self.manager.prepare(collection, &settings, self.last_look_ms)?;
+        (self.last_batch, self.last_batch_took) = (Instant::now(), started.elapsed());
+        self.worth_a_look = false;
+        if let Some(batch) = batch {
+            self.changed_since_commit = true;
+            counters.cycles.store(batch.number, Ordering::Relaxed);
+            counters.waiting_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
+            counters.batch_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
+            // A front desk that is gone has panicked; the end will tell.
+            let _ = self.desk.send(DeskRequest::Batch(batch));
+        }
+        Ok(())
+    }
+
+    /// Nobody works: looks whether something will be due soon. False if the crawl is done.
+    fn wait_for_work(&mut self, collection: &mut Collection) -> Result<bool, Error> {
+        if self.has_all_batches() {
+            return Ok(false);
+        }
+        let settings = self.running.settings();
+        let now_ms = self.running.clock.now_ms();
+        // What was due when the manager last looked, it did not want.
+        self.next_due_ms = self.manager.next_due_ms(collection, &settings, self.last_look_ms)?;
+        let latest_ms = now_ms + settings.longest_pause_ms;
+        let Some(due_ms) = self.next_due_ms.filter(|due_ms| *due_ms <= latest_ms) else { return Ok(false) };
+        self.worth_a_look = true;
+        if due_ms <= now_ms {
+            return Ok(true);
+        }
+        self.commit(collection)?;
+        self.runtime.block_on(async {
+            let due = tokio::time::sleep_until(self.running.clock.instant(due_ms).into());
+            tokio::select! {
+                () = due => {}
+                () = self.running.changed() => {}
+            }
+        });
+        Ok(true)
+    }
+
+    /// How long to wait for news.
+    fn pause(&self) -> Duration {
+        let settings = self.running.settings();
+        let commit_in = Duration::from_millis(settings.commit_every_ms).saturating_sub(self.last_commit.elapsed());
+        let mut pause = if self.changed_since_commit { commit_in } else { Duration::from_secs(1) };
+        if let Some(duration) = self.end.duration {
+            pause = pause.min(duration.saturating_sub(self.began.elapsed()));
+        }
+        if self.worth_a_look {
+            pause = pause.min((self.last_batch_took * MANAGER_SHARE).max(SHORTEST_PAUSE));
+        }
+        pause.max(Duration::from_millis(1))
+    }
+
+    /// Takes what has come, and waits for it for a while if there is nothing.
+    fn receive(&mut self, pause: Duration) {
+        let first = match self.pieces.try_recv() {
+            Ok(block) => Some(block),
+            Err(_) => self.runtime.block_on(async {
+                tokio::select! {
+                    block = self.pieces.recv() => block,
+                    () = tokio::time::sleep(pause) => None,
+                    () = self.running.changed() => None,
+                }
+            }),
+        };
+        first.into_iter().for_each(|(number, block)| self.take(number, block));
+        while self.seeder.waiting_bytes() < SEED_BYTES && self.seeder.waiting() < SEED_PIECES {
+            let Ok((number, block)) = self.pieces.try_recv() else { return };
+            self.take(number, block);
+        }
+    }
+
+    fn take(&mut self, number: usize, block: Vec<Piece>) {
+        if let Some(taken) = self.taken.get_mut(number) {
+            *taken += block.len() as u64;
+        }
+        for piece in block {
+            match piece {
+                Piece::Gathered(_, page) => self.seeder.take_page(*page),
+                Piece::News(news) => self.seeder.take_news(news),
+                // Harvesters of a crawl read their pages themselves.
+                Piece::Fetched(..) => {}
+            }
+        }
+    }
+
+    fn seed(&mut self, collection: &mut Collection) -> Result<(), Error> {
+        if self.seeder.waiting() == 0 {
+            return Ok(());
+        }
+        let seeded = self.seeder.seed(collection)?;
+        let counters = &self.running.counters;
+        counters.links.fetch_add(seeded.folded.links, Ordering::Relaxed);
+        counters.pages_known.store(u64::from(collection.urls.known().pages()), Ordering::Relaxed);
+        counters.sites_known.store(u64::from(collection.urls.known().sites()), Ordering::Relaxed);
+        self.bytes_since_commit += seeded.bytes;
+        self.changed_since_commit = true;
+        self.worth_a_look |= !seeded.done.is_empty() || seeded.folded.new_pages > 0;
+        seeded.done.iter().for_each(|site| self.manager.close(*site));
+        self.manager.changed_robots.extend(seeded.changed_robots);
+        Ok(())
+    }
+
+    fn commit_if_due(&mut self, collection: &mut Collection) -> Result<(), Error> {
+        let settings = self.running.settings();
+        let by_time = self.last_commit.elapsed() >= Duration::from_millis(settings.commit_every_ms);
+        let by_size = self.bytes_since_commit >= settings.commit_bytes
+            || collection.links.pending() >= COMMIT_LINKS
+            || collection.pages.is_full();
+        if self.changed_since_commit && (by_time || by_size) {
+            self.commit(collection)?;
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, collection: &mut Collection) -> Result<(), Error> {
+        collection.commit(self.running.clock.now_ms() as i64)?;
+        for (committed, taken) in self.committed.iter().zip(&self.taken) {
+            committed.store(*taken, Ordering::Release);
+        }
+        self.running.counters.commits.fetch_add(1, Ordering::Relaxed);
+        (self.last_commit, self.bytes_since_commit, self.changed_since_commit) = (Instant::now(), 0, false);
+        Ok(())
+    }
+
+    fn summary(&self) -> CrawlSummary {
+        CrawlSummary {
+            progress: self.running.counters.progress(),
+            duration: self.began.elapsed(),
+            next_due_ms: self.next_due_ms,
+            stopped: self.running.stop() > Stop::No || self.is_over(),
+        }
+    }
+
+    /// Takes in what harvesters still bring until all have ended, and commits. `in_order` is false after an error: then the
+    /// collection must not be written to any more.
+    fn end(mut self, collection: &mut Collection, in_order: bool) -> Result<CrawlSummary, Error> {
+        let stopped = self.summary().stopped;
+        while let Some((number, block)) = self.runtime.block_on(self.pieces.recv()) {
+            if in_order {
+                self.take(number, block);
+                self.seed(collection)?;
+            }
+        }
+        let mut journals = Vec::new();
+        for harvester in self.harvesters.drain(..) {
+            let ended = harvester.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            journals.push(ended.map_err(|source| journal_error(collection, source))?);
+        }
+        if let Some(front_desk) = self.front_desk.take() {
+            front_desk.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+        if in_order {
+            release_queued(collection, &self.lent)?;
+            describe_sites(collection, self.running.clock.now_ms() as i64)?;
+            self.commit(collection)?;
+            if self.running.stop() < Stop::AtOnce {
+                drop(journals);
+                journal::clear(collection.folder()).map_err(|source| journal_error(collection, source))?;
+            }
+        }
+        Ok(CrawlSummary { stopped, ..self.summary() })
+    }
+}
+
+/// What a harvester's thread begins with.
+struct Start {
+    running: Running,
+    fetcher: Fetcher,
+    journal: Journal,
+    outbox: Outbox<Piece>,
+    desk: Desk,
+    most_requests: usize,
+    began_unknown_ms: Option<u64>,
+    clocks: Arc<Vec<(std::net::IpAddr, u64)>>,
+}
+
+impl Start {
+    fn harvester(
+        self,
+        work: UnboundedReceiver<Work>,
+    ) -> Result<JoinHandle<std::io::Result<Journal>>, Error> {
+        let run = move || {
+            let runtime = Builder::new_current_thread().enable_all().build()?;
+            let settings = self.running.settings();
+            let harvester = Harvester::new(Equipment {
+                running: self.running,
+                fetcher: self.fetcher,
+                gatherer: Some(Gatherer::new(&settings.gather)),
+                outbox: self.outbox,
+                journal: self.journal,
+                desk: self.desk,
+                most_requests: self.most_requests,
+                began_unknown_ms: self.began_unknown_ms,
+                clocks: &self.clocks,
+            });
+            LocalSet::new().block_on(&runtime, harvester.run(work))
+        };
+        thread::Builder::new().name("harvester".to_owned()).spawn(run).map_err(Error::Thread)
+    }
+}
+
+fn start_front_desk(
+    running: &Running,
+    ways: Vec<UnboundedSender<Work>>,
+    requests: UnboundedReceiver<DeskRequest>,
+    outbox: Outbox<Piece>,
+) -> Result<JoinHandle<()>, Error> {
+    let running = running.clone();
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
+    let resolver = {
+        let _guard = runtime.enter();
+        Resolver::new(&running.settings().dns)?
+    };
+    let run = move || {
+        let desk = FrontDesk::new(running, resolver, ways, outbox);
+        LocalSet::new().block_on(&runtime, desk.run(requests));
+    };
+    thread::Builder::new().name("front desk".to_owned()).spawn(run).map_err(Error::Thread)
+}
+
+/// Takes in what a run that died had been told by servers. True if there was one: then clocks are not known.
+fn replay_journals(collection: &mut Collection, running: &Running) -> Result<bool, Error> {
+    let left = journal::left_behind(collection.folder()).map_err(|source| journal_error(collection, source))?;
+    let Some(news) = left else { return Ok(false) };
+    let mut seeder = Seeder::new(&running.settings(), collection)?;
+    news.into_iter().for_each(|news| seeder.take_news(news));
+    seeder.seed(collection)?;
+    collection.commit(running.clock.now_ms() as i64)?;
+    Ok(true)
+}
+
+/// The sites of batches that lie in the collection's folder, for somebody else to harvest.
+fn lent_sites(collection: &Collection) -> Result<HashSet<SiteId>, Error> {
+    let mut lent = HashSet::new();
+    for folder in crate::roles::open_batches(collection.folder())? {
+        lent.extend(crate::batch::Batch::read(&folder)?.sites.iter().map(|site| site.site));
+    }
+    Ok(lent)
+}
+
+/// When addresses may be asked again: no sooner than the sites that live there.
+fn address_clocks(collection: &Collection, now_ms: u64) -> Result<Vec<(std::net::IpAddr, u64)>, Error> {
+    let parts = collection.sites.reader().scan(|clocks: &mut Vec<_>, _, record| {
+        if let Some(address) = record.address.filter(|_| record.next_request_ms > now_ms) {
+            clocks.push((address, record.next_request_ms));
+        }
+    })?;
+    Ok(parts.concat())
+}
+
+fn journal_error(collection: &Collection, source: std::io::Error) -> Error {
+    Error::Io { what: "write the journal in", path: collection.folder().to_owned(), source }
+}

@@ -1,0 +1,34 @@
+//! What can end a crawl before it is done?
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::closed_folder::FolderError;
+
+/// A crawl that cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The collection cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// The settings do not make a fetcher, or the system cannot give what it needs.
+    #[error(transparent)]
+    Fetch(#[from] fetch::Error),
+    /// A batch or a harvest cannot be read or written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The operating system refused.
+    #[error("cannot {what} {}: {source}", path.display())]
+    Io {
+        /// What was attempted.
+        what: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A thread or its runtime could not be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
+}

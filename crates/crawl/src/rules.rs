@@ -1,0 +1,130 @@
+//! By which rules do pages enter the collection, and when are they visited again?
+
+use std::collections::HashSet;
+
+use frontier::{Event, Limits, PageVerdict, Patience};
+use model::{Reason, SiteId, UrlClass};
+use store::{Collection, PageFlags, PageRecord, Result, Stage};
+
+use crate::crawl_settings::Revisits;
+use crate::gathered::Gathered;
+use crate::outcome::Outcome;
+use crate::random::random;
+
+/// The rules of one collection, and what of it is full by them.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    pub(crate) limits: Limits,
+    pub(crate) patience: Patience,
+    pub(crate) revisits: Revisits,
+    full_sites: HashSet<SiteId>,
+    sites: u32,
+    is_full: bool,
+}
+
+impl Rules {
+    pub(crate) fn new(limits: Limits, patience: Patience, revisits: Revisits) -> Rules {
+        Rules { limits, patience, revisits, ..Rules::default() }
+    }
+
+    /// Looks which sites are full, at the start.
+    pub(crate) fn count(&mut self, collection: &Collection) -> Result<()> {
+        let most = self.limits.pages_per_site;
+        let parts = collection.sites.reader().scan(|full: &mut Vec<SiteId>, site, record| {
+            if u64::from(record.pages_known) >= most {
+                full.push(site);
+            }
+        })?;
+        self.full_sites = parts.into_iter().flatten().collect();
+        self.note_size(collection);
+        Ok(())
+    }
+
+    /// Looks how large the collection has become.
+    pub(crate) fn note_size(&mut self, collection: &Collection) {
+        let known = collection.urls.known();
+        self.sites = known.sites();
+        self.is_full = u64::from(known.pages()) >= self.limits.pages;
+    }
+
+    /// A site has so many pages now.
+    pub(crate) fn note_site(&mut self, site: SiteId, pages_known: u32) {
+        if u64::from(pages_known) >= self.limits.pages_per_site {
+            self.full_sites.insert(site);
+        }
+    }
+
+    /// Whether a site, which may be new, may have one more page.
+    pub(crate) fn admits(&self, site: Option<SiteId>) -> bool {
+        match site {
+            Some(site) => !self.is_full && !self.full_sites.contains(&site),
+            None => !self.is_full && u64::from(self.sites) < self.limits.sites,
+        }
+    }
+
+    /// Whether everything is admitted, so that nobody needs to ask.
+    pub(crate) fn admits_all(&self) -> bool {
+        !self.is_full && self.full_sites.is_empty() && u64::from(self.sites) < self.limits.sites
+    }
+
+    /// The record of a page that is new, so deep and behind so many redirects.
+    pub(crate) fn new_page(&self, site: SiteId, depth: u8, redirects: u8, dynamic: bool) -> PageRecord {
+        let flags = if dynamic { PageFlags::DYNAMIC } else { PageFlags::default() };
+        let mut record = PageRecord::new(site, depth, flags.with_redirects(redirects));
+        let refused = if redirects > self.limits.redirects {
+            Err(Reason::TooManyRedirects)
+        } else {
+            self.judge_depth(&record)
+        };
+        if let Err(reason) = refused {
+            (record.stage, record.reason) = (Stage::Rejected, reason.code());
+        }
+        record
+    }
+
+    /// A shorter way to a page was found; it may be near enough now.
+    pub(crate) fn come_nearer(&self, record: &mut PageRecord, depth: u8) {
+        if depth < record.depth {
+            record.depth = depth;
+            let too_deep = record.stage == Stage::Rejected && record.reason == Reason::TooDeep.code();
+            if too_deep && self.judge_depth(record).is_ok() {
+                (record.stage, record.reason) = (Stage::New, 0);
+            }
+        }
+    }
+
+    fn judge_depth(&self, record: &PageRecord) -> std::result::Result<(), Reason> {
+        let dynamic = record.flags.has(PageFlags::DYNAMIC);
+        self.limits.judge_depth(if dynamic { UrlClass::Dynamic } else { UrlClass::Static }, record.depth)
+    }
+
+    /// Notes after a visit why it was in vain, if it was, and when the next one may be.
+    pub(crate) fn note_visit(&self, record: &mut PageRecord, page: &Gathered, now_s: u32) {
+        let event = match page.failure {
+            Some(reason) if page.outcome == Outcome::NoAnswer => Event::NoAnswer(reason),
+            _ => Event::of_status(page.status, None),
+        };
+        // Failures in a row are not kept; for a page that never brought anything, visits are failures.
+        let failures = if record.content_hash == 0 { record.visits.saturating_sub(1) } else { 0 };
+        let verdict = self.patience.after(event, 0, failures, random());
+        let (reason, wait_s) = match verdict.page {
+            PageVerdict::Done => (page.failure, self.revisits.ok_s),
+            PageVerdict::Retry { delay_ms } => {
+                let reason = page.failure.or(failure_of(event));
+                (reason, u32::try_from(delay_ms.div_ceil(1_000)).unwrap_or(u32::MAX))
+            }
+            PageVerdict::GiveUp(reason) if event == Event::NotFound => (Some(reason), self.revisits.not_ok_s),
+            PageVerdict::GiveUp(reason) => (Some(reason), self.revisits.error_s),
+        };
+        record.reason = reason.map_or(0, Reason::code);
+        record.not_before_s = now_s.saturating_add(wait_s);
+    }
+}
+
+fn failure_of(event: Event) -> Option<Reason> {
+    match event {
+        Event::AskedToWait { .. } => Some(Reason::AskedToWait),
+        Event::ServerError => Some(Reason::ServerTrouble),
+        _ => None,
+    }
+}

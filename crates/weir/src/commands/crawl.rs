@@ -1,0 +1,210 @@
+//! `weir crawl`: fetches, reads and keeps pages until there is nothing left to fetch, or until it is told to stop.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crawl::{CrawlEnd, CrawlSummary, Helm};
+use model::{CanonicalUrl, PageId};
+use serde::Serialize;
+use store::{Collection, Column, PageFlags, Snapshot};
+
+use super::status;
+use crate::printer::{Meaning, Printer};
+use crate::progress::Style;
+use crate::settings::{self, Settings};
+use crate::words::{count, counted, duration, rate, size, time};
+use crate::{process, steering};
+
+const EXAMPLES: &str = "\
+Examples:
+  weir crawl crawl                 until nothing is left
+  weir crawl crawl --for 2h        a part of it; the next start goes on from there
+  weir crawl crawl --pages 1000 --json
+
+Ctrl-C (or SIGTERM) stops in order: requests under way are waited for, and everything is kept. A second one stops at
+once. Either way nothing that was committed is lost, and the exit code is 130. SIGHUP reads weir.toml again.";
+
+/// Fetch pages, politely, and follow their links.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The collection.
+    dir: PathBuf,
+
+    #[command(flatten)]
+    end: EndArgs,
+
+    #[command(flatten)]
+    manner: MannerArgs,
+}
+
+/// When to stop.
+#[derive(clap::Args)]
+pub(crate) struct EndArgs {
+    /// Stop after so many batches of pages.
+    #[arg(long, value_name = "N")]
+    cycles: Option<u64>,
+
+    /// Stop after so many pages.
+    #[arg(long, value_name = "N")]
+    pages: Option<u64>,
+
+    /// Stop after this time: 90s, 30m, 2h.
+    #[arg(long = "for", value_name = "TIME", value_parser = settings::word::<Duration>)]
+    duration: Option<Duration>,
+}
+
+/// How to go about it.
+#[derive(clap::Args)]
+pub(crate) struct MannerArgs {
+    /// Your web page or mail address, instead of that in weir.toml.
+    #[arg(long, value_name = "URL|MAIL", value_parser = settings::checked_contact)]
+    contact: Option<String>,
+
+    /// Show progress on stderr even with --json.
+    #[arg(long)]
+    progress: bool,
+}
+
+impl EndArgs {
+    fn end(&self) -> CrawlEnd {
+        CrawlEnd { cycles: self.cycles, pages: self.pages, duration: self.duration }
+    }
+}
+
+/// Scripts rely on the names.
+#[derive(Serialize)]
+struct Answer {
+    #[serde(flatten)]
+    status: status::Answer,
+    seconds: f64,
+    cpu_seconds: f64,
+    /// Of this run.
+    pages_per_second: f64,
+    /// Pages that this run fetched.
+    pages_now: u64,
+    /// Whether it was stopped before it was done.
+    stopped: bool,
+    /// When the next page is due, in Unix milliseconds.
+    next_due_ms: Option<u64>,
+}
+
+pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+    let settings = load(&args.dir, &args.manner)?;
+    let mut collection = Collection::open(&args.dir, settings.page_settings().into())?;
+    settings.require_contact(&seeds(&collection, &settings)?)?;
+    let (summary, code) = crawl_on(&mut collection, &settings, args.end.end(), &args.manner, printer)?;
+    if !printer.json() {
+        let next = what_next(&args.dir, &summary);
+        printer.line(&printer.paint(Meaning::Aside, &next))?;
+    }
+    Ok(code)
+}
+
+fn what_next(folder: &Path, summary: &CrawlSummary) -> String {
+    match (summary.stopped, summary.next_due_ms) {
+        (true, _) => format!("stopped before it was done; `weir crawl {}` goes on", folder.display()),
+        (false, Some(due_ms)) => {
+            format!("nothing is left for now; the next page is due at {}", time(due_ms as i64))
+        }
+        (false, None) => "nothing is left to fetch".to_owned(),
+    }
+}
+
+/// The settings of a collection, with what the command line says.
+pub(crate) fn load(folder: &Path, manner: &MannerArgs) -> anyhow::Result<Settings> {
+    let mut settings = Settings::load(folder)?;
+    if let Some(contact) = &manner.contact {
+        settings.crawl.contact.clone_from(contact);
+    }
+    Ok(settings)
+}
+
+/// Crawls, shows how it goes, and tells what came of it.
+pub(crate) fn crawl_on(
+    collection: &mut Collection,
+    settings: &Settings,
+    end: CrawlEnd,
+    manner: &MannerArgs,
+    printer: &mut Printer,
+) -> anyhow::Result<(CrawlSummary, ExitCode)> {
+    let folder = collection.folder().to_owned();
+    let helm = Helm::new(settings.crawl_settings(&folder)?);
+    let style = Style::choose(printer.json(), manner.progress);
+    let cpu_before = process::cpu_seconds();
+    let reload = || reload(&folder, settings, manner, &helm);
+    let (summary, code) =
+        steering::steer(&helm, style, reload, || Ok(crawl::crawl(collection, &helm, end)?))?;
+    answer(&folder, &summary, process::cpu_seconds() - cpu_before, printer)?;
+    Ok((summary, code))
+}
+
+/// Lets a crawl take new settings; says what it took.
+fn reload(folder: &Path, old: &Settings, manner: &MannerArgs, helm: &Helm) -> String {
+    let read = load(folder, manner).and_then(|new| Ok((new.crawl_settings(folder)?, new)));
+    let (typed, new) = match read {
+        Ok(read) => read,
+        Err(error) => return format!("the settings stay as they are: {error:#}"),
+    };
+    helm.change(typed);
+    let changes = old.changes(&new);
+    let names = |at_once| {
+        let names = changes.iter().filter(|(_, holds)| *holds == at_once).map(|(name, _)| name.as_str());
+        names.collect::<Vec<_>>().join(", ")
+    };
+    match (names(true), names(false)) {
+        (now, later) if now.is_empty() && later.is_empty() => {
+            "the settings are those of the start".to_owned()
+        }
+        (now, later) if later.is_empty() => format!("new settings hold from now on: {now}"),
+        (now, later) if now.is_empty() => format!("new settings hold from the next start on: {later}"),
+        (now, later) => format!("new settings hold from now on: {now}; from the next start on: {later}"),
+    }
+}
+
+/// The pages that the user named.
+pub(crate) fn seeds(collection: &Collection, settings: &Settings) -> anyhow::Result<Vec<CanonicalUrl>> {
+    let parts = collection.pages.reader().scan(&[Column::Marks], |seeds: &mut Vec<PageId>, row| {
+        if row.flags.has(PageFlags::SEED) {
+            seeds.push(row.page);
+        }
+    })?;
+    let urls = collection.urls.known().urls(&parts.concat())?;
+    let rules = settings.url_rules();
+    Ok(urls.into_iter().flatten().filter_map(|url| rules.canonical(&url).ok()).collect())
+}
+
+fn answer(
+    folder: &Path,
+    summary: &CrawlSummary,
+    cpu_seconds: f64,
+    printer: &mut Printer,
+) -> anyhow::Result<()> {
+    let mut status = status::look(&Snapshot::open(folder, None)?)?;
+    status.cycle = summary.progress.cycles;
+    let seconds = summary.duration.as_secs_f64();
+    let pages_now = summary.progress.pages;
+    let pages_per_second = pages_now as f64 / seconds.max(0.001);
+    let CrawlSummary { stopped, next_due_ms, progress, .. } = *summary;
+    if printer.json() {
+        let answer =
+            Answer { status, seconds, cpu_seconds, pages_per_second, pages_now, stopped, next_due_ms };
+        return printer.object(&answer);
+    }
+    printer.line(&format!(
+        "{} in {}: {}, {}, {}; {} pages/s, {cpu_seconds:.1} CPU seconds",
+        counted(pages_now, "page"),
+        duration(seconds.round() as u64),
+        size(progress.bytes),
+        counted(progress.links, "link"),
+        counted(progress.errors, "error"),
+        rate(pages_per_second),
+    ))?;
+    printer.line(&format!(
+        "{} known on {}, {} fetched",
+        counted(status.pages_known, "page"),
+        counted(status.sites, "site"),
+        count(status.pages_fetched)
+    ))
+}

@@ -1,0 +1,45 @@
+//! The settings themselves, one file per concern; each row is everything about one setting.
+
+mod commit;
+mod crawl;
+mod dns;
+mod extensions;
+mod fetch;
+mod limits;
+mod network;
+mod pages;
+mod parse;
+mod politeness;
+mod revisit;
+mod scope;
+mod site;
+mod sitemaps;
+mod traps;
+
+use std::time::Duration;
+
+pub(crate) use commit::CommitSection;
+pub(crate) use crawl::CrawlSection;
+pub(crate) use dns::DnsSection;
+pub(crate) use extensions::ExtensionsSection;
+pub(crate) use fetch::FetchSection;
+pub(crate) use limits::LimitsSection;
+pub(crate) use network::NetworkSection;
+pub(crate) use pages::{PagesSection, parse_keep};
+pub(crate) use parse::ParseSection;
+pub(crate) use politeness::PolitenessSection;
+pub(crate) use revisit::RevisitSection;
+pub(crate) use scope::ScopeSection;
+pub(crate) use site::SiteSection;
+pub(crate) use sitemaps::SitemapsSection;
+pub(crate) use traps::TrapsSection;
+
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3_600);
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// Words of a list as texts.
+fn texts(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
