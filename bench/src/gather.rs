@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use crawl::{Fetched, Fold, GatherSettings, Gathered, Gatherer};
 use model::UrlRules;
 use rustix::time::{ClockId, clock_gettime};
-use store::{Collection, PageSettings};
+use store::{Collection, StoreSettings};
 
 use crate::corpus::{self, Page};
 
@@ -83,6 +83,7 @@ fn fetched(pages: &[Page]) -> anyhow::Result<Vec<Fetched>> {
             address: Some([192, 0, 2, 1].into()),
             protocols: vec!["http/1.1".to_owned(), "tls/1.3".to_owned()],
             status: 200,
+            failure: None,
             head: head(page.bytes.len()),
             body: page.bytes.clone(),
             truncated: None,
@@ -106,7 +107,7 @@ fn head(body_bytes: usize) -> Vec<u8> {
 fn measure(pages: &[Fetched]) -> anyhow::Result<Cost> {
     let folder = tempfile::tempdir()?;
     let settings = GatherSettings::default();
-    let mut collection = Collection::create(&folder.path().join("crawl"), PageSettings::default())?;
+    let mut collection = Collection::create(&folder.path().join("crawl"), StoreSettings::default())?;
     let mut gatherer = Gatherer::new(&settings);
     let mut fold = Fold::new(DUPLICATE_WINDOW);
     let mut cost = Cost::default();
