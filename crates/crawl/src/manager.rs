@@ -97,16 +97,17 @@ impl Manager {
         after_ms: u64,
     ) -> Result<Option<u64>> {
         let standings = self.judge_sites_as_they_are(collection, settings)?;
-        let parts = collection.pages.reader().scan(&store::Column::ALL, |soonest: &mut Option<u64>, row| {
-            let Some(standing) = standings.get(row.site.index()) else { return };
-            if standing.take != Take::Nothing && matches!(row.stage, Stage::New | Stage::Failed) {
-                let due_ms = (u64::from(row.not_before_s) * 1_000).max(standing.back_off_until_ms);
-                let sooner = soonest.is_none_or(|soonest| due_ms < soonest);
-                if due_ms > after_ms && sooner {
-                    *soonest = Some(due_ms);
+        let parts =
+            collection.pages.reader().scan(&store::Column::ALL, |soonest: &mut Option<u64>, row| {
+                let Some(standing) = standings.get(row.site.index()) else { return };
+                if standing.take != Take::Nothing && matches!(row.stage, Stage::New | Stage::Failed) {
+                    let due_ms = (u64::from(row.not_before_s) * 1_000).max(standing.back_off_until_ms);
+                    let sooner = soonest.is_none_or(|soonest| due_ms < soonest);
+                    if due_ms > after_ms && sooner {
+                        *soonest = Some(due_ms);
+                    }
                 }
-            }
-        })?;
+            })?;
         Ok(parts.into_iter().flatten().min())
     }
 
@@ -129,7 +130,11 @@ impl Manager {
     }
 
     /// What could be taken from each site if it were at rest.
-    fn judge_sites_as_they_are(&self, collection: &Collection, settings: &CrawlSettings) -> Result<Vec<Standing>> {
+    fn judge_sites_as_they_are(
+        &self,
+        collection: &Collection,
+        settings: &CrawlSettings,
+    ) -> Result<Vec<Standing>> {
         let parts = collection.sites.reader().scan(|all: &mut Vec<(SiteId, Standing)>, site, record| {
             let take = match record {
                 SiteRecord { alias_of: Some(_), .. } => Take::Nothing,
@@ -226,9 +231,8 @@ fn front_pages(
             }
         }
     }
-    let resolved = collection.resolve(&urls, seconds(now_ms), |new| {
-        PageRecord::new(new.site, 0, PageFlags::default())
-    })?;
+    let resolved = collection
+        .resolve(&urls, seconds(now_ms), |new| PageRecord::new(new.site, 0, PageFlags::default()))?;
     let new: Vec<SiteId> = resolved.new.iter().map(|new| new.site).collect();
     collection.sites.update(&new, |_, record| {
         record.pages_known += 1;
@@ -266,7 +270,11 @@ fn skip_sites(collection: &Collection, settings: &CrawlSettings, standings: &mut
 }
 
 /// Sites of a registered domain that has as many pages as it has earned.
-fn hold_to_budget(collection: &Collection, settings: &CrawlSettings, standings: &mut [Standing]) -> Result<()> {
+fn hold_to_budget(
+    collection: &Collection,
+    settings: &CrawlSettings,
+    standings: &mut [Standing],
+) -> Result<()> {
     let budget = &settings.limits.domain;
     // Nobody can be over it in a collection that is smaller.
     if u64::from(collection.pages.reader().pages()) < budget.base {
@@ -275,7 +283,8 @@ fn hold_to_budget(collection: &Collection, settings: &CrawlSettings, standings: 
     let mut domains: HashMap<String, (u64, u64, Vec<SiteId>)> = HashMap::new();
     for number in 0..standings.len() as u32 {
         let site = SiteId(number);
-        let (Some(record), Some(url)) = (collection.sites.reader().get(site)?, front_page(collection, settings, site))
+        let (Some(record), Some(url)) =
+            (collection.sites.reader().get(site)?, front_page(collection, settings, site))
         else {
             continue;
         };

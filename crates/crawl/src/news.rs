@@ -107,7 +107,8 @@ impl News {
                 Outcome::Redirect => record.flags.redirects() + 1,
                 _ => 0,
             };
-            let is_front = || page.links.followed.url(place).bytes().filter(|byte| *byte == b'/').count() == 3;
+            let is_front =
+                || page.links.followed.url(place).bytes().filter(|byte| *byte == b'/').count() == 3;
             let depth = match new.site == record.site {
                 true => depth_behind(record, page.outcome),
                 false if is_front() => 0,
@@ -167,7 +168,9 @@ impl News {
         let domain = url.registered_domain();
         let places = own.iter().enumerate().filter(|(_, target)| counts(**target));
         let mut targets: Vec<(PageId, Nearness)> = places
-            .map(|(place, target)| (*target, nearness(url.site(), domain, stored.page.links.followed.url(place))))
+            .map(|(place, target)| {
+                (*target, nearness(url.site(), domain, stored.page.links.followed.url(place)))
+            })
             .collect();
         targets.sort_unstable();
         targets.dedup();
