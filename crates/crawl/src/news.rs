@@ -107,8 +107,8 @@ impl News {
                 Outcome::Redirect => record.flags.redirects() + 1,
                 _ => 0,
             };
-            let is_front =
-                || page.links.followed.url(place).bytes().filter(|byte| *byte == b'/').count() == 3;
+            let url = page.links.followed.url(place);
+            let is_front = || url.ends_with('/') && url.bytes().filter(|byte| *byte == b'/').count() == 3;
             let depth = match new.site == record.site {
                 true => depth_behind(record, page.outcome),
                 false if is_front() => 0,
