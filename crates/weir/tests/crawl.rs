@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use simweb::{Endpoints, PageRef, Settings, SimWeb};
 
@@ -21,6 +22,7 @@ fn web_and_collection(folder: &Path, wait: &str) -> SimWeb {
     let mut settings = Settings::plain();
     settings.set("sites", 10.0).unwrap();
     settings.set("pages", 200.0).unwrap();
+    settings.set("log_entries", 100_000.0).unwrap();
     let web = SimWeb::start(settings.checked().unwrap(), &Endpoints::default()).unwrap();
     let dir = folder.join("c").into_os_string().into_string().unwrap();
     let portal = web.world.url(PageRef { site: 0, page: 0 });
@@ -46,6 +48,13 @@ fn spawn(folder: &Path) -> Child {
     let mut command = weir();
     command.args(["crawl", &dir(folder), "--json", "--progress"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Waits until the Web was asked so many times.
+fn wait_for_requests(web: &SimWeb, count: usize) {
+    while web.log.entries().len() < count {
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 fn signal(child: &Child, name: &str) {
@@ -110,11 +119,11 @@ fn a_limit_ends_it_sooner() {
 #[test]
 fn an_interrupted_crawl_stops_in_order_and_says_so_to_the_shell() {
     let folder = tempfile::tempdir().unwrap();
-    let _web = web_and_collection(folder.path(), "200ms");
-    for name in ["INT", "TERM"] {
+    let web = web_and_collection(folder.path(), "1s");
+    for (name, requests) in [("INT", 12), ("TERM", 24)] {
         let mut child = spawn(folder.path());
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        wait_for(&mut stderr, "pages, ");
+        wait_for_requests(&web, requests);
         signal(&child, name);
         wait_for(&mut stderr, "stopping: requests under way are waited for; once more stops at once");
         let (code, out, _) = finish(child, &mut stderr);
@@ -127,10 +136,10 @@ fn an_interrupted_crawl_stops_in_order_and_says_so_to_the_shell() {
 #[test]
 fn a_running_crawl_takes_new_settings() {
     let folder = tempfile::tempdir().unwrap();
-    let web = web_and_collection(folder.path(), "200ms");
+    let web = web_and_collection(folder.path(), "1s");
     let mut child = spawn(folder.path());
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    wait_for(&mut stderr, "pages, ");
+    wait_for_requests(&web, 12);
     fs::write(folder.path().join("c/weir.toml"), "[politeness]\nwait = 1").unwrap();
     signal(&child, "HUP");
     wait_for(&mut stderr, "the settings stay as they are: ");
