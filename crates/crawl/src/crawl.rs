@@ -104,7 +104,8 @@ pub struct CrawlSummary {
 
 /// Crawls until it is done, or stopped.
 pub fn crawl(collection: &mut Collection, helm: &Helm, end: CrawlEnd) -> Result<CrawlSummary, Error> {
-    let running = Running::new(helm.settings.subscribe(), helm.stop.clone(), Arc::clone(&helm.counters), end.pages);
+    let running =
+        Running::new(helm.settings.subscribe(), helm.stop.clone(), Arc::clone(&helm.counters), end.pages);
     let mut cycle = Cycle::begin(collection, running, end)?;
     let outcome = cycle.run(collection);
     let stopped = cycle.summary().stopped;
@@ -301,7 +302,8 @@ impl Cycle {
     /// How long to wait for news.
     fn pause(&self) -> Duration {
         let settings = self.running.settings();
-        let commit_in = Duration::from_millis(settings.commit_every_ms).saturating_sub(self.last_commit.elapsed());
+        let commit_in =
+            Duration::from_millis(settings.commit_every_ms).saturating_sub(self.last_commit.elapsed());
         let mut pause = if self.changed_since_commit { commit_in } else { Duration::from_secs(1) };
         if let Some(duration) = self.end.duration {
             pause = pause.min(duration.saturating_sub(self.began.elapsed()));
@@ -436,10 +438,7 @@ struct Start {
 }
 
 impl Start {
-    fn harvester(
-        self,
-        work: UnboundedReceiver<Work>,
-    ) -> Result<JoinHandle<std::io::Result<Journal>>, Error> {
+    fn harvester(self, work: UnboundedReceiver<Work>) -> Result<JoinHandle<std::io::Result<Journal>>, Error> {
         let run = move || {
             let runtime = Builder::new_current_thread().enable_all().build()?;
             let settings = self.running.settings();
@@ -481,7 +480,8 @@ fn start_front_desk(
 
 /// Takes in what a run that died had been told by servers. True if there was one: then clocks are not known.
 fn replay_journals(collection: &mut Collection, running: &Running) -> Result<bool, Error> {
-    let left = journal::left_behind(collection.folder()).map_err(|source| journal_error(collection, source))?;
+    let left =
+        journal::left_behind(collection.folder()).map_err(|source| journal_error(collection, source))?;
     let Some(news) = left else { return Ok(false) };
     let mut seeder = Seeder::new(&running.settings(), collection)?;
     news.into_iter().for_each(|news| seeder.take_news(news));

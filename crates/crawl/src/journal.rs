@@ -50,7 +50,9 @@ impl Journal {
     /// Counts a piece of news that is sent, and keeps it if it must survive.
     pub(crate) fn note(&mut self, news: Option<&HarvestNews>) -> io::Result<()> {
         self.sent += 1;
-        let Some(news @ (HarvestNews::Robots { .. } | HarvestNews::BackOff { .. })) = news else { return Ok(()) };
+        let Some(news @ (HarvestNews::Robots { .. } | HarvestNews::BackOff { .. })) = news else {
+            return Ok(());
+        };
         let mut line = serde_json::to_vec(news)?;
         line.push(b'\n');
         if self.length_bytes + line.len() as u64 > FILE_BYTES {
@@ -71,7 +73,6 @@ impl Journal {
         }
         Ok(())
     }
-
 }
 
 /// What the journals of a run hold that did not end in order; nothing if the last one did.

@@ -29,6 +29,7 @@ pub(crate) struct News {
 struct SiteNews {
     known_static: u32,
     known_dynamic: u32,
+    dequeued: u32,
     fetched: u32,
     errors: u32,
     in_links: u32,
@@ -106,7 +107,8 @@ impl News {
                 Outcome::Redirect => record.flags.redirects() + 1,
                 _ => 0,
             };
-            let is_front = || page.links.followed.url(place).bytes().filter(|byte| *byte == b'/').count() == 3;
+            let is_front =
+                || page.links.followed.url(place).bytes().filter(|byte| *byte == b'/').count() == 3;
             let depth = match new.site == record.site {
                 true => depth_behind(record, page.outcome),
                 false if is_front() => 0,
@@ -166,7 +168,9 @@ impl News {
         let domain = url.registered_domain();
         let places = own.iter().enumerate().filter(|(_, target)| counts(**target));
         let mut targets: Vec<(PageId, Nearness)> = places
-            .map(|(place, target)| (*target, nearness(url.site(), domain, stored.page.links.followed.url(place))))
+            .map(|(place, target)| {
+                (*target, nearness(url.site(), domain, stored.page.links.followed.url(place)))
+            })
             .collect();
         targets.sort_unstable();
         targets.dedup();
@@ -190,8 +194,16 @@ impl News {
         }
     }
 
-    pub(crate) fn count_visit(&mut self, site: SiteId, page: &Gathered, first_success: bool, visit: Visit) {
+    pub(crate) fn count_visit(
+        &mut self,
+        site: SiteId,
+        page: &Gathered,
+        first_success: bool,
+        visit: Visit,
+        was_queued: bool,
+    ) {
         let news = self.sites.entry(site).or_default();
+        news.dequeued += u32::from(was_queued);
         news.fetched += u32::from(first_success);
         news.errors += u32::from(!page.outcome.is_success());
         news.bytes += page.content_bytes;
@@ -248,6 +260,7 @@ impl SiteNews {
         record.pages_known += self.known_static + self.known_dynamic;
         record.pages_static += self.known_static;
         record.pages_dynamic += self.known_dynamic;
+        record.pages_queued = record.pages_queued.saturating_sub(self.dequeued);
         record.pages_fetched += self.fetched;
         record.errors = record.errors.saturating_add(self.errors);
         record.in_links = record.in_links.saturating_add(self.in_links);

@@ -29,7 +29,7 @@ pub(crate) fn settings(web: &SimWeb) -> CrawlSettings {
 
 /// A collection whose only seed is the portal.
 pub(crate) fn collection(folder: &Path, web: &SimWeb) -> Collection {
-    let mut collection = Collection::create(folder, PageSettings::default()).unwrap();
+    let mut collection = Collection::create(folder, PageSettings::default().into()).unwrap();
     let portal = web.world.url(simweb::PageRef { site: 0, page: 0 });
     let mut seeds = UrlBatch::new();
     seeds.push(&UrlRules::default().canonical(&portal).unwrap());

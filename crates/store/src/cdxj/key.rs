@@ -33,7 +33,7 @@ pub fn cdx_key(url: &str) -> String {
 
 /// Everything is escaped by then.
 fn ascii(bytes: Vec<u8>) -> String {
-    bytes.into_iter().map(char::from).collect()
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 struct Parts<'u> {
