@@ -217,7 +217,8 @@ impl<'s> Harvester<'s> {
     }
 
     fn start_turns(&mut self) {
-        while self.requests.len() < self.most_requests && !self.outbox.is_full() {
+        // The last page that was asked for stops the crawl in the midst of this.
+        while self.requests.len() < self.most_requests && !self.outbox.is_full() && self.running.stop() == Stop::No {
             let Some(turn) = self.workbench.take(self.running.clock.now_ms()) else { return };
             self.start(turn);
         }

@@ -21,8 +21,8 @@ Examples:
   weir demo
   weir demo /tmp/demo --pages 20000 --sites 500
 
-Nothing leaves this machine: the pages are made up on the fly and served on loopback addresses. A demo that is there
-already is replaced.";
+Nothing leaves this machine: the pages are made up on the fly and served on loopback addresses.
+A demo that is there already is replaced.";
 
 /// Crawl a synthetic Web on this machine, to see what there is to see.
 #[derive(clap::Args)]

@@ -18,10 +18,11 @@ use crate::words;
 
 const EXAMPLES: &str = "\
 Examples:
-  weir init crawl --seed https://example.org/ --accept .example.org --contact me@example.org
-  weir init crawl --seeds seeds.txt
+  weir init web --seed https://example.org/ --accept .example.org --contact me@example.org
+  weir init web --seeds seeds.txt
 
-A line of a list is a URL and, if its site needs them, settings of [[site]] in weir.toml; # begins a comment:
+A line of a list is a URL and, if its site needs them, settings of [[site]] in weir.toml;
+# begins a comment:
   https://www.example.org/ wait=30s pages=1000 depth=3";
 
 /// Make a collection: a folder for everything that a crawl learns.
