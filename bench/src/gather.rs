@@ -173,7 +173,7 @@ fn read_batch(gatherer: &mut Gatherer<'_>, rest: &mut &[Fetched]) -> Vec<Gathere
 }
 
 /// Of all threads, theirs and the kernel's work for them.
-fn cpu_seconds() -> f64 {
+pub(crate) fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
