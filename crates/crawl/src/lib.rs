@@ -56,5 +56,6 @@ pub use gatherer::{GatherSettings, Gatherer};
 pub use import::{ImportEvent, ImportSummary, import};
 pub use outcome::Outcome;
 pub use progress::{Counters, Progress};
+pub use robots_answer::Robots;
 pub use rows::describe_sites;
 pub use stop::Stop;

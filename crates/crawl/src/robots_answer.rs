@@ -6,7 +6,7 @@ use crate::batch::RobotsCopy;
 
 /// What a site allows.
 #[derive(Debug)]
-pub(crate) enum Robots {
+pub enum Robots {
     /// These rules hold. Without a file (4xx) they are empty, and allow everything.
     Rules(RobotsRules),
     /// The file cannot be had: everything is forbidden until it can.
@@ -19,7 +19,7 @@ pub(crate) const REDIRECTS: u8 = 5;
 impl Robots {
     /// 2xx brings rules; 4xx means there are none; all else, and too many redirects count as 4xx, forbids. 429 asks us to
     /// go away, which is not the same as allowing everything.
-    pub(crate) fn of(copy: &RobotsCopy, agent: &str) -> Robots {
+    pub fn of(copy: &RobotsCopy, agent: &str) -> Robots {
         match copy.status {
             200..=299 => Robots::Rules(RobotsRules::parse(&copy.text, agent)),
             429 => Robots::Unreachable,

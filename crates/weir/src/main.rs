@@ -19,7 +19,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    check, compact, crawl, export, import, init, parse, robots, simweb, snapshots, status, url,
+    check, compact, crawl, demo, export, import, init, parse, robots, simweb, sites, snapshots, status, url,
+    why,
 };
 use crate::printer::Printer;
 
@@ -37,8 +38,11 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  weir init crawl --seed https://example.org/ --accept .example.org
+  weir demo                                  crawl a synthetic Web on this machine
+  weir init crawl --seed https://example.org/ --accept .example.org --contact me@example.org
+  weir crawl crawl
   weir status crawl
+  weir why crawl https://example.org/news/
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
   weir url 'HTTP://Example.com/a/../b?utm_source=x'
   weir parse page.html --url https://example.com/
@@ -49,6 +53,8 @@ enum Command {
     Init(init::Args),
     Crawl(crawl::Args),
     Status(status::Args),
+    Sites(sites::Args),
+    Why(why::Args),
     Url(url::Args),
     Robots(robots::Args),
     Parse(parse::Args),
@@ -58,6 +64,7 @@ enum Command {
     Snapshots(snapshots::Args),
     Compact(compact::Args),
     Simweb(simweb::Args),
+    Demo(demo::Args),
 }
 
 fn main() -> ExitCode {
@@ -67,6 +74,8 @@ fn main() -> ExitCode {
         Command::Init(args) => init::run(args, &mut printer),
         Command::Crawl(args) => crawl::run(&args, &mut printer),
         Command::Status(args) => status::run(&args, &mut printer),
+        Command::Sites(args) => sites::run(&args, &mut printer),
+        Command::Why(args) => why::run(&args, &mut printer),
         Command::Url(args) => url::run(args, &mut printer),
         Command::Robots(args) => robots::run(args, &mut printer),
         Command::Parse(args) => parse::run(args, &mut printer),
@@ -75,6 +84,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args, &mut printer),
         Command::Snapshots(args) => snapshots::run(&args, &mut printer),
         Command::Compact(args) => compact::run(&args, &mut printer),
+        Command::Demo(args) => demo::run(&args, &mut printer),
         Command::Simweb(args) => simweb::run(args, &mut printer),
     };
     failure::exit_code(answer.and_then(|code| printer.finish().map(|()| code)))

@@ -45,13 +45,16 @@ impl Style {
 /// The time over which rates are taken.
 const WINDOW: Duration = Duration::from_secs(10);
 
+/// Lines about cycles are no closer than this.
+const CYCLE_LINE: Duration = Duration::from_secs(60);
+
 /// Shows a crawl.
 pub(crate) struct Display {
     style: Style,
     start: Instant,
     /// Moments of the window, oldest first, and the newest from before it.
     window: VecDeque<(Instant, Progress)>,
-    /// When the cycle that is shown began, and with which counters.
+    /// When the cycles began that were not told yet, and with which counters.
     cycle: (Instant, Progress),
     /// Whether a live line stands on the screen.
     is_open: bool,
@@ -76,10 +79,9 @@ impl Display {
         while self.window.get(1).is_some_and(|(then, _)| now - *then >= WINDOW) {
             self.window.pop_front();
         }
-        if progress.cycles > self.cycle.1.cycles {
-            if self.cycle.1.cycles > 0 {
-                self.say(&cycle_line(self.cycle, (now, progress)))?;
-            }
+        // At the end of a crawl cycles are short: several of them share a line then.
+        if progress.cycles > self.cycle.1.cycles && now - self.cycle.0 >= CYCLE_LINE {
+            self.say(&cycle_line(self.cycle, (now, progress)))?;
             self.cycle = (now, progress);
         }
         let oldest = self.window.front().copied().unwrap_or((now, progress));
@@ -116,13 +118,13 @@ impl Display {
         io::stderr().flush()
     }
 
-    /// Tells of the last cycle, when the crawl is over.
+    /// Tells of the last cycles, when the crawl is over; if there were no others, its summary says the same.
     pub(crate) fn finish(&mut self, now: Instant, progress: Progress) -> io::Result<()> {
         self.clear()?;
-        if self.cycle.1.cycles == 0 {
-            return Ok(());
+        if self.cycle.1.cycles > 0 && progress.cycles > self.cycle.1.cycles {
+            self.say(&cycle_line(self.cycle, (now, progress)))?;
         }
-        self.say(&cycle_line(self.cycle, (now, progress)))
+        Ok(())
     }
 }
 
@@ -170,9 +172,12 @@ fn cycle_line(from: (Instant, Progress), to: (Instant, Progress)) -> String {
     let ((then, before), (now, after)) = (from, to);
     let seconds = (now - then).as_secs_f64();
     let pages = after.pages - before.pages;
+    let cycles = match (before.cycles + 1, after.cycles) {
+        (first, last) if first >= last => format!("cycle {last}"),
+        (first, last) => format!("cycles {first} to {last}"),
+    };
     format!(
-        "cycle {}: {}, {}, {}, {} in {} ({} pages/s)",
-        before.cycles,
+        "{cycles}: {}, {}, {}, {} in {} ({} pages/s)",
         counted(pages, "page"),
         size(after.bytes - before.bytes),
         counted(after.links - before.links, "link"),
@@ -237,7 +242,10 @@ mod tests {
     #[test]
     fn a_cycle_is_told_by_what_came_in_it() {
         let now = Instant::now();
-        let line = cycle_line((now, BEFORE), (now + Duration::from_secs(20), after()));
-        assert_eq!(line, "cycle 2: 1,234 pages, 20.0 MB, 40,000 links, 16 errors in 20s (61.7 pages/s)");
+        let later = now + Duration::from_secs(20);
+        let line = cycle_line((now, BEFORE), (later, after()));
+        assert_eq!(line, "cycle 3: 1,234 pages, 20.0 MB, 40,000 links, 16 errors in 20s (61.7 pages/s)");
+        let line = cycle_line((now, BEFORE), (later, Progress { cycles: 9, ..after() }));
+        assert!(line.starts_with("cycles 3 to 9: 1,234 pages"), "{line}");
     }
 }

@@ -94,7 +94,22 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let settings = load(&args.dir, &args.manner)?;
     let mut collection = Collection::open(&args.dir, settings.page_settings())?;
     settings.require_contact(&seeds(&collection, &settings)?)?;
-    crawl_on(&mut collection, &settings, args.end.end(), &args.manner, printer)
+    let (summary, code) = crawl_on(&mut collection, &settings, args.end.end(), &args.manner, printer)?;
+    if !printer.json() {
+        let next = what_next(&args.dir, &summary);
+        printer.line(&printer.paint(Meaning::Aside, &next))?;
+    }
+    Ok(code)
+}
+
+fn what_next(folder: &Path, summary: &CrawlSummary) -> String {
+    match (summary.stopped, summary.next_due_ms) {
+        (true, _) => format!("stopped before it was done; `weir crawl {}` goes on", folder.display()),
+        (false, Some(due_ms)) => {
+            format!("nothing is left for now; the next page is due at {}", time(due_ms as i64))
+        }
+        (false, None) => "nothing is left to fetch".to_owned(),
+    }
 }
 
 /// The settings of a collection, with what the command line says.
@@ -113,7 +128,7 @@ pub(crate) fn crawl_on(
     end: CrawlEnd,
     manner: &MannerArgs,
     printer: &mut Printer,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<(CrawlSummary, ExitCode)> {
     let folder = collection.folder().to_owned();
     let helm = Helm::new(settings.crawl_settings(&folder)?);
     let style = Style::choose(printer.json(), manner.progress);
@@ -122,7 +137,7 @@ pub(crate) fn crawl_on(
     let (summary, code) =
         steering::steer(&helm, style, reload, || Ok(crawl::crawl(collection, &helm, end)?))?;
     answer(&folder, &summary, process::cpu_seconds() - cpu_before, printer)?;
-    Ok(code)
+    Ok((summary, code))
 }
 
 /// Lets a crawl take new settings; says what it took.
@@ -191,14 +206,5 @@ fn answer(
         counted(status.pages_known, "page"),
         counted(status.sites, "site"),
         count(status.pages_fetched)
-    ))?;
-    let folder = folder.display();
-    let next = match (stopped, next_due_ms) {
-        (true, _) => format!("stopped before it was done; `weir crawl {folder}` goes on"),
-        (false, Some(due_ms)) => {
-            format!("nothing is left for now; the next page is due at {}", time(due_ms as i64))
-        }
-        (false, None) => "nothing is left to fetch".to_owned(),
-    };
-    printer.line(&printer.paint(Meaning::Aside, &next))
+    ))
 }

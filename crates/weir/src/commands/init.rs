@@ -1,12 +1,12 @@
 //! `weir init`: makes a collection, with its seeds and a commented `weir.toml`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use model::UrlRules;
+use model::{CanonicalUrl, SiteId, UrlRules};
 use serde::Serialize;
 use store::{Collection, PageFlags, PageRecord, UrlBatch};
 
@@ -68,16 +68,7 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
     settings.crawl.contact = args.contact.clone().unwrap_or_default();
     let seeds = read_seeds(&args, &settings.url_rules(), printer)?;
     settings.sites = seeds.sites;
-    let mut batch = UrlBatch::new();
-    seeds.urls.iter().for_each(|url| batch.push(url));
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut collection = Collection::create(&args.dir, settings.page_settings())?;
-    collection
-        .resolve(&batch, now.as_secs() as u32, |page| PageRecord::new(page.site, 0, PageFlags::SEED))?;
-    collection.commit(now.as_millis() as i64)?;
-    let path = args.dir.join(settings::FILE);
-    fs::write(&path, settings.to_toml()).with_context(|| format!("cannot write {}", path.display()))?;
-
+    let collection = make(&args.dir, &settings, &seeds.urls)?;
     let known = collection.urls.known();
     let (folder, seeds) = (args.dir.display().to_string(), u64::from(known.pages()));
     if printer.json() {
@@ -85,9 +76,25 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
     } else {
         let sites = words::counted(u64::from(known.sites()), "site");
         printer.line(&format!("made {folder} with {} on {sites}", words::counted(seeds, "seed")))?;
-        printer.line(&format!("its settings are in {}", path.display()))?;
+        printer.line(&format!("its settings are in {}", args.dir.join(settings::FILE).display()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Makes a collection with these seeds, and writes its settings.
+pub(crate) fn make(folder: &Path, settings: &Settings, seeds: &[CanonicalUrl]) -> anyhow::Result<Collection> {
+    let mut batch = UrlBatch::new();
+    seeds.iter().for_each(|url| batch.push(url));
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut collection = Collection::create(folder, settings.page_settings())?;
+    let resolved = collection
+        .resolve(&batch, now.as_secs() as u32, |page| PageRecord::new(page.site, 0, PageFlags::SEED))?;
+    let sites: Vec<SiteId> = resolved.new.iter().map(|page| page.site).collect();
+    collection.sites.update(&sites, |_, site| site.pages_known += 1)?;
+    collection.commit(now.as_millis() as i64)?;
+    let path = folder.join(settings::FILE);
+    fs::write(&path, settings.to_toml()).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(collection)
 }
 
 /// All seeds, or none: each bad one is told with its reason.

@@ -3,12 +3,15 @@
 pub(crate) mod check;
 pub(crate) mod compact;
 pub(crate) mod crawl;
+pub(crate) mod demo;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod parse;
 pub(crate) mod robots;
 pub(crate) mod simweb;
+pub(crate) mod sites;
 pub(crate) mod snapshots;
 pub(crate) mod status;
 pub(crate) mod url;
+pub(crate) mod why;

@@ -1,5 +1,6 @@
 //! `weir parse`: what the parser sees in a page.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use model::{CanonicalUrl, UrlRules};
@@ -10,6 +11,7 @@ use serde::Serialize;
 use crate::failure::WrongUse;
 use crate::input;
 use crate::printer::{Meaning, Printer, printable};
+use crate::settings::Settings;
 
 /// No page is read further than this.
 const PAGE_LIMIT_BYTES: u64 = 64 << 20;
@@ -43,6 +45,10 @@ pub(crate) struct Args {
     /// Add the kept form: structure and logical markup only.
     #[arg(long)]
     kept: bool,
+
+    /// Read pages by the settings of this collection: its limits, kept tags and URL rules.
+    #[arg(long, value_name = "DIR")]
+    collection: Option<PathBuf>,
 
     /// Read the names of the pages from this file, one per line; `-` is standard input.
     #[arg(long, value_name = "LIST", conflicts_with = "files")]
@@ -133,12 +139,19 @@ struct Reading {
 
 impl Reading {
     fn new(args: &Args) -> anyhow::Result<Reading> {
-        let rules = UrlRules::default();
+        let (rules, mut options, kept_tags) = match &args.collection {
+            Some(folder) => {
+                store::find_snapshot(folder, None)?;
+                let settings = Settings::load(folder)?;
+                (settings.url_rules(), settings.gathering()?.options, settings.kept_tags())
+            }
+            None => (UrlRules::default(), Options::default(), KeptTags::default()),
+        };
+        options.keep = args.kept.then_some(kept_tags);
         let url = args
             .url
             .as_deref()
             .map(|url| rules.canonical(url).map_err(|rejected| WrongUse(format!("--url {url}: {rejected}"))));
-        let options = Options { keep: args.kept.then(KeptTags::default), ..Options::default() };
         Ok(Reading {
             rules,
             options,

@@ -31,7 +31,7 @@ impl Settings {
     }
 
     /// Reads the text of a file; else says in a sentence what is wrong and what to write.
-    pub(super) fn parse(text: &str) -> Result<Settings, String> {
+    pub(crate) fn parse(text: &str) -> Result<Settings, String> {
         let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
         let mut settings = Settings::default();
         for (name, value) in &table {

@@ -6,8 +6,11 @@ mod compact;
 mod export;
 mod init;
 mod sample;
+mod settings;
+mod sites;
 mod snapshots;
 mod status;
+mod why;
 
 use std::path::Path;
 use std::process::{Command, Output};

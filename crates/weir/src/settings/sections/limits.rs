@@ -16,7 +16,7 @@ section! {
         /// How many sites it may know.
         sites: u32 = 100_000, within 1..=u32::MAX, wire "collection/maxsite";
         /// How many redirects in a row are followed.
-        redirects: u8 = 5, within 0..=50;
+        redirects: u8 = 5, within 0..=6;
         /// How many pages of one registered domain, such as example.org, are fetched if no other domain links to it.
         domain_pages: u32 = 25_000;
         /// How many more for each other domain that links to it.

@@ -1,0 +1,182 @@
+//! `weir sites`: what is known of each site, as a table or as one object per line.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::ValueEnum;
+use crawl::CrawlSettings;
+use model::SiteId;
+use serde::Serialize;
+use store::{SiteRecord, Snapshot};
+
+use super::status::RobotsKind;
+use crate::printer::{Meaning, Printer, printable};
+use crate::settings::Settings;
+use crate::words::{count, duration, size};
+
+const EXAMPLES: &str = "\
+Examples:
+  weir sites crawl --top 20
+  weir sites crawl --sort errors --top 20
+  weir sites crawl --filter .edu --json | jq -r .site";
+
+/// List the sites of a collection.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The collection.
+    dir: PathBuf,
+
+    /// What comes first.
+    #[arg(long, value_name = "COLUMN", default_value = "fetched")]
+    sort: Sort,
+
+    /// Only so many of them.
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+
+    /// Only sites with this text in their name.
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+
+    /// A snapshot by its name or generation, instead of the last commit.
+    #[arg(long, value_name = "NAME")]
+    snapshot: Option<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Sort {
+    /// Most pages known.
+    Known,
+    /// Most pages fetched.
+    Fetched,
+    /// Most pages queued.
+    Queued,
+    /// Most requests failed.
+    Errors,
+    /// Most bytes sent.
+    Bytes,
+    /// Most links from other sites.
+    Links,
+    /// By name.
+    Name,
+}
+
+/// Scripts rely on the names.
+#[derive(Serialize)]
+struct Answer {
+    site: String,
+    site_id: u32,
+    pages_known: u32,
+    pages_fetched: u32,
+    pages_queued: u32,
+    errors: u32,
+    bytes: u64,
+    in_links: u32,
+    address: Option<String>,
+    wait_ms: u64,
+    robots: RobotsKind,
+    robots_status: Option<u16>,
+    errors_in_a_row: u16,
+    back_off_until_ms: Option<u64>,
+    alias_of: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+    let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
+    let rules = Settings::load(&args.dir)?.crawl_settings(&args.dir)?;
+    let sites = chosen(args, &snapshot)?;
+    if !printer.json() && !sites.is_empty() {
+        let heading = row(["known", "fetched", "queued", "errors", "sent", "wait", "robots", "site"]);
+        printer.line(&printer.paint(Meaning::Aside, &heading))?;
+    }
+    for site in sites {
+        let Some(record) = snapshot.sites.get(site)? else { continue };
+        let answer = answer(&snapshot, &rules, site, &record);
+        if printer.json() { printer.object(&answer)? } else { printer.line(&line(&answer, printer))? }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The wanted sites in the wanted order.
+fn chosen(args: &Args, snapshot: &Snapshot) -> store::Result<Vec<SiteId>> {
+    let name = |site: SiteId| snapshot.urls.site_name(site).unwrap_or_default();
+    let wanted = |site: SiteId| args.filter.as_ref().is_none_or(|text| name(site).contains(text.as_str()));
+    let parts = snapshot.sites.scan(|found: &mut Vec<(u64, SiteId)>, site, record| {
+        if wanted(site) {
+            found.push((key(args.sort, record), site));
+        }
+    })?;
+    let mut sites = parts.concat();
+    match args.sort {
+        Sort::Name => sites.sort_unstable_by_key(|(_, site)| name(*site)),
+        _ => sites.sort_unstable_by_key(|(key, site)| (std::cmp::Reverse(*key), *site)),
+    }
+    sites.truncate(args.top.unwrap_or(usize::MAX));
+    Ok(sites.into_iter().map(|(_, site)| site).collect())
+}
+
+fn key(sort: Sort, record: &SiteRecord) -> u64 {
+    match sort {
+        Sort::Known => u64::from(record.pages_known),
+        Sort::Fetched => u64::from(record.pages_fetched),
+        Sort::Queued => u64::from(record.pages_queued),
+        Sort::Errors => u64::from(record.errors),
+        Sort::Bytes => record.bytes,
+        Sort::Links => u64::from(record.in_links),
+        Sort::Name => 0,
+    }
+}
+
+fn answer(snapshot: &Snapshot, rules: &CrawlSettings, site: SiteId, record: &SiteRecord) -> Answer {
+    let name = |site: SiteId| snapshot.urls.site_name(site).unwrap_or_default().to_owned();
+    let front = rules.gather.rules.canonical(&format!("{}/", name(site)));
+    let own_wait_ms = front.ok().and_then(|front| rules.site(&front)?.wait_ms);
+    let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
+    Answer {
+        site: name(site),
+        site_id: site.0,
+        pages_known: record.pages_known,
+        pages_fetched: record.pages_fetched,
+        pages_queued: record.pages_queued,
+        errors: record.errors,
+        bytes: record.bytes,
+        in_links: record.in_links,
+        address: record.address.map(|address| address.to_string()),
+        wait_ms: rules.waits.site_wait_ms(record.pages_known, u64::from(record.crawl_delay_ms), own_wait_ms),
+        robots: RobotsKind::of(record),
+        robots_status: (record.robots_fetched_s != 0).then_some(record.robots_status),
+        errors_in_a_row: record.errors_in_a_row,
+        back_off_until_ms: Some(record.back_off_until_ms).filter(|until_ms| *until_ms > now_ms),
+        alias_of: record.alias_of.map(name),
+    }
+}
+
+fn line(site: &Answer, printer: &Printer) -> String {
+    let number = |number: u32| count(u64::from(number));
+    let mut line = row([
+        &number(site.pages_known),
+        &number(site.pages_fetched),
+        &number(site.pages_queued),
+        &number(site.errors),
+        &size(site.bytes),
+        &format!("{} s", site.wait_ms as f64 / 1_000.0),
+        site.robots.as_str(),
+        &printable(&site.site),
+    ]);
+    if let Some(other) = &site.alias_of {
+        line += &printer.paint(Meaning::Aside, &format!("  (another name of {})", printable(other)));
+    }
+    if let Some(until_ms) = site.back_off_until_ms {
+        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
+        let left = duration(until_ms.saturating_sub(now_ms) / 1_000);
+        line += &printer.paint(Meaning::Bad, &format!("  (left alone for {left})"));
+    }
+    line
+}
+
+fn row(cells: [&str; 8]) -> String {
+    let [known, fetched, queued, errors, sent, wait, robots, site] = cells;
+    format!("{known:>9}  {fetched:>9}  {queued:>9}  {errors:>9}  {sent:>9}  {wait:>6}  {robots:11}  {site}")
+}

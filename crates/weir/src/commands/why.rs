@@ -1,0 +1,47 @@
+//! `weir why`: the story of a URL. What is known of it and of its site, what the rules say, who links to it, and what came
+//! of each visit.
+
+mod facts;
+mod tell;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use store::Snapshot;
+
+use crate::printer::Printer;
+use crate::settings::Settings;
+
+const EXAMPLES: &str = "\
+Examples:
+  weir why crawl https://example.org/news/
+  weir why crawl https://example.org/news/ --json | jq .reason
+
+A URL that the crawl does not know is judged by the settings, and looked for among the links that were not followed.";
+
+/// Tell why a page was fetched, or why not.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The collection.
+    dir: PathBuf,
+
+    /// The page; it need not be written as the crawl writes it.
+    url: String,
+
+    /// A snapshot by its name or generation, instead of the last commit.
+    #[arg(long, value_name = "NAME")]
+    snapshot: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+    let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
+    let settings = Settings::load(&args.dir)?;
+    let story = facts::story(&snapshot, &settings, &args.url)?;
+    if printer.json() {
+        printer.object(&story)?
+    } else {
+        tell::tell(&story, printer)?
+    }
+    Ok(ExitCode::SUCCESS)
+}
