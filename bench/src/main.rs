@@ -1,10 +1,12 @@
-//! How fast is it? `cargo run --release -p bench -- [parse|robots|state|url|urls|warc|simweb|all]`
+//! How fast is it? `cargo run --release -p bench -- [gather|parse|robots|state|url|urls|warc|simweb|all]`
 //!
 //! Every figure is a ratio to a well-known yardstick that is measured in the same run, on the same data: absolute
 //! numbers say more about the machine than about the program. README.md tells how to read them.
 
 mod corpus;
+mod gather;
 mod parse;
+mod process;
 mod robots;
 mod simweb;
 mod state;
@@ -19,6 +21,7 @@ type Bench = fn() -> anyhow::Result<()>;
 
 /// One file per row, named after it.
 const BENCHES: &[(&str, Bench)] = &[
+    ("gather", gather::run),
     ("parse", parse::run),
     ("robots", robots::run),
     ("simweb", simweb::run),

@@ -13,8 +13,10 @@ use std::time::Instant;
 use model::{PageId, SiteId};
 use store::{
     FileEntry, Link, LinkLog, LinkLogReader, Manifest, PageFlags, PageRecord, PageState, PageStateReader,
-    ScanRow, Stage,
+    ScanRow, Stage, StoreSettings,
 };
+
+use crate::process;
 
 const PAGES: u32 = 10_000_000;
 /// A list of more would not leave room for anything else.
@@ -45,7 +47,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
 fn fill(folder: &Path, pages: u32) -> anyhow::Result<Manifest> {
     let start = Instant::now();
     let mut manifest = Manifest::empty();
-    let mut state = PageState::open(folder, &manifest)?;
+    let mut state = PageState::open(folder, &manifest, StoreSettings::default().changed_pages)?;
     for first in (0..pages).step_by(BATCH_PAGES as usize) {
         state.append((first..pages.min(first + BATCH_PAGES)).map(page))?;
         let generation = manifest.generation + 1;
@@ -57,14 +59,14 @@ fn fill(folder: &Path, pages: u32) -> anyhow::Result<Manifest> {
         "state, {pages} pages added: {:.2} M/s, {:.1} bytes a page, {:.0} MB of memory at most",
         f64::from(pages) / start.elapsed().as_secs_f64() / 1e6,
         bytes as f64 / f64::from(pages),
-        memory_mb("VmHWM"),
+        process::memory_mb("VmHWM"),
     )?;
     Ok(manifest)
 }
 
 /// Visits of pages all over the collection, as after a batch, until a checkpoint has come by.
 fn change(folder: &Path, mut manifest: Manifest) -> anyhow::Result<Manifest> {
-    let mut state = PageState::open(folder, &manifest)?;
+    let mut state = PageState::open(folder, &manifest, StoreSettings::default().changed_pages)?;
     let (mut update_s, mut commit_s) = (Vec::new(), Vec::new());
     for round in 0..12 {
         let known = u64::from(state.reader().pages());
@@ -112,7 +114,11 @@ fn choose(folder: &Path, manifest: &Manifest, pages: u32) -> anyhow::Result<()> 
     if !list.is_empty() {
         write!(io::stdout(), ", {:.2} times as long as from a list in memory", our_s / list_s)?;
     }
-    writeln!(io::stdout(), "; opened in {open_s:.2} s; {:.0} MB of memory at most", memory_mb("VmHWM"))?;
+    writeln!(
+        io::stdout(),
+        "; opened in {open_s:.2} s; {:.0} MB of memory at most",
+        process::memory_mb("VmHWM")
+    )?;
     Ok(())
 }
 
@@ -242,12 +248,4 @@ fn random(number: u64) -> u64 {
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ mixed >> 31
-}
-
-/// A line of this process's status, in MB.
-fn memory_mb(name: &str) -> f64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok())
-        .map_or(f64::NAN, |kib| kib / 1e3)
 }

@@ -14,6 +14,8 @@ use std::time::Instant;
 use model::{PageId, UrlHasher, UrlRules};
 use store::{FileEntry, Manifest, UrlBatch, UrlReader, UrlTable};
 
+use crate::process;
+
 /// How much is measured.
 struct Size {
     batches: usize,
@@ -84,7 +86,7 @@ fn fill<'f>(folder: &'f Path, size: &Size, links: &mut Links) -> anyhow::Result<
 
 impl Filled<'_> {
     fn resolve_and_commit(&mut self, batch: &UrlBatch) -> anyhow::Result<()> {
-        let (start, cpu_start) = (Instant::now(), cpu_seconds());
+        let (start, cpu_start) = (Instant::now(), process::cpu_seconds());
         let resolved = self.table.resolve(batch)?;
         let resolve_seconds = start.elapsed().as_secs_f64();
         self.manifest.generation += 1;
@@ -98,8 +100,8 @@ impl Filled<'_> {
              load {}",
             batch.len(),
             resolved.new.len(),
-            cpu_seconds() - cpu_start,
-            load()
+            process::cpu_seconds() - cpu_start,
+            process::load()
         ))
     }
 
@@ -290,8 +292,8 @@ impl Random {
 fn print_memory() -> anyhow::Result<()> {
     print(format_args!(
         "urls: memory {:.0} MB, at most {:.0} MB with a batch",
-        memory("VmRSS"),
-        memory("VmHWM")
+        process::memory_mb("VmRSS"),
+        process::memory_mb("VmHWM")
     ))
 }
 
@@ -310,28 +312,6 @@ fn scratch_folder() -> anyhow::Result<PathBuf> {
     let folder = target.join(format!("bench-urls-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
     Ok(folder)
-}
-
-/// A line of this process's status, in MB.
-fn memory(name: &str) -> f64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-    let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
-    kib.unwrap_or(f64::NAN) * 1024.0 / 1e6
-}
-
-/// What this process has used so far, of all cores and with what runs in the background; exact to 10 ms.
-fn cpu_seconds() -> f64 {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // User and system time are the 14th and 15th field; the second, in parentheses, may hold spaces.
-    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
-    fields.filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / 100.0
-}
-
-/// How busy the machine is with other things.
-fn load() -> String {
-    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    load.split(' ').next().unwrap_or_default().to_owned()
 }
 
 fn print(line: std::fmt::Arguments<'_>) -> anyhow::Result<()> {

@@ -18,7 +18,7 @@ pub enum FolderError {
         closing: &'static str,
     },
     /// The system, or the content, says no.
-    #[error("cannot {what} {}", folder.display())]
+    #[error("cannot {what} {}: {source}", folder.display())]
     Io {
         /// Read or write.
         what: &'static str,

@@ -17,6 +17,7 @@ use store::{Appended, Collection, PageRecord, Result, Stage};
 
 use crate::fetched::Fetched;
 use crate::gathered::Gathered;
+use crate::known_visits::KnownVisits;
 use crate::news::News;
 use crate::originals::Originals;
 use crate::outcome::Outcome;
@@ -29,6 +30,8 @@ use crate::visit::{self, Visit};
 pub struct Fold {
     originals: Originals,
     pub(crate) rules: Rules,
+    /// Archives may bring visits that are here already; a crawl does not.
+    known_visits: Option<KnownVisits>,
 }
 
 /// What a batch brought.
@@ -36,6 +39,10 @@ pub struct Fold {
 pub struct Folded {
     /// Visits of pages.
     pub pages: u64,
+    /// Bytes of their bodies, as they were transferred.
+    pub bytes: u64,
+    /// Visits that are known already, and change nothing.
+    pub known: u64,
     /// Links of their documents, as the table of links has them.
     pub links: u64,
     /// Pages that nobody had heard of.
@@ -61,7 +68,12 @@ impl Fold {
 
     /// The same by the rules of a crawl.
     pub(crate) fn by(duplicate_window: usize, rules: Rules) -> Fold {
-        Fold { originals: Originals::new(duplicate_window), rules }
+        Fold { originals: Originals::new(duplicate_window), rules, known_visits: None }
+    }
+
+    /// The same for archives, whose visits may be known.
+    pub(crate) fn of_archives(duplicate_window: usize) -> Fold {
+        Fold { known_visits: Some(KnownVisits::default()), ..Fold::new(duplicate_window) }
     }
 
     /// Takes a batch in. After an error the collection must be opened again.
@@ -69,14 +81,17 @@ impl Fold {
         let Some(first) = batch.first() else { return Ok(Folded::default()) };
         let now_s = Fetched::seconds(first.fetched_ms);
         let mut news = News::default();
-        news.folded.pages = batch.len() as u64;
         let ids = news.number_pages(collection, &batch, now_s)?;
         let mut records = read_records(collection, &ids)?;
         let mut stored = Vec::with_capacity(batch.len());
         for (page, id) in batch.into_iter().zip(ids) {
-            if let Some(record) = records.get_mut(&id) {
-                stored.push(self.store(collection, record, page, id, &mut news)?);
+            let Some(record) = records.get_mut(&id) else { continue };
+            let known = self.known_visits.as_mut().map(|known| known.add(collection, id, record, &page));
+            if known.transpose()?.unwrap_or(false) {
+                news.folded.known += 1;
+                continue;
             }
+            stored.push(self.store(collection, record, page, id, &mut news)?);
         }
         let targets = news.number_links(collection, &stored, &records, now_s, &self.rules)?;
         news.log_links(collection, &stored, &targets, &records)?;
@@ -93,6 +108,8 @@ impl Fold {
         id: PageId,
         news: &mut News,
     ) -> Result<Stored> {
+        news.folded.pages += 1;
+        news.folded.bytes += page.content_bytes;
         let visit = Visit::new(record, &page);
         let prepared = page.prepared.take().transpose()?;
         let digest = prepared.as_ref().map(|prepared| prepared.digest().to_owned());

@@ -232,7 +232,7 @@ impl<'s> Gatherer<'s> {
             modified_ms: document.modified.map(|time| time.saturating_mul(1000)),
             raw_bytes,
             text_bytes: document.text.len() as u64,
-            words: document.text.split_ascii_whitespace().count() as u32,
+            words: document.words(),
             text_hash: if main_text.is_empty() { 0 } else { xxh3_64(main_text.as_bytes()) },
             simhash: simhash(&main_text),
             title: std::mem::take(&mut document.title),

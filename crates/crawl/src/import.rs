@@ -33,6 +33,8 @@ pub struct ImportSummary {
     pub pages: u64,
     /// Links of these.
     pub links: u64,
+    /// Visits that the collection had already: same page, same second, same body.
+    pub known: u64,
     /// Records of pages that could not be taken: no URL of the Web, no answer in HTTP, a body that is elsewhere.
     pub skipped: u64,
     /// Bytes of the pages' bodies, as they were transferred.
@@ -187,7 +189,7 @@ fn take_in(
     tell: &mut impl FnMut(ImportEvent<'_>),
 ) -> Result<ImportSummary> {
     let mut taking = Taking::default();
-    let mut fold = Fold::new(DUPLICATE_WINDOW);
+    let mut fold = Fold::of_archives(DUPLICATE_WINDOW);
     for step in steps {
         match step {
             Step::Pages { answer, records, skipped } => {
@@ -207,7 +209,7 @@ fn take_in(
             tell(ImportEvent::Progress(&taking.summary));
             if taking.bytes_since_commit >= COMMIT_BYTES
                 || collection.links.pending() >= COMMIT_LINKS
-                || collection.pages.is_full()
+                || collection.is_full()
             {
                 collection.commit(now_ms())?;
                 taking.bytes_since_commit = 0;
@@ -240,10 +242,11 @@ impl Taking {
 
     fn fold(&mut self, fold: &mut Fold, collection: &mut Collection) -> Result<()> {
         let folded = fold.fold(collection, std::mem::take(&mut self.batch))?;
-        let bytes = std::mem::take(&mut self.batch_bytes);
-        self.bytes_since_commit += bytes;
-        self.summary.bytes += bytes;
+        self.batch_bytes = 0;
+        self.bytes_since_commit += folded.bytes;
+        self.summary.bytes += folded.bytes;
         self.summary.pages += folded.pages;
+        self.summary.known += folded.known;
         self.summary.links += folded.links;
         Ok(())
     }

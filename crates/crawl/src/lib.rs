@@ -25,6 +25,7 @@ mod http_head;
 mod import;
 mod job;
 mod journal;
+mod known_visits;
 mod manager;
 mod news;
 mod originals;

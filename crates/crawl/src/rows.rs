@@ -1,7 +1,5 @@
 //! What do the tables say about a fetch, a document, its links, and all sites?
 
-use std::collections::HashMap;
-
 use model::{CanonicalUrl, PageId, Reason, SiteId, UrlRules};
 use parse::PageKind;
 use store::{
@@ -127,38 +125,21 @@ pub(crate) fn push_links(collection: &mut Collection, id: PageId, page: &Gathere
 /// Adds a row for every site to the table of sites, as it is now.
 pub fn describe_sites(collection: &mut Collection, now_ms: i64) -> Result<()> {
     let rules = UrlRules::default();
-    let bytes = bytes_by_site(collection)?;
     let Collection { sites, urls, tables, .. } = collection;
-    for number in 0..sites.reader().sites() {
-        let id = SiteId(number);
-        let (Some(record), Some(name)) = (sites.reader().get(id)?, urls.known().site_name(id)) else {
-            continue;
-        };
+    let parts = sites.reader().scan(|records: &mut Vec<(SiteId, SiteRecord)>, id, record| {
+        records.push((id, *record));
+    })?;
+    let mut records = parts.concat();
+    records.sort_unstable_by_key(|(id, _)| *id);
+    for (id, record) in records {
+        let Some(name) = urls.known().site_name(id) else { continue };
         // What was a canonical URL's site makes one again.
         let Ok(url) = rules.canonical(&format!("{name}/")) else { continue };
         let address = record.address.map(|address| address.to_string());
-        tables.sites.rows.push(&SiteRow {
-            time: now_ms,
-            address: address.as_deref(),
-            bytes: bytes.get(&id).map_or(0, |bytes| *bytes as i64),
-            ..site_row(id, name, &url, &record)
-        });
+        let row = site_row(id, name, &url, &record);
+        tables.sites.rows.push(&SiteRow { time: now_ms, address: address.as_deref(), ..row });
     }
     Ok(())
-}
-
-/// How long the last versions of each site's pages are together.
-fn bytes_by_site(collection: &Collection) -> Result<HashMap<SiteId, u64>> {
-    let parts = collection.pages.reader().scan_records(|bytes: &mut HashMap<SiteId, u64>, _, page| {
-        if page.content_bytes > 0 {
-            *bytes.entry(page.site).or_default() += u64::from(page.content_bytes);
-        }
-    })?;
-    let mut all = HashMap::new();
-    for (site, bytes) in parts.into_iter().flatten() {
-        *all.entry(site).or_default() += bytes;
-    }
-    Ok(all)
 }
 
 fn site_row<'a>(id: SiteId, name: &'a str, url: &'a CanonicalUrl, record: &SiteRecord) -> SiteRow<'a> {
@@ -180,7 +161,7 @@ fn site_row<'a>(id: SiteId, name: &'a str, url: &'a CanonicalUrl, record: &SiteR
         pages_static: i64::from(record.pages_static),
         pages_dynamic: i64::from(record.pages_dynamic),
         errors: i64::from(record.errors),
-        bytes: 0,
+        bytes: record.bytes as i64,
     }
 }
 

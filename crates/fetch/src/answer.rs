@@ -13,7 +13,7 @@ use model::Reason;
 /// | 200 | `MediaType` | none | a type nobody wants; only the head was read |
 /// | 200 | `TooSlow`, `TotalTimedOut` | `Time` | out of time in the body; what came is in `body` |
 /// | 200 | `ConnectionLost`, `BadBody` | `Disconnect` | the body broke off; what came is in `body` |
-/// | 0 | any other | none | no answer |
+/// | 0 | any other | none | no answer; or, by ftp and gopher, a name that promises a type nobody wants |
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The status of HTTP; 0 when no head came.

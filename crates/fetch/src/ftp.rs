@@ -14,9 +14,9 @@ use model::Reason;
 use crate::answer::Answer;
 use crate::clock::Clock;
 use crate::fetcher::Fetcher;
-use crate::gopher::receive;
 use crate::job::FetchJob;
 use crate::made_up::{self, unescaped};
+use crate::until_close::{limit, receive};
 use control::Control;
 
 /// Why there is no file.
@@ -86,7 +86,6 @@ impl Visit<'_, '_, '_> {
     ) -> Result<Answer, Refusal> {
         let server = SocketAddr::new(self.address, self.job.url.port());
         let stream = self.fetcher.connector.tcp(server, self.clock).await?;
-        self.clock.asking();
         let mut control = Control::new(stream);
         control.login(&self.fetcher.settings.from, self.clock).await?;
         if is_directory {
@@ -115,10 +114,7 @@ impl Visit<'_, '_, '_> {
             Err(refusal) => return Err(refusal),
         };
         answer.body = listing::page(self.job.url, &answer.body, is_machine_list);
-        if answer.body.len() > self.job.body_bytes {
-            answer.body.truncate(self.job.body_bytes);
-            answer.cut = Some(crate::answer::Cut::Length);
-        }
+        limit(&mut answer, self.job.body_bytes);
         answer.head = made_up::answer(200, Some(listing::CONTENT_TYPE), Vec::new()).head;
         Ok(answer)
     }
@@ -131,9 +127,11 @@ impl Visit<'_, '_, '_> {
         argument: &[u8],
     ) -> Result<Answer, Refusal> {
         let port = control.passive_port(self.clock).await?;
+        self.clock.connecting();
         let mut data = self.fetcher.connector.tcp(SocketAddr::new(self.address, port), self.clock).await?;
         control.command(command, argument, self.clock).await?.expect(&[1])?;
         let mut answer = receive(&mut data, self.job.body_bytes, self.clock).await;
+        answer.request = control.last_command.clone();
         drop(data);
         if answer.cut.is_none() && answer.failure.is_none() {
             // The end of the data alone does not say that it is complete.

@@ -6,14 +6,13 @@ use std::net::{IpAddr, SocketAddr};
 
 use model::{CanonicalUrl, Reason};
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
 
-use crate::answer::{Answer, Cut};
+use crate::answer::Answer;
 use crate::clock::Clock;
 use crate::fetcher::Fetcher;
-use crate::http1::read_piece;
 use crate::job::FetchJob;
 use crate::made_up::{self, ListPage, escaped, unescaped};
+use crate::until_close::{limit, receive};
 
 /// What is fetched: the first letter of the path, and the rest.
 struct Item {
@@ -54,10 +53,7 @@ pub(crate) async fn fetch(
         };
         let made_up = made_up::answer(200, Some(content_type), body);
         answer = Answer { head: made_up.head, body: made_up.body, ..answer };
-        if answer.body.len() > job.body_bytes {
-            answer.body.truncate(job.body_bytes);
-            answer.cut = Some(Cut::Length);
-        }
+        limit(&mut answer, job.body_bytes);
     }
     Answer { request: item.request, ..answer }
 }
@@ -89,38 +85,6 @@ impl Item {
                 other => other,
             },
         }
-    }
-}
-
-/// Everything until the server closes. The status tells whether anything can be made of it.
-pub(crate) async fn receive(stream: &mut TcpStream, limit_bytes: usize, clock: &mut Clock<'_>) -> Answer {
-    let mut answer = Answer::default();
-    loop {
-        let body = &mut answer.body;
-        let mut is_full = false;
-        let read = clock.wait(read_piece(stream, |piece| {
-            let length = piece.len().min(limit_bytes - body.len());
-            body.extend_from_slice(&piece[..length]);
-            is_full = length < piece.len();
-        }));
-        let ending = match read.await {
-            Ok(Ok(0)) => (None, None),
-            Ok(Ok(length)) => {
-                clock.received(length);
-                if !is_full {
-                    continue;
-                }
-                (Some(Cut::Length), None)
-            }
-            Ok(Err(_)) => (Some(Cut::Disconnect), Some(Reason::ConnectionLost)),
-            Err(reason) => (Some(Cut::Time), Some(reason)),
-        };
-        (answer.cut, answer.failure) = ending;
-        if answer.failure.is_some() && answer.body.is_empty() {
-            return Answer::failed(answer.failure.unwrap_or(Reason::ConnectionLost));
-        }
-        answer.status = 200;
-        return answer;
     }
 }
 

@@ -29,6 +29,7 @@ mod settings;
 mod site_request;
 mod stream;
 mod tls;
+mod until_close;
 
 pub use answer::{Answer, Cut};
 pub use connection::Connection;

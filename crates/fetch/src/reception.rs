@@ -170,6 +170,7 @@ impl<'w> Reception<'w> {
         if let Framing::Length(length) = framing {
             let length = usize::try_from(length).unwrap_or(usize::MAX);
             self.answer.body.reserve_exact(length.min(self.body_limit_bytes).min(TRUSTED_LENGTH_BYTES));
+            self.settle_length();
         }
     }
 

@@ -13,6 +13,7 @@ use hickory_resolver::config::{
 };
 use hickory_resolver::net::NetError;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::proto::rr::Name;
 use model::Reason;
 
 use crate::error::Error;
@@ -54,7 +55,9 @@ impl Resolver {
         set_options(builder.options_mut(), settings, is_system);
         let asker = builder.build().map_err(failed)?;
         let cache = Mutex::new(Cache::new(settings.cache_entries));
-        Ok(Resolver { asker, settings: settings.clone(), cache })
+        let mut settings = settings.clone();
+        settings.hosts = settings.hosts.into_iter().map(|(name, address)| (plain(&name), address)).collect();
+        Ok(Resolver { asker, settings, cache })
     }
 
     /// The addresses of a host, as it stands in a URL: a name, an IPv4 address, or an IPv6 address in brackets.
@@ -81,8 +84,11 @@ impl Resolver {
     /// The addresses, and for how long they are good.
     async fn ask(&self, name: &str) -> (Result<Vec<IpAddr>, Reason>, Duration) {
         let DnsSettings { least_ttl, most_ttl, failure_ttl, .. } = self.settings;
-        // With its last dot no other domain is tried behind a name.
-        match self.asker.lookup_ip(format!("{name}.")).await {
+        // With its last dot no other domain is tried behind a name. What is no name cannot be found.
+        let Ok(name) = Name::from_ascii(format!("{name}.")) else {
+            return (Err(Reason::NameNotFound), failure_ttl);
+        };
+        match self.asker.lookup_ip(name).await {
             Ok(found) => {
                 let ttl = found.valid_until().saturating_duration_since(Instant::now());
                 let addresses: Vec<IpAddr> = found.iter().take(ADDRESSES_LIMIT).collect();
@@ -92,11 +98,14 @@ impl Resolver {
                 (Ok(addresses), ttl.max(least_ttl).min(most_ttl))
             }
             Err(error) if error.is_no_records_found() => (Err(Reason::NameNotFound), failure_ttl),
-            // No name that DNS could have.
-            Err(NetError::Proto(_)) => (Err(Reason::NameNotFound), failure_ttl),
             Err(_) => (Err(Reason::NameServerFailed), failure_ttl),
         }
     }
+}
+
+/// One way to write a host.
+fn plain(host: &str) -> String {
+    host.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.').to_ascii_lowercase()
 }
 
 fn name_server(address: SocketAddr) -> NameServerConfig {
@@ -112,6 +121,8 @@ fn set_options(options: &mut ResolverOpts, settings: &DnsSettings, is_system: bo
     options.attempts = settings.attempts;
     options.ip_strategy = LookupIpStrategy::Ipv4thenIpv6;
     options.use_hosts_file = if is_system { ResolveHosts::Always } else { ResolveHosts::Never };
+    // One server is asked at a time; the others are for when it does not answer.
+    options.num_concurrent_reqs = 1;
     // Ours is told the time and has a limit on failures, too.
     options.cache_size = 0;
 }

@@ -114,7 +114,7 @@ pub struct DnsSettings {
     /// The name servers to ask, by UDP and where that does not do by TCP. Empty: what the system asks, after its hosts
     /// file.
     pub name_servers: Vec<SocketAddr>,
-    /// Names whose address is known; nobody is asked for them. In lower case.
+    /// Names whose address is known; nobody is asked for them.
     pub hosts: HashMap<String, IpAddr>,
     /// For one question to one server.
     pub timeout: Duration,

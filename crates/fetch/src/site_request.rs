@@ -36,6 +36,9 @@ pub struct SiteRequest {
 }
 
 impl SiteRequest {
+    /// What most sites get.
+    pub const NOTHING: SiteRequest = SiteRequest { headers: Vec::new() };
+
     /// Refuses whatever would change the meaning of a request.
     pub fn new(extras: &SiteExtras) -> Result<SiteRequest, Error> {
         let mut headers = Vec::new();

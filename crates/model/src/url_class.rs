@@ -71,12 +71,18 @@ impl CanonicalUrl {
     /// is static: a path without an extension, or with one that nobody lists (`/v1.2`), is most often a page, and
     /// a page missed is worse than a file fetched in vain, which its content type gives away at once.
     pub fn class(&self, lists: &ExtensionLists) -> UrlClass {
-        let (directories, name) = self.path().rsplit_once('/').unwrap_or(("", ""));
-        let is_program = |segment| segment == "cgi-bin" || lists.class_of(segment) == Some(UrlClass::Dynamic);
+        // Segments are short: plain loops over their bytes beat searches that have to be set up.
+        let path = self.path().as_bytes();
+        let slash = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+        let (directories, name) = (&path[..slash], path.get(slash + 1..).unwrap_or_default());
+        let is_program =
+            |segment: &[u8]| segment == b"cgi-bin" || lists.class_of(segment) == Some(UrlClass::Dynamic);
         match lists.class_of(name) {
             Some(logged @ UrlClass::Logged(_)) => logged,
             Some(UrlClass::Dynamic) => UrlClass::Dynamic,
-            _ if self.query().is_some() || directories.split('/').any(is_program) => UrlClass::Dynamic,
+            _ if self.query().is_some() || directories.split(|byte| *byte == b'/').any(is_program) => {
+                UrlClass::Dynamic
+            }
             _ => UrlClass::Static,
         }
     }
@@ -99,7 +105,8 @@ impl ExtensionLists {
     pub fn new<'a>(lists: impl IntoIterator<Item = (UrlClass, &'a str)>) -> ExtensionLists {
         let mut classes = Vec::new();
         for (class, extensions) in lists {
-            classes.extend(extensions.split_whitespace().filter_map(|ext| Some((pack(ext)?, class))));
+            classes
+                .extend(extensions.split_whitespace().filter_map(|ext| Some((pack(ext.as_bytes())?, class))));
         }
         classes.reverse();
         classes.sort_by_key(|&(extension, _)| extension);
@@ -107,7 +114,7 @@ impl ExtensionLists {
         ExtensionLists { classes }
     }
 
-    fn class_of(&self, segment: &str) -> Option<UrlClass> {
+    fn class_of(&self, segment: &[u8]) -> Option<UrlClass> {
         let extension = pack(extension(segment)?)?;
         let found = self.classes.binary_search_by_key(&extension, |&(extension, _)| extension).ok()?;
         Some(self.classes[found].1)
@@ -175,16 +182,16 @@ impl Default for ExtensionLists {
 ///
 /// None for hidden files (`.profile`), and for names with a colon: in wikis `File:Map.png` is the page about a
 /// picture and not the picture.
-fn extension(segment: &str) -> Option<&str> {
-    let (name, extension) = segment.trim_end_matches('.').rsplit_once('.')?;
-    (!name.is_empty() && !segment.contains(':')).then_some(extension)
+fn extension(segment: &[u8]) -> Option<&[u8]> {
+    let end = segment.iter().rposition(|byte| *byte != b'.')?;
+    let dot = segment[..end].iter().rposition(|byte| *byte == b'.')?;
+    (dot > 0 && !segment.contains(&b':')).then_some(&segment[dot + 1..=end])
 }
 
-fn pack(extension: &str) -> Option<PackedExtension> {
-    let fits =
-        (1..=16).contains(&extension.len()) && extension.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let append = |packed, byte: u8| packed << 8 | PackedExtension::from(byte.to_ascii_lowercase());
-    fits.then(|| extension.bytes().fold(0, append))
+fn pack(extension: &[u8]) -> Option<PackedExtension> {
+    let fits = (1..=16).contains(&extension.len()) && extension.iter().all(u8::is_ascii_alphanumeric);
+    let append = |packed, byte: &u8| packed << 8 | PackedExtension::from(byte.to_ascii_lowercase());
+    fits.then(|| extension.iter().fold(0, append))
 }
 
 #[cfg(test)]
@@ -257,7 +264,7 @@ mod tests {
         for (class, extensions) in ExtensionLists::DEFAULT {
             for extension in extensions.split_whitespace() {
                 assert!(seen.insert(extension), "{extension} is also in {class}");
-                assert!(pack(extension).is_some(), "{extension} does not fit");
+                assert!(pack(extension.as_bytes()).is_some(), "{extension} does not fit");
             }
         }
     }

@@ -1,10 +1,13 @@
-//! In which language is a text written? A guess by trigrams and alphabets, with the confidence that it deserves.
+//! In which language is a text written? A guess by frequent words where they leave no doubt, and by trigrams and
+//! alphabets where they do, with the confidence that it deserves.
 //!
 //! What a page declares about its language is not looked at here: declarations are often wrong, and a caller may
 //! want to compare. Nor are there lists of telling letters beside the profiles (a Czech ř, a Russian ы): tried on
 //! 5,700 sentences they changed nothing, because the sentences that are guessed wrong are those without such letters.
 
 use whatlang::Lang;
+
+use crate::frequent_words::plain_language;
 
 /// How much of a text is looked at, in bytes. Of running text 64 bytes give 93.7 % right guesses, 256 give 99.2 %,
 /// 1,024 all (817 of 817 pieces in 57 languages), and four times as much takes three times as long.
@@ -26,6 +29,9 @@ pub struct Language {
 /// Guesses the language of a text; none if it has no letters.
 pub fn detect_language(text: &str) -> Option<Language> {
     let sample = sample(text);
+    if let Some(code) = plain_language(sample) {
+        return Some(Language { code, confidence: 1.0 });
+    }
     let guess = whatlang::detect(sample)?;
     let letters: usize =
         sample.chars().filter(|c| c.is_alphabetic()).map(char::len_utf8).take(ENOUGH_BYTES).sum();

@@ -13,6 +13,7 @@ mod content_encoding;
 mod date;
 mod directives;
 mod document;
+mod frequent_words;
 mod language;
 mod legacy_query;
 mod main_text;

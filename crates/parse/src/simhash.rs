@@ -6,19 +6,17 @@
 //! it occurs, so that two texts on one subject are not alike by their vocabulary. Case and punctuation do not count,
 //! and where a script has no spaces every character is a word.
 
-use xxhash_rust::xxh3::xxh3_64;
-
 /// Words of one feature.
 const SHINGLE_WORDS: usize = 3;
 
 /// The fingerprint of a text; 0 for one without words.
 pub fn simhash(text: &str) -> u64 {
-    let mut votes = Votes { ones: [0; 64], count: 0 };
+    let mut votes = Votes::default();
     let mut window = [0; SHINGLE_WORDS];
     let mut words = 0;
     for_each_word(text, |word| {
         window.rotate_left(1);
-        window[SHINGLE_WORDS - 1] = xxh3_64(word.as_bytes());
+        window[SHINGLE_WORDS - 1] = word;
         words += 1;
         if words >= SHINGLE_WORDS {
             votes.add(shingle(window));
@@ -31,20 +29,48 @@ pub fn simhash(text: &str) -> u64 {
     votes.majority()
 }
 
+/// How many hashes had which bit set.
 struct Votes {
     ones: [u32; 64],
     count: u32,
+    /// Those of the last hashes, eight bits to a number, a byte for each.
+    bytes: [u64; 8],
+    in_bytes: u8,
 }
+
+impl Default for Votes {
+    fn default() -> Votes {
+        Votes { ones: [0; 64], count: 0, bytes: [0; 8], in_bytes: 0 }
+    }
+}
+
+/// A one in every byte.
+const ONES: u64 = 0x0101_0101_0101_0101;
 
 impl Votes {
     fn add(&mut self, hash: u64) {
-        for (bit, ones) in self.ones.iter_mut().enumerate() {
-            *ones += (hash >> bit) as u32 & 1;
+        for (shift, bytes) in self.bytes.iter_mut().enumerate() {
+            *bytes += hash >> shift & ONES;
         }
-        self.count += 1;
+        self.in_bytes += 1;
+        if self.in_bytes == u8::MAX {
+            self.empty_bytes();
+        }
     }
 
-    fn majority(&self) -> u64 {
+    fn empty_bytes(&mut self) {
+        for (shift, bytes) in self.bytes.iter_mut().enumerate() {
+            for (byte, ones) in bytes.to_le_bytes().into_iter().enumerate() {
+                self.ones[byte * 8 + shift] += u32::from(ones);
+            }
+            *bytes = 0;
+        }
+        self.count += u32::from(self.in_bytes);
+        self.in_bytes = 0;
+    }
+
+    fn majority(&mut self) -> u64 {
+        self.empty_bytes();
         let is_set = |bit: &usize| self.ones[*bit] > self.count / 2;
         (0..64).filter(is_set).fold(0, |hash, bit| hash | 1 << bit)
     }
@@ -52,40 +78,107 @@ impl Votes {
 
 /// One hash for words in their order.
 fn shingle(words: [u64; SHINGLE_WORDS]) -> u64 {
-    let mut hash = 0_u64;
-    for word in words {
-        hash = (hash.rotate_left(25) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
+    let hash = words.into_iter().fold(0, mix);
     hash ^ hash >> 32
 }
 
-/// Calls `each` with the words in lower case.
-fn for_each_word(text: &str, mut each: impl FnMut(&str)) {
+fn mix(hash: u64, value: u64) -> u64 {
+    (hash.rotate_left(25) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Calls `each` with a hash of every word in lower case.
+fn for_each_word(text: &str, mut each: impl FnMut(u64)) {
+    let bytes = text.as_bytes();
     let mut lower = String::new();
-    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        let mut start = 0;
-        // What stands before such a character is a word of its own.
-        for (at, c) in word.char_indices().filter(|(_, c)| is_written_without_spaces(*c)) {
-            push_lower(&word[start..at], &mut lower, &mut each);
-            start = at + c.len_utf8();
-            each(&word[at..start]);
+    let mut at = 0;
+    while at < bytes.len() {
+        // What is neither a letter or digit of ASCII nor beyond ASCII stands between words.
+        let eight = eight_at(bytes, at);
+        let skipped = (alphanumeric(eight) | eight & HIGH).trailing_zeros() as usize / 8;
+        at += skipped;
+        if skipped < 8 {
+            at = match ascii_word(bytes, at) {
+                Some((hash, end)) => {
+                    each(hash);
+                    end
+                }
+                None => foreign_word(text, at, &mut lower, &mut each),
+            };
         }
-        push_lower(&word[start..], &mut lower, &mut each);
     }
 }
 
-fn push_lower(word: &str, lower: &mut String, each: &mut impl FnMut(&str)) {
+/// The hash of the word that begins here, and where it ends; nothing if it has characters beyond ASCII.
+fn ascii_word(bytes: &[u8], mut at: usize) -> Option<(u64, usize)> {
+    let mut hash = 0;
+    loop {
+        let eight = eight_at(bytes, at);
+        let end_bits = (!alphanumeric(eight) & HIGH).trailing_zeros() & !7;
+        at += end_bits as usize / 8;
+        // Sets the one bit by which capitals differ from small letters, and which digits have.
+        let small = eight | 0x2020_2020_2020_2020;
+        if end_bits == 64 {
+            hash = mix(hash, small);
+            continue;
+        }
+        if eight >> end_bits & 0x80 != 0 {
+            return None;
+        }
+        if end_bits > 0 {
+            hash = mix(hash, small & !(u64::MAX << end_bits));
+        }
+        return Some((hash ^ hash >> 29, at));
+    }
+}
+
+/// The bytes from here on, the first one lowest; zeros behind the end.
+fn eight_at(bytes: &[u8], at: usize) -> u64 {
+    let rest = bytes.get(at..).unwrap_or_default();
+    match rest.first_chunk() {
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => rest.iter().rev().fold(0, |eight, byte| eight << 8 | u64::from(*byte)),
+    }
+}
+
+/// The highest bit of every byte.
+const HIGH: u64 = ONES << 7;
+
+/// The highest bit of every byte that is a letter or digit of ASCII. No sum here reaches the byte beside it.
+fn alphanumeric(eight: u64) -> u64 {
+    let low = eight & !HIGH;
+    let small = low | ONES * 0x20;
+    let at_least = |bytes: u64, least: u8| bytes + ONES * u64::from(0x80 - least);
+    let letters = at_least(small, b'a') & !at_least(small, b'z' + 1);
+    let digits = at_least(low, b'0') & !at_least(low, b'9' + 1);
+    (letters | digits) & !eight & HIGH
+}
+
+/// The same for any characters; tells where to go on.
+fn foreign_word(text: &str, start: usize, lower: &mut String, each: &mut impl FnMut(u64)) -> usize {
+    let rest = &text[start..];
+    let end = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+    let word = &rest[..end];
+    let mut start_of_part = 0;
+    // What stands before such a character is a word of its own.
+    for (at, c) in word.char_indices().filter(|(_, c)| is_written_without_spaces(*c)) {
+        push_lower(&word[start_of_part..at], lower, each);
+        start_of_part = at + c.len_utf8();
+        push_lower(&word[at..start_of_part], lower, each);
+    }
+    push_lower(&word[start_of_part..], lower, each);
+    // Behind the character that ended it, which is known to be no part of a word.
+    start + end + rest[end..].chars().next().map_or(0, char::len_utf8)
+}
+
+fn push_lower(word: &str, lower: &mut String, each: &mut impl FnMut(u64)) {
     if word.is_empty() {
         return;
     }
     lower.clear();
-    if word.is_ascii() {
-        lower.push_str(word);
-        lower.make_ascii_lowercase();
-    } else {
-        lower.extend(word.chars().flat_map(char::to_lowercase));
-    }
-    each(lower);
+    lower.extend(word.chars().flat_map(char::to_lowercase));
+    let bytes = lower.as_bytes();
+    let hash = (0..bytes.len()).step_by(8).fold(0, |hash, at| mix(hash, eight_at(bytes, at)));
+    each(hash ^ hash >> 29);
 }
 
 /// Han, kana, Thai, Lao, Khmer, Burmese.
@@ -142,6 +235,36 @@ mod tests {
         let near = (simhash(long) ^ simhash(&edited)).count_ones();
         assert!(near <= 20, "{near}");
         assert_ne!(near, 0);
+    }
+
+    #[test]
+    fn words_are_the_same_by_either_way() {
+        let words = |text: &str| {
+            let mut words = Vec::new();
+            for_each_word(text, |word| words.push(word));
+            words
+        };
+        let text = "A weir, in 1952: barriers|abcdefgh abcdefghi [Rust]2024@home`x{y}z";
+        let mut foreign = Vec::new();
+        for word in text.split(|c: char| !c.is_ascii_alphanumeric()) {
+            push_lower(word, &mut String::new(), &mut |hash| foreign.push(hash));
+        }
+        assert_eq!(foreign.len(), 13);
+        assert_eq!(words(text), foreign);
+        assert_eq!(
+            words("Rust言語\u{a0}rust\u{201d}RUST"),
+            [&words("rust言語")[..], &words("rust rust")].concat()
+        );
+        assert_eq!(words("Café"), words("«CAFÉ»"));
+        assert_eq!(words("naïve").len(), 1);
+    }
+
+    #[test]
+    fn every_byte_is_judged_as_the_standard_library_does() {
+        for byte in 0..=255_u8 {
+            let wanted = if byte.is_ascii_alphanumeric() { 0x80 << 16 } else { 0 };
+            assert_eq!(alphanumeric(u64::from(byte) << 16), wanted, "{byte}");
+        }
     }
 
     #[test]

@@ -27,9 +27,14 @@ pub enum SettingsError {
     /// `--set name` without `=value`.
     #[error("`{0}` sets nothing: write name=value")]
     NoValue(String),
-    /// The settings file cannot be read as TOML.
-    #[error("the settings are not TOML: {0}")]
-    NotToml(String),
+    /// The settings cannot be read as TOML.
+    #[error("line {line} is not TOML: {what}")]
+    NotToml {
+        /// Where, from 1.
+        line: usize,
+        /// What is wrong.
+        what: String,
+    },
     /// Two settings that exclude each other.
     #[error("{0}")]
     Contradiction(String),
@@ -56,8 +61,10 @@ pub enum StartError {
         /// What the system said.
         source: io::Error,
     },
-    /// The address is open to others than this machine.
-    #[error("{0} is not a loopback address: the synthetic Web is for this machine only (use 127.0.0.1)")]
+    /// The address is open to others than this machine, or not of IPv4.
+    #[error(
+        "cannot serve on {0}: the synthetic Web lives on loopback addresses of IPv4 only (use 127.0.0.1)"
+    )]
     NotLoopback(SocketAddr),
     /// The settings cannot be used.
     #[error(transparent)]

@@ -31,6 +31,14 @@ pub struct Link {
     pub(crate) draw: Draw,
 }
 
+impl Link {
+    /// The only link of a page that says that nothing was found.
+    pub(crate) fn home(page: &Page) -> Link {
+        let draw = page.about(About::Links);
+        Link { target: Target::Own(0), place: Place::Up, nofollow: false, tracked: false, draw }
+    }
+}
+
 /// Where a link leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -63,7 +71,7 @@ impl Target {
 pub enum Place {
     /// The menu at the top.
     Menu,
-    /// The way up to the parent.
+    /// The way up to the parent, or home.
     Up,
     /// The list of children.
     Child,

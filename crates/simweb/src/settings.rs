@@ -83,8 +83,8 @@ macro_rules! settings {
 
 const SHARE: Bounds = Bounds::Share;
 const WEIGHT: Bounds = Bounds::Number { most: 1000.0 };
-/// Whole numbers travel as `f64`, which is exact up to 2^53.
-const ANY_COUNT: Bounds = Bounds::Count { most: 1 << 53 };
+/// Whole numbers travel as `f64`, which is exact below 2^53; a larger one that was rounded is not below any more.
+const ANY_COUNT: Bounds = Bounds::Count { most: (1 << 53) - 1 };
 
 settings! {
     // The Web as a whole. The column before the meaning: does `plain` keep the default?
@@ -220,8 +220,12 @@ impl Settings {
 
     /// Reads a TOML document of `name = value` lines.
     pub fn set_from_toml(&mut self, text: &str) -> Result<(), SettingsError> {
-        let table: toml::Table =
-            toml::from_str(text).map_err(|e| SettingsError::NotToml(e.message().to_owned()))?;
+        let not_toml = |error: toml::de::Error| {
+            let before = &text.as_bytes()[..error.span().map_or(0, |span| span.start.min(text.len()))];
+            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+            SettingsError::NotToml { line, what: error.message().to_owned() }
+        };
+        let table: toml::Table = toml::from_str(text).map_err(not_toml)?;
         for (name, value) in table {
             let number = match value {
                 toml::Value::Integer(whole) => whole as f64,
@@ -323,7 +327,11 @@ mod tests {
         assert_eq!((settings.sites, settings.duplicates), (7, 0.25));
         assert!(settings.set_from_toml("sites = 'many'").is_err());
         assert!(settings.set_from_toml("[sites]").is_err());
-        assert!(settings.set_from_toml("sites = = 1").is_err());
+        let error = settings.set_from_toml("seed = 3\nsites = = 1").unwrap_err().to_string();
+        assert!(error.starts_with("line 2 is not TOML: "), "{error}");
+        assert!(settings.set_from_toml("seed = 9007199254740993").is_err(), "it would be rounded");
+        settings.set_from_toml("seed = 9007199254740991").unwrap();
+        assert_eq!(settings.seed, 9_007_199_254_740_991);
     }
 
     #[test]

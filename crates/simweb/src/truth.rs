@@ -96,11 +96,11 @@ pub struct PageTruth {
     pub redirect_hops: Option<u32>,
     /// Mean number of changes a day.
     pub changes_per_day: f64,
-    /// Whether robots.txt lets everybody fetch it.
+    /// Whether robots.txt lets everybody fetch it; where robots.txt cannot be had, it lets nobody.
     pub allowed: bool,
     /// Whether a client that only follows links gets to it, given time.
     pub reachable: bool,
-    /// Whether one that also obeys robots.txt and checks certificates does.
+    /// Whether one that also obeys robots.txt and checks certificates gets its whole content: 200, to the last byte.
     pub crawlable: bool,
     /// In the sitemap of its site.
     pub in_sitemap: bool,
@@ -177,7 +177,7 @@ impl World {
             Kind::Refresh { to } => (Some(self.url(own(to))), None),
             _ => (None, None),
         };
-        let allowed = site.robots.allows(page.style);
+        let allowed = site.health.lives() && site.robots.allows(page.style);
         let reachable = site.health.lives() && index < site.linked;
         PageTruth {
             url: self.url(own(index)),
@@ -199,7 +199,7 @@ impl World {
             changes_per_day: content.changes(self).per_day,
             allowed,
             reachable,
-            crawlable: reachable && allowed && crawlable(site),
+            crawlable: reachable && allowed && crawlable(site) && page.kind.is_whole(),
             in_sitemap: site.sitemap.is_some_and(|kind| index < kind.listed(site))
                 && sitemap::lists(site, &page),
             noindex: page.kind.is_article() && content.noindex(self),
@@ -235,10 +235,11 @@ impl World {
         })
     }
 
-    /// The links that stand on a page.
+    /// The links that stand on a page; what an error says is no page.
     pub(crate) fn links<'w>(&'w self, site: &'w Site, page: &Page) -> impl Iterator<Item = Link> + use<'w> {
         let content = page.kind.is_article().then(|| self.page(site, page.content()));
-        content.into_iter().flat_map(|content| Links::new(self, site, &content).iter())
+        let home = (page.kind == Kind::SoftMissing).then(|| Link::home(page));
+        content.into_iter().flat_map(|content| Links::new(self, site, &content).iter()).chain(home)
     }
 
     fn target_url(&self, site: &Site, target: Target, page: Option<PageRef>) -> String {
@@ -298,6 +299,11 @@ impl Kind {
             self,
             Kind::Html | Kind::Duplicate { .. } | Kind::NearDuplicate { .. } | Kind::Truncated | Kind::Reset
         )
+    }
+
+    /// Whether it answers with content, to the last byte.
+    fn is_whole(self) -> bool {
+        self.status() == 200 && !matches!(self, Kind::Truncated | Kind::Reset)
     }
 
     /// The status it answers with.

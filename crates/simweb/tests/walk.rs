@@ -55,31 +55,36 @@ struct Anchor {
 struct Walk {
     world: Arc<World>,
     dns: SocketAddr,
+    /// Whether it heeds `nofollow`.
+    polite: bool,
     addresses: HashMap<String, Option<SocketAddr>>,
     replies: BTreeMap<String, Reply>,
     links: BTreeMap<String, Vec<Anchor>>,
 }
 
 impl Walk {
-    fn from(running: &SimWeb, start: &str) -> Walk {
-        let dns = running.dns.expect("a name server");
-        let mut walk = Walk {
+    fn new(running: &SimWeb) -> Walk {
+        Walk {
             world: Arc::clone(&running.world),
-            dns,
+            dns: running.dns.expect("a name server"),
+            polite: false,
             addresses: HashMap::new(),
             replies: BTreeMap::new(),
             links: BTreeMap::new(),
-        };
+        }
+    }
+
+    /// Goes wherever links lead, as long as it may.
+    fn run(&mut self, start: &str, may: impl Fn(&str) -> bool) {
         let mut queue = VecDeque::from([start.to_owned()]);
         let mut seen = BTreeSet::from([start.to_owned()]);
         while let Some(url) = queue.pop_front() {
-            for next in walk.visit(&url) {
-                if seen.insert(next.clone()) {
+            for next in self.visit(&url) {
+                if may(&next) && seen.insert(next.clone()) {
                     queue.push_back(next);
                 }
             }
         }
-        walk
     }
 
     /// Fetches a page and returns where it leads; a trap leads nowhere here.
@@ -95,8 +100,12 @@ impl Walk {
         } else if reply.header("content-type").is_some_and(|media| media.starts_with("text/html")) {
             let html = decoded(&self.world, url, &reply);
             let found = anchors(&html, &base);
-            next = found.iter().map(|anchor| anchor.target.clone()).collect();
+            let follows = |anchor: &&Anchor| !(self.polite && anchor.nofollow);
+            next = found.iter().filter(follows).map(|anchor| anchor.target.clone()).collect();
             next.extend(refresh(&html, &base));
+            if self.polite && asks_no_following(&reply, &html) {
+                next.clear();
+            }
             self.links.insert(url.to_owned(), found);
         }
         self.replies.insert(url.to_owned(), reply);
@@ -231,7 +240,8 @@ fn all_pages(world: &World) -> Vec<PageTruth> {
 fn a_naive_walk_finds_exactly_what_truth_tells() {
     let running = SimWeb::start(settings(), &Endpoints::default()).unwrap();
     let world = &running.world;
-    let walk = Walk::from(&running, &world.url(simweb::PageRef { site: 0, page: 0 }));
+    let mut walk = Walk::new(&running);
+    walk.run(&world.url(simweb::PageRef { site: 0, page: 0 }), |_| true);
 
     let truth = all_pages(world);
     let told: BTreeSet<&str> =
@@ -262,16 +272,49 @@ fn a_naive_walk_finds_exactly_what_truth_tells() {
     assert_eq!(kinds.len(), 14, "every kind of page is met: {kinds:?}");
 }
 
+/// What a polite crawler has in the end, told by truth without `crawlable`: it asks for no page that robots.txt forbids,
+/// and follows no link that asks not to be followed.
+#[test]
+fn a_polite_walk_brings_home_exactly_what_is_crawlable() {
+    let running = SimWeb::start(settings(), &Endpoints::default()).unwrap();
+    let world = &running.world;
+    let truth = all_pages(world);
+    let allowed: BTreeSet<String> =
+        truth.iter().filter(|page| page.allowed).map(|page| page.url.clone()).collect();
+    let is_page = |url: &str| world.page_by_url(url).is_some();
+    let mut walk = Walk::new(&running);
+    walk.polite = true;
+    walk.run(&world.url(simweb::PageRef { site: 0, page: 0 }), |url| {
+        !is_page(url) || is_later_hop(world, url) || allowed.contains(url)
+    });
+    let whole = walk.replies.iter().filter(|(url, reply)| {
+        reply.status == 200 && reply.complete && is_page(url) && !is_later_hop(world, url)
+    });
+    let found: BTreeSet<&str> = whole.map(|(url, _)| url.as_str()).collect();
+    let told: BTreeSet<&str> =
+        truth.iter().filter(|page| page.crawlable).map(|page| page.url.as_str()).collect();
+    let missed: Vec<_> = told.difference(&found).take(5).collect();
+    let extra: Vec<_> = found.difference(&told).take(5).collect();
+    assert!(missed.is_empty() && extra.is_empty(), "missed {missed:?}, extra {extra:?}");
+    assert!(told.len() > 800, "only {} pages", told.len());
+    for (kind, crawlable) in
+        [("redirect", 0), ("truncated", 0), ("reset", 0), ("missing", 0), ("soft_404", 1)]
+    {
+        let found = truth.iter().filter(|page| page.kind == kind && page.crawlable).count();
+        assert_eq!(found.min(1), crawlable, "{kind}");
+    }
+    for page in truth.iter().filter(|page| !world.site(page.page.site).health.lives()) {
+        assert!(!page.allowed, "{}: its robots.txt cannot be had", page.url);
+    }
+}
+
 fn is_later_hop(world: &World, url: &str) -> bool {
     world.page_by_url(url).is_some_and(|page| world.url(page) != url)
 }
 
 fn check_links(world: &World, page: &PageTruth, walk: &Walk) {
     let site = world.site(page.page.site);
-    if matches!(
-        world.page(&site, page.page.page).kind,
-        Kind::Refresh { .. } | Kind::SoftMissing | Kind::Missing | Kind::Gone
-    ) {
+    if matches!(world.page(&site, page.page.page).kind, Kind::Missing | Kind::Gone) {
         return;
     }
     let link = |anchor: &Anchor| (anchor.target.clone(), anchor.nofollow, anchor.text.clone());
@@ -291,12 +334,20 @@ fn check_links(world: &World, page: &PageTruth, walk: &Walk) {
 }
 
 /// What a page asks of robots stands in its header or in a meta element.
+fn asked<'a>(reply: &'a Reply, html: &'a str) -> &'a str {
+    let meta = html.split_once("<meta name=\"robots\" content=\"").map(|(_, rest)| rest.split('"').next());
+    reply.header("x-robots-tag").or(meta.flatten()).unwrap_or("")
+}
+
+fn asks_no_following(reply: &Reply, html: &str) -> bool {
+    matches!(asked(reply, html), "nofollow" | "none")
+}
+
 fn check_directives(page: &PageTruth, walk: &Walk) {
     let reply = &walk.replies[&page.url];
     let text = reply.text();
-    let meta = text.split_once("<meta name=\"robots\" content=\"").map(|(_, rest)| rest.split('"').next());
-    let asked = reply.header("x-robots-tag").or(meta.flatten()).unwrap_or("");
-    let found = (matches!(asked, "noindex" | "none"), matches!(asked, "nofollow" | "none"));
+    let asked = asked(reply, &text);
+    let found = (matches!(asked, "noindex" | "none"), asks_no_following(reply, &text));
     assert_eq!(found, (page.noindex, page.nofollow), "{} asks {asked:?}", page.url);
 }
 

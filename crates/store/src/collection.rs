@@ -18,7 +18,38 @@ use crate::page_state::{PageRecord, PageState};
 use crate::page_store::{Keep, PageSettings, PageStore};
 use crate::site_state::{SiteRecord, SiteState};
 use crate::tables::Tables;
-use crate::url_table::{NewPage, Resolved, UrlBatch, UrlTable};
+use crate::url_table::{DEFAULT_CACHE_ENTRIES, NewPage, Resolved, UrlBatch, UrlTable};
+
+/// How a collection is written. The numbers bound its memory, whatever its size.
+#[derive(Debug, Clone)]
+pub struct StoreSettings {
+    /// How bodies are stored.
+    pub bodies: PageSettings,
+    /// So many pages that have changed are kept in memory before a commit writes their state anew; some 200 bytes each.
+    pub changed_pages: usize,
+    /// The same for sites; some 250 bytes each.
+    pub changed_sites: usize,
+    /// So many pages are found by their URL without a look at the disk; 12 bytes each.
+    pub cached_urls: usize,
+}
+
+impl Default for StoreSettings {
+    fn default() -> StoreSettings {
+        StoreSettings {
+            bodies: PageSettings::default(),
+            changed_pages: 1 << 20,
+            changed_sites: 1 << 17,
+            cached_urls: DEFAULT_CACHE_ENTRIES,
+        }
+    }
+}
+
+/// Those of the bodies, and the defaults for the rest.
+impl From<PageSettings> for StoreSettings {
+    fn from(bodies: PageSettings) -> StoreSettings {
+        StoreSettings { bodies, ..StoreSettings::default() }
+    }
+}
 
 /// A collection, open for writing.
 pub struct Collection {
@@ -39,22 +70,22 @@ pub struct Collection {
 
 impl Collection {
     /// Makes a new collection of an empty or absent folder.
-    pub fn create(folder: &Path, settings: PageSettings) -> Result<Collection> {
+    pub fn create(folder: &Path, settings: StoreSettings) -> Result<Collection> {
         Collection::of(Directory::create(folder)?, settings)
     }
 
     /// Opens a collection at its last commit.
-    pub fn open(folder: &Path, settings: PageSettings) -> Result<Collection> {
+    pub fn open(folder: &Path, settings: StoreSettings) -> Result<Collection> {
         Collection::of(Directory::open(folder)?, settings)
     }
 
-    fn of(directory: Directory, settings: PageSettings) -> Result<Collection> {
+    fn of(directory: Directory, settings: StoreSettings) -> Result<Collection> {
         let (folder, manifest) = (directory.folder(), directory.current()?);
         Ok(Collection {
-            urls: UrlTable::open(folder, manifest)?,
-            pages: PageState::open(folder, manifest)?,
-            sites: SiteState::open(folder, manifest)?,
-            bodies: PageStore::open(folder, manifest, settings)?,
+            urls: UrlTable::with_cache(folder, manifest, settings.cached_urls)?,
+            pages: PageState::open(folder, manifest, settings.changed_pages)?,
+            sites: SiteState::open(folder, manifest, settings.changed_sites)?,
+            bodies: PageStore::open(folder, manifest, settings.bodies)?,
             links: LinkLog::open(folder, manifest)?,
             tables: Tables::open(folder, manifest),
             directory,
@@ -106,12 +137,18 @@ impl Collection {
         Ok(resolved)
     }
 
+    /// Whether a commit should come soon: changes stay in memory until then.
+    pub fn is_full(&self) -> bool {
+        self.pages.is_full() || self.sites.is_full()
+    }
+
     /// Makes everything so far last.
     pub fn commit(&mut self, now_ms: i64) -> Result<&Manifest> {
         if self.urls.known().pages() != self.pages.reader().pages() {
             return Err(Error::Full { what: "pages were numbered without a state" });
         }
         let generation = self.directory.current()?.generation + 1;
+        failpoint("commit: begins");
         let mut files = self.urls.commit(generation)?;
         failpoint("commit: urls");
         files.extend(self.pages.commit(generation)?);
@@ -126,6 +163,7 @@ impl Collection {
         failpoint("commit: tables");
         self.directory.commit(files, now_ms)?;
         Tables::show(self.directory.folder(), self.directory.current()?)?;
+        failpoint("commit: ends");
         self.directory.current()
     }
 

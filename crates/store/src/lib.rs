@@ -34,7 +34,7 @@ mod whole_file;
 
 pub use cdxj::cdx_key;
 pub use check::{Affects, CheckEvent, CheckReport, Damage, check};
-pub use collection::Collection;
+pub use collection::{Collection, StoreSettings};
 pub use error::{Error, Result};
 pub use link_log::{Link, LinkLog, LinkLogReader};
 pub use manifest::{Extent, FORMAT_VERSION, FileEntry, Manifest};
@@ -51,7 +51,7 @@ pub use snapshot::{
 pub use tables::{
     DocumentRow, FetchRow, InLink, LinkRow, SiteRow, Table, Tables, Visit, count_rows, links_to, visits_of,
 };
-pub use url_table::{DEFAULT_CACHE_ENTRIES, NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
+pub use url_table::{NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
 pub use warc::{
     Capture, DigestVerdict, Prepared, Preparer, Truncated, WarcError, WarcHeader, WarcKind, WarcReader,
     WarcRecord,

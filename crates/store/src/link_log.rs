@@ -93,9 +93,10 @@ impl LinkLog {
             failpoint("links: file written");
         }
         while let Some(range) = self.choose_merge() {
+            failpoint("merge of links: begins");
             let merged = merge(&self.folder, &self.files[range.clone()])?;
             self.files.splice(range, [merged]);
-            failpoint("links: files merged");
+            failpoint("merge of links: ends");
         }
         Ok(self.files.iter().map(|file| file.entry.clone()).collect())
     }

@@ -24,13 +24,8 @@ pub use record::{PageFlags, PageRecord, Stage};
 /// So many pages share a segment file.
 pub(crate) const SEGMENT_RECORDS: u32 = 1 << 20;
 
-const SCHEMA: Schema = Schema {
-    name: "pages",
-    column_bytes: &COLUMN_BYTES,
-    segment_records: SEGMENT_RECORDS,
-    // Some 200 MB of memory.
-    overlay_records: 1 << 20,
-};
+const SCHEMA: Schema =
+    Schema { name: "pages", column_bytes: &COLUMN_BYTES, segment_records: SEGMENT_RECORDS };
 
 /// The state of all pages, for the one who changes it.
 pub struct PageState {
@@ -39,14 +34,15 @@ pub struct PageState {
 }
 
 impl PageState {
-    /// Opens the state at the commit of a manifest; an empty one begins a collection.
-    pub fn open(folder: &Path, manifest: &Manifest) -> Result<PageState> {
-        PageState::with(folder, manifest, SCHEMA)
+    /// Opens the state at the commit of a manifest; an empty one begins a collection. About so many changed pages are
+    /// kept in memory.
+    pub fn open(folder: &Path, manifest: &Manifest, changed_pages: usize) -> Result<PageState> {
+        PageState::with(folder, manifest, SCHEMA, changed_pages)
     }
 
-    fn with(folder: &Path, manifest: &Manifest, schema: Schema) -> Result<PageState> {
+    fn with(folder: &Path, manifest: &Manifest, schema: Schema, changed_pages: usize) -> Result<PageState> {
         let reader = PageStateReader::with(folder, manifest, schema)?;
-        Ok(PageState { reader, changes: Changes::open(folder, manifest, schema)? })
+        Ok(PageState { reader, changes: Changes::open(folder, manifest, schema, changed_pages)? })
     }
 
     /// The state as it is now, with the changes that are not committed.
@@ -56,7 +52,7 @@ impl PageState {
 
     /// Whether a commit should come soon: changes stay in memory until then.
     pub fn is_full(&self) -> bool {
-        self.reader.records.is_full()
+        self.changes.are_full(&self.reader.records)
     }
 
     /// Adds pages; they get the next ids, the first of which is told.
@@ -265,7 +261,8 @@ mod tests {
     use std::io::Write;
 
     /// Small enough that a few pages make many segments and checkpoints.
-    const SMALL: Schema = Schema { segment_records: 50, overlay_records: 60, ..SCHEMA };
+    const SMALL: Schema = Schema { segment_records: 50, ..SCHEMA };
+    const CHANGED_PAGES: usize = 60;
 
     #[derive(Debug, Clone)]
     enum Step {
@@ -325,7 +322,7 @@ mod tests {
         fn new() -> Model {
             let folder = tempfile::tempdir().unwrap();
             fs::create_dir(folder.path().join("state")).unwrap();
-            let state = PageState::with(folder.path(), &Manifest::empty(), SMALL).unwrap();
+            let state = PageState::with(folder.path(), &Manifest::empty(), SMALL, CHANGED_PAGES).unwrap();
             let commits = vec![(Manifest::empty(), Vec::new())];
             Model { folder, state, truth: Vec::new(), commits, now_s: 1 }
         }
@@ -367,7 +364,7 @@ mod tests {
                 let path = self.folder.path().join(&entry.name);
                 OpenOptions::new().append(true).open(path).unwrap().write_all(b"half a frame").unwrap();
             }
-            self.state = PageState::with(self.folder.path(), &manifest, SMALL).unwrap();
+            self.state = PageState::with(self.folder.path(), &manifest, SMALL, CHANGED_PAGES).unwrap();
             self.truth = truth;
         }
 

@@ -46,8 +46,6 @@ pub(crate) struct Schema {
     pub(crate) column_bytes: &'static [usize],
     /// How many records a segment holds.
     pub(crate) segment_records: u32,
-    /// So many records may be in memory before a checkpoint.
-    pub(crate) overlay_records: usize,
 }
 
 impl Schema {
@@ -206,6 +204,8 @@ pub(crate) struct Changes {
     log: Option<GrowingFile>,
     /// Numbers of the records that differ from the last commit, in any order, some more than once.
     numbers: Vec<u32>,
+    /// So many records may be in memory before a checkpoint.
+    overlay_limit_records: usize,
 }
 
 /// So many records are read, changed and logged at a time.
@@ -213,10 +213,20 @@ const GROUP_RECORDS: usize = 1 << 16;
 
 impl Changes {
     /// Begins to change what the manifest names; what was appended to the log after that commit is cut off.
-    pub(crate) fn open(folder: &Path, manifest: &Manifest, schema: Schema) -> Result<Changes> {
+    pub(crate) fn open(
+        folder: &Path,
+        manifest: &Manifest,
+        schema: Schema,
+        overlay_limit_records: usize,
+    ) -> Result<Changes> {
         let log = files(manifest, schema.name, ".log").next();
         let log = log.map(|entry| GrowingFile::open(folder, entry.clone())).transpose()?;
-        Ok(Changes { log, numbers: Vec::new() })
+        Ok(Changes { log, numbers: Vec::new(), overlay_limit_records })
+    }
+
+    /// Whether a commit should come soon, to give memory back.
+    pub(crate) fn are_full<const N: usize>(&self, records: &Records<N>) -> bool {
+        records.overlay.len() >= self.overlay_limit_records
     }
 
     /// Appends records; tells the number of the first.
@@ -270,18 +280,19 @@ impl Changes {
         generation: u64,
     ) -> Result<Vec<FileEntry>> {
         let mut numbers = std::mem::take(&mut self.numbers);
-        match checkpoint::decide(&records.situation(self.log.as_ref().map_or(0, GrowingFile::length))) {
+        match checkpoint::decide(&self.situation(records)) {
             Decision::Append => {
                 numbers.sort_unstable();
                 numbers.dedup();
                 self.append_log(records, &numbers, generation)?;
             }
             Decision::Checkpoint(segments) => {
+                failpoint("checkpoint: begins");
                 records.rewrite(&segments, generation)?;
                 self.log = None;
                 let left: Vec<u32> = records.overlay.keys().copied().collect();
                 self.append_log(records, &left, generation)?;
-                failpoint("checkpoint: log started");
+                failpoint("checkpoint: ends");
             }
         }
         let mut files: Vec<FileEntry> =
@@ -290,6 +301,23 @@ impl Changes {
             files.push(log.commit()?);
         }
         Ok(files)
+    }
+
+    fn situation<const N: usize>(&self, records: &Records<N>) -> Situation {
+        let mut dirty: BTreeMap<u32, usize> = BTreeMap::new();
+        // Counting is only worth it when it decides something.
+        if self.are_full(records) {
+            for number in records.overlay.keys() {
+                *dirty.entry(records.schema.segment_of(*number)).or_default() += 1;
+            }
+        }
+        Situation {
+            overlay_records: records.overlay.len(),
+            overlay_limit_records: self.overlay_limit_records,
+            log_bytes: self.log.as_ref().map_or(0, GrowingFile::length),
+            record_bytes: N,
+            dirty: dirty.into_iter().collect(),
+        }
     }
 
     fn append_log<const N: usize>(
@@ -312,28 +340,6 @@ impl Changes {
 }
 
 impl<const N: usize> Records<N> {
-    /// Whether a commit should come soon, to give memory back.
-    pub(crate) fn is_full(&self) -> bool {
-        self.overlay.len() >= self.schema.overlay_records
-    }
-
-    fn situation(&self, log_bytes: u64) -> Situation {
-        let mut dirty: BTreeMap<u32, usize> = BTreeMap::new();
-        // Counting is only worth it when it decides something.
-        if self.is_full() {
-            for number in self.overlay.keys() {
-                *dirty.entry(self.schema.segment_of(*number)).or_default() += 1;
-            }
-        }
-        Situation {
-            overlay_records: self.overlay.len(),
-            overlay_limit_records: self.schema.overlay_records,
-            log_bytes,
-            record_bytes: N,
-            dirty: dirty.into_iter().collect(),
-        }
-    }
-
     /// Writes segments, which ascend, anew, each with its part of the overlay, which is then empty.
     fn rewrite(&mut self, segments: &[u32], generation: u64) -> Result<()> {
         let write = |segment: u32| {

@@ -24,13 +24,7 @@ pub use record::SiteRecord;
 /// So many sites share a segment file.
 pub(crate) const SEGMENT_RECORDS: u32 = 1 << 14;
 
-const SCHEMA: Schema = Schema {
-    name: "sites",
-    column_bytes: &[ROW_BYTES],
-    segment_records: SEGMENT_RECORDS,
-    // Some 30 MB of memory.
-    overlay_records: 1 << 17,
-};
+const SCHEMA: Schema = Schema { name: "sites", column_bytes: &[ROW_BYTES], segment_records: SEGMENT_RECORDS };
 
 /// A file of robots texts is not appended to beyond this.
 const TEXT_FILE_BYTES: u64 = 64 << 20;
@@ -43,14 +37,21 @@ pub struct SiteState {
 }
 
 impl SiteState {
-    /// Opens the state at the commit of a manifest; an empty one begins a collection.
-    pub fn open(folder: &Path, manifest: &Manifest) -> Result<SiteState> {
-        SiteState::with(folder, manifest, SCHEMA, TEXT_FILE_BYTES)
+    /// Opens the state at the commit of a manifest; an empty one begins a collection. About so many changed sites are
+    /// kept in memory.
+    pub fn open(folder: &Path, manifest: &Manifest, changed_sites: usize) -> Result<SiteState> {
+        SiteState::with(folder, manifest, SCHEMA, changed_sites, TEXT_FILE_BYTES)
     }
 
-    fn with(folder: &Path, manifest: &Manifest, schema: Schema, file_bytes: u64) -> Result<SiteState> {
+    fn with(
+        folder: &Path,
+        manifest: &Manifest,
+        schema: Schema,
+        changed_sites: usize,
+        file_bytes: u64,
+    ) -> Result<SiteState> {
         let reader = SiteStateReader::with(folder, manifest, schema)?;
-        let changes = Changes::open(folder, manifest, schema)?;
+        let changes = Changes::open(folder, manifest, schema, changed_sites)?;
         let in_use = reader.places(|_| true)?.into_iter().map(|(_, place)| place);
         let texts = TextsWriter::open(folder, manifest, in_use, file_bytes)?;
         Ok(SiteState { reader, changes, texts })
@@ -59,6 +60,11 @@ impl SiteState {
     /// The state as it is now, with the changes that are not committed.
     pub fn reader(&self) -> &SiteStateReader {
         &self.reader
+    }
+
+    /// Whether a commit should come soon: changes stay in memory until then.
+    pub fn is_full(&self) -> bool {
+        self.changes.are_full(&self.reader.records)
     }
 
     /// Adds sites; they get the next ids, the first of which is told.
@@ -188,7 +194,8 @@ mod tests {
     use proptest::prelude::*;
     use std::fs;
 
-    const SMALL: Schema = Schema { segment_records: 8, overlay_records: 12, ..SCHEMA };
+    const SMALL: Schema = Schema { segment_records: 8, ..SCHEMA };
+    const CHANGED_SITES: usize = 12;
     const SMALL_FILE_BYTES: u64 = 400;
 
     #[derive(Debug, Clone)]
@@ -235,7 +242,9 @@ mod tests {
         fn new() -> Model {
             let folder = tempfile::tempdir().unwrap();
             fs::create_dir(folder.path().join("state")).unwrap();
-            let state = SiteState::with(folder.path(), &Manifest::empty(), SMALL, SMALL_FILE_BYTES).unwrap();
+            let state =
+                SiteState::with(folder.path(), &Manifest::empty(), SMALL, CHANGED_SITES, SMALL_FILE_BYTES)
+                    .unwrap();
             Model { folder, state, truth: Vec::new(), commits: vec![(Manifest::empty(), Vec::new())] }
         }
 
@@ -268,8 +277,14 @@ mod tests {
                 Step::Crash => {
                     let (manifest, truth) = self.commits.last().unwrap().clone();
                     self.remove_unnamed();
-                    self.state =
-                        SiteState::with(self.folder.path(), &manifest, SMALL, SMALL_FILE_BYTES).unwrap();
+                    self.state = SiteState::with(
+                        self.folder.path(),
+                        &manifest,
+                        SMALL,
+                        CHANGED_SITES,
+                        SMALL_FILE_BYTES,
+                    )
+                    .unwrap();
                     self.truth = truth;
                 }
             }

@@ -35,6 +35,7 @@ pub use sites::SiteRow;
 pub(crate) use view::shown_at;
 
 use crate::error::{Context, Error, Result, damaged};
+use crate::failpoint::failpoint;
 use crate::manifest::{FileEntry, Manifest};
 use crate::tiers;
 use crate::whole_file::WholeFile;
@@ -118,8 +119,10 @@ impl<R: Rows> Table<R> {
         }
         let sizes: Vec<u64> = self.files.iter().map(FileEntry::length).collect();
         if let Some(range) = tiers::choose_merge(&sizes) {
+            failpoint("merge of a table: begins");
             let merged = self.merge(&self.files[range.clone()], generation)?;
             self.files.splice(range, [merged]);
+            failpoint("merge of a table: ends");
         }
         Ok(self.files.clone())
     }

@@ -58,7 +58,7 @@ const SITES: &str = "urls/sites";
 const RUN_PREFIX: &str = "urls/run-";
 
 /// How many pages the cache remembers, at 12 bytes each.
-pub const DEFAULT_CACHE_ENTRIES: usize = 1 << 22;
+pub(crate) const DEFAULT_CACHE_ENTRIES: usize = 1 << 22;
 
 /// The URLs of a collection, for the one who writes.
 ///

@@ -8,7 +8,7 @@ mod venv;
 use std::path::Path;
 use std::process::Command;
 
-use store::{Collection, LinkRow, PageSettings, SiteRow};
+use store::{Collection, LinkRow, SiteRow, StoreSettings};
 use venv::{run, venv};
 
 fn link(page: u32) -> LinkRow<'static> {
@@ -50,7 +50,7 @@ const SITE: SiteRow<'static> = SiteRow {
 fn duckdb_reads_our_tables() {
     let Some(bin) = venv() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let mut collection = Collection::create(folder.path(), PageSettings::default()).unwrap();
+    let mut collection = Collection::create(folder.path(), StoreSettings::default()).unwrap();
     for round in 0..30 {
         (0..100).for_each(|page| collection.tables.links.rows.push(&link(round * 100 + page)));
         collection.commit(0).unwrap();

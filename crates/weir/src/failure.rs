@@ -23,6 +23,15 @@ fn names_what_is_not(error: &store::Error) -> bool {
     matches!(error, AlreadyACollection { .. } | NoSnapshot { .. } | NotACollection { .. })
 }
 
+/// What went wrong and why; a cause that the sentence has told already is not told again.
+fn sentence(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |told, cause| match cause.to_string() {
+        first if told.is_empty() => first,
+        known if told.contains(&known) => told,
+        cause => format!("{told}: {cause}"),
+    })
+}
+
 /// Tells the user what went wrong, and the shell how badly.
 pub(crate) fn exit_code(answer: anyhow::Result<ExitCode>) -> ExitCode {
     let error = match answer {
@@ -36,6 +45,23 @@ pub(crate) fn exit_code(answer: anyhow::Result<ExitCode>) -> ExitCode {
     let wrong_use = error.downcast_ref::<WrongUse>().is_some()
         || error.downcast_ref::<store::Error>().is_some_and(names_what_is_not);
     // Nothing is left to be done if even stderr is gone.
-    let _ = writeln!(io::stderr(), "weir: {error:#}");
+    let _ = writeln!(io::stderr(), "weir: {}", sentence(&error));
     if wrong_use { ExitCode::from(2) } else { ExitCode::FAILURE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let missing = || io::Error::from(io::ErrorKind::NotFound);
+        let path = "web/MANIFEST".into();
+        let error = store::Error::Io { operation: "open", path, source: missing() };
+        let error = anyhow::Error::from(error).context("cannot tell the status");
+        assert_eq!(
+            sentence(&error),
+            format!("cannot tell the status: cannot open web/MANIFEST: {}", missing())
+        );
+    }
 }

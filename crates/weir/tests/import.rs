@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use store::{Collection, PageSettings};
+use store::{Collection, StoreSettings};
 
 fn weir(arguments: &[&Path]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_weir")).arg("import").args(arguments).output().unwrap()
@@ -32,16 +32,36 @@ fn archive(folder: &Path) -> std::path::PathBuf {
 fn an_import_ends_with_a_summary() {
     let folder = tempfile::tempdir().unwrap();
     let web = folder.path().join("web");
-    drop(Collection::create(&web, PageSettings::default()).unwrap());
+    drop(Collection::create(&web, StoreSettings::default()).unwrap());
     let output = weir(&[&web, &archive(folder.path()), Path::new("--json")]);
     assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-    for (name, value) in
-        [("files", 1), ("records", 1), ("pages", 1), ("links", 1), ("skipped", 0), ("bytes", 22)]
-    {
+    for (name, value) in [
+        ("files", 1),
+        ("records", 1),
+        ("pages", 1),
+        ("links", 1),
+        ("known", 0),
+        ("skipped", 0),
+        ("bytes", 22),
+    ] {
         assert_eq!(answer[name], value, "{name}");
     }
     assert!(answer["seconds"].is_f64());
+}
+
+#[test]
+fn a_file_can_be_imported_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let web = folder.path().join("web");
+    drop(Collection::create(&web, StoreSettings::default()).unwrap());
+    let archive = archive(folder.path());
+    assert_eq!(weir(&[&web, &archive]).status.code(), Some(0));
+    let output = weir(&[&web, &archive]);
+    assert_eq!(output.status.code(), Some(0));
+    let answer = text(&output.stdout);
+    assert!(answer.starts_with("imported 0 pages with 0 links (0 bytes) from 1 file"), "{answer}");
+    assert!(answer.ends_with("left out 1 visit that the collection has already\n"), "{answer}");
 }
 
 #[test]
@@ -51,6 +71,9 @@ fn a_missing_file_is_wrong_use_before_anything_is_done() {
         weir(&[&folder.path().join("web"), &archive(folder.path()), &folder.path().join("absent.warc")]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("absent.warc"));
+    let output = weir(&[&folder.path().join("web"), folder.path()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("is a folder"), "{}", text(&output.stderr));
 }
 
 #[test]
@@ -65,7 +88,7 @@ fn without_a_collection_the_way_to_one_is_told() {
 fn a_broken_file_fails_and_the_others_are_imported() {
     let folder = tempfile::tempdir().unwrap();
     let web = folder.path().join("web");
-    drop(Collection::create(&web, PageSettings::default()).unwrap());
+    drop(Collection::create(&web, StoreSettings::default()).unwrap());
     let broken = folder.path().join("broken.warc");
     fs::write(&broken, "WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 99\r\n\r\nshort").unwrap();
     let output = weir(&[&web, &broken, &archive(folder.path())]);

@@ -88,7 +88,9 @@ fn wrong_settings_are_wrong_use() {
         (vec!["--set", "duplicates=2"], "a share from 0 to 1"),
         (vec!["--set", "duplicates"], "write name=value"),
         (vec!["--sites", "0"], "at least one site"),
-        (vec!["--listen", "0.0.0.0:0"], "not a loopback address"),
+        (vec!["--seed", "9007199254740993"], "a whole number from 0 to 9007199254740991"),
+        (vec!["--listen", "0.0.0.0:0"], "loopback addresses of IPv4 only"),
+        (vec!["--listen", "[::1]:0"], "loopback addresses of IPv4 only"),
         (vec!["--listen", "nonsense"], "invalid"),
         (vec!["--truth", "lies"], "pages"),
     ];
@@ -97,6 +99,12 @@ fn wrong_settings_are_wrong_use() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
     }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("web.toml");
+    std::fs::write(&file, "sites = 3\npages = = 4\n").unwrap();
+    let broken = weir(&["simweb", "--settings", file.to_str().unwrap()]);
+    assert_eq!(broken.status.code(), Some(2));
+    assert!(stderr(&broken).contains("web.toml: line 2 is not TOML"), "{}", stderr(&broken));
     let missing = weir(&["simweb", "--settings", "/no/such/file.toml"]);
     assert_eq!(missing.status.code(), Some(1));
     assert!(stderr(&missing).starts_with("weir: cannot read /no/such/file.toml"));

@@ -18,6 +18,8 @@ pub(super) struct Control {
     stream: TcpStream,
     /// What came and was not used yet.
     waiting: Vec<u8>,
+    /// With its line end.
+    pub(super) last_command: Vec<u8>,
 }
 
 /// The last line of an answer to a command.
@@ -36,11 +38,12 @@ impl Reply {
 
 impl Control {
     pub(super) fn new(stream: TcpStream) -> Control {
-        Control { stream, waiting: Vec::new() }
+        Control { stream, waiting: Vec::new(), last_command: Vec::new() }
     }
 
     /// Waits for the welcome, and logs in as who everybody is. The password says, by custom, whom to write to.
     pub(super) async fn login(&mut self, from: &str, clock: &mut Clock<'_>) -> Result<(), Refusal> {
+        clock.asking();
         self.reply(clock).await?.expect(&[2])?;
         let asked = self.command(b"USER", b"anonymous", clock).await?.expect(&[2, 3])?;
         if asked.code / 100 == 3 {
@@ -69,8 +72,10 @@ impl Control {
         clock: &mut Clock<'_>,
     ) -> Result<Reply, Reason> {
         let space: &[u8] = if argument.is_empty() { b"" } else { b" " };
-        let line = [name, space, argument, b"\r\n"].concat();
-        let sent = clock.wait(self.stream.write_all(&line)).await?;
+        self.last_command = [name, space, argument, b"\r\n"].concat();
+        // Each command is a request of its own; the last, the one for data, is the one that is timed.
+        clock.asking();
+        let sent = clock.wait(self.stream.write_all(&self.last_command)).await?;
         sent.map_err(|_| Reason::ConnectionLost)?;
         self.reply(clock).await
     }
@@ -124,7 +129,7 @@ impl Control {
             let waiting = &mut self.waiting;
             match clock.wait(read_piece(&mut self.stream, |piece| waiting.extend_from_slice(piece))).await? {
                 Ok(0) | Err(_) => return Err(Reason::ConnectionLost),
-                Ok(length) => clock.received(length),
+                Ok(_) => {}
             }
         }
     }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::file::{CdxjFile, CdxjWriter, merge, names};
 use super::line::CdxjLine;
 use crate::error::{Context, Result, damaged};
+use crate::failpoint::failpoint;
 use crate::layout::SCRATCH;
 use crate::manifest::{FileEntry, Manifest};
 use crate::tiers::choose_merge;
@@ -104,9 +105,12 @@ impl MergeJob {
     pub(crate) fn run(&self) -> Result<[FileEntry; 2]> {
         let files =
             self.parts.iter().map(|part| CdxjFile::open(&self.folder, part)).collect::<Result<Vec<_>>>()?;
+        failpoint("merge of the index: begins");
         let mut writer = CdxjWriter::create(&self.folder, &format!("{SCRATCH}/{}", self.stem))?;
         merge(&files, |_, line| writer.push(line))?;
-        writer.finish()
+        let merged = writer.finish();
+        failpoint("merge of the index: ends");
+        merged
     }
 
     pub(crate) fn parts(&self) -> &[[FileEntry; 2]] {

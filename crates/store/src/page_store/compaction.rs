@@ -4,9 +4,9 @@
 //! if the policy does not keep it, and no record that stays refers to it for its body. What goes with a response (its
 //! request, its metadata) lies behind it and shares its lot.
 //!
-//! The work needs only committed files, and writes to the scratch folder, so it can go on beside a crawl. Meanwhile no new record may refer to an old
-//! one, for that may be about to vanish. Memory: 12 bytes and more for each revisit record that stays, and the places
-//! of the records in the files rewritten, which are at most [`MAX_FILES`] at a time.
+//! The work needs only committed files, and writes to the scratch folder, so it can go on beside a crawl. Meanwhile no
+//! new record may refer to an old one, for that may be about to vanish. Memory: 12 bytes and more for each revisit record
+//! that stays, and the places of the records in the files rewritten, which are at most [`MAX_FILES`] at a time.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -16,6 +16,7 @@ use super::reader::{PageReader, check_digests};
 use super::{Background, PageLocation, PageStore, parse_record};
 use crate::cdxj::{CdxjFile, CdxjLine, CdxjWriter, adopt, merge};
 use crate::error::{Result, damaged};
+use crate::failpoint::failpoint;
 use crate::growing::GrowingFile;
 use crate::layout::SCRATCH;
 use crate::manifest::{FileEntry, Manifest};
@@ -167,9 +168,12 @@ impl Compaction {
                 dropped.insert(line.location);
             }
         })?;
+        failpoint("compaction: begins");
         let (new_files, moved) = self.rewrite(&reader, &chosen, &dropped)?;
+        failpoint("compaction: pages rewritten");
         let relocations = Relocations { files: chosen, moved };
         let new_part = self.rewrite_index(&reader.index, &relocations)?;
+        failpoint("compaction: ends");
         Ok(Compacted { old_parts: self.old_parts, new_part: Some(new_part), new_files, relocations })
     }
 

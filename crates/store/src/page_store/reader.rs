@@ -68,6 +68,8 @@ pub struct PageVersion {
     pub location: PageLocation,
     /// The HTTP status; none if there was none.
     pub status: Option<u16>,
+    /// SHA-1 of the body, in base 32.
+    pub digest: String,
     /// Whether the body is that of another record.
     pub revisit: bool,
 }
@@ -209,6 +211,7 @@ impl PageVersion {
             fetched_at_ms: parse_date(&line.timestamp).unwrap_or_default(),
             location: line.location,
             status: line.status.parse().ok(),
+            digest: line.digest.clone(),
             revisit: line.is_revisit(),
         }
     }

@@ -13,6 +13,7 @@ use std::thread::{self, JoinHandle};
 
 use super::run::{Entry, Run, RunWriter};
 use crate::error::{Context, Result};
+use crate::failpoint::failpoint;
 use crate::layout;
 use crate::manifest::FileEntry;
 
@@ -125,6 +126,7 @@ const STEP_ENTRIES: u64 = 1 << 16;
 
 /// Merges runs step by step, each a range of hashes; nothing if told to stop.
 fn merge(folder: &Path, inputs: &[Arc<Run>], stop: &AtomicBool) -> Result<Option<FileEntry>> {
+    failpoint("merge of URLs: begins");
     let mut writer = RunWriter::create(folder, &format!("{}/{SCRATCH_NAME}", layout::SCRATCH))?;
     let entries: u64 = inputs.iter().map(|run| run.entries()).sum();
     let mut all: Vec<Entry> = Vec::new();
@@ -142,7 +144,9 @@ fn merge(folder: &Path, inputs: &[Arc<Run>], stop: &AtomicBool) -> Result<Option
         all.sort();
         all.iter().try_for_each(|&entry| writer.push(entry))?;
     }
-    writer.finish().map(Some)
+    let merged = writer.finish()?;
+    failpoint("merge of URLs: ends");
+    Ok(Some(merged))
 }
 
 /// Divides all hashes into so many ranges.

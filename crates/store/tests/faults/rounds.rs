@@ -2,36 +2,61 @@
 
 use std::path::Path;
 
-use model::{PageId, UrlRules};
+use model::{PageId, SiteId, UrlRules};
 use store::{
-    Capture, Collection, Link, LinkRow, PageFlags, PageRecord, PageSettings, Snapshot, Stage, UrlBatch,
-    Verify,
+    Capture, Collection, Link, LinkRow, PageFlags, PageRecord, PageSettings, Snapshot, Stage, StoreSettings,
+    UrlBatch, Verify,
 };
 
-/// New pages of a round.
+/// New pages of a round that has some.
 const NEW_PAGES: u64 = 40;
 /// Pages of a round that were visited before.
 const OLD_PAGES: u64 = 10;
+/// In so many rounds of each cycle, the first ones, there are new pages; the others only visit old ones again, whose
+/// state is then written beside that of the others.
+const GROWING_ROUNDS: u64 = 3;
+const CYCLE_ROUNDS: u64 = 8;
+const SITES: u64 = 7;
 
-/// Small files, so that they roll over, are merged and compacted all the time.
-pub(crate) fn settings() -> PageSettings {
-    PageSettings { roll_over_bytes: 20_000, ..PageSettings::default() }
+/// Everything small, so that files roll over, are merged, compacted and written anew all the time.
+pub(crate) fn settings() -> StoreSettings {
+    StoreSettings {
+        bodies: PageSettings { roll_over_bytes: 20_000, ..PageSettings::default() },
+        changed_pages: 15,
+        changed_sites: 3,
+        cached_urls: 8,
+    }
+}
+
+/// How many pages there are after so many rounds.
+fn pages_after(rounds: u64) -> u64 {
+    (rounds / CYCLE_ROUNDS * GROWING_ROUNDS + (rounds % CYCLE_ROUNDS).min(GROWING_ROUNDS)) * NEW_PAGES
 }
 
 fn url(page: u64) -> String {
-    format!("http://site{}.test/dir/{page}?x={}", page % 7, page * 31)
+    format!("http://site{}.test/dir/{page}?x={}", page % SITES, page * 31)
 }
 
-/// The rounds in which a page is visited: the first time in its own.
+/// The last round in which a page was visited.
 fn last_visit(page: u64, rounds: u64) -> u64 {
-    let own = page / NEW_PAGES + 1;
-    let again = (own + 1..=rounds).rev().find(|&round| revisited(round).any(|old| old == page));
-    again.unwrap_or(own)
+    let visited = |round: u64| pages_of(round).any(|visited| visited == page);
+    (1..=rounds).rev().find(|&round| visited(round)).unwrap()
 }
 
-fn revisited(round: u64) -> impl Iterator<Item = u64> {
-    let known = (round - 1) * NEW_PAGES;
-    (0..OLD_PAGES.min(known)).map(move |number| (number * 7_919 + round * 13) % known)
+/// The pages that a round visits: the new ones, and some of the others.
+fn pages_of(round: u64) -> impl Iterator<Item = u64> {
+    let known = pages_after(round - 1);
+    let again = (0..OLD_PAGES.min(known)).map(move |number| (number * 7_919 + round * 13) % known);
+    (known..pages_after(round)).chain(again)
+}
+
+/// The site that sends a new robots.txt in a round.
+fn site_of(round: u64) -> SiteId {
+    SiteId((round * 5 % SITES) as u32)
+}
+
+fn robots(round: u64) -> Vec<u8> {
+    format!("User-agent: *\nDisallow: /{round}/\n").repeat(1 + round as usize % 50).into_bytes()
 }
 
 fn body(page: u64, round: u64) -> Vec<u8> {
@@ -40,9 +65,7 @@ fn body(page: u64, round: u64) -> Vec<u8> {
 
 /// Does what the round does, up to the commit.
 pub(crate) fn write_round(collection: &mut Collection, round: u64) -> store::Result<()> {
-    let first = (round - 1) * NEW_PAGES;
-    let mut pages: Vec<u64> = (first..first + NEW_PAGES).chain(revisited(round)).collect();
-    pages.dedup();
+    let pages: Vec<u64> = pages_of(round).collect();
     let rules = UrlRules::default();
     let mut batch = UrlBatch::new();
     for &page in &pages {
@@ -81,7 +104,10 @@ pub(crate) fn write_round(collection: &mut Collection, round: u64) -> store::Res
             reason: None,
         });
     }
-    // Ascending and each once, as updates want them.
+    collection.sites.set_robots_text(site_of(round), &robots(round))?;
+    let sites: Vec<SiteId> = (0..SITES as u32).map(SiteId).collect();
+    collection.sites.update(&sites, |_, site| site.next_request_ms = round)?;
+    // Ascending: the later of two visits to one page comes last.
     let mut updates: Vec<_> = resolved.pages.iter().copied().zip(stored).collect();
     updates.sort_by_key(|(page, _)| *page);
     let ids: Vec<PageId> = updates.iter().map(|(page, _)| *page).collect();
@@ -96,7 +122,7 @@ pub(crate) fn write_round(collection: &mut Collection, round: u64) -> store::Res
 pub(crate) fn verify(folder: &Path) -> u64 {
     let snapshot = Snapshot::open(folder, None).unwrap();
     let rounds = snapshot.manifest.generation;
-    let count = rounds * NEW_PAGES;
+    let count = pages_after(rounds);
     assert_eq!(u64::from(snapshot.urls.pages()), count);
     assert_eq!(u64::from(snapshot.pages.pages()), count);
     let rules = UrlRules::default();
@@ -112,6 +138,9 @@ pub(crate) fn verify(folder: &Path) -> u64 {
         assert_eq!(u64::from(record.last_visit_s), visit, "page {page}");
         assert_eq!(stored.body(), body(page, visit), "page {page}");
     }
+    if rounds > 0 {
+        verify_sites(&snapshot, rounds);
+    }
     let mut sources = 0;
     let counted = snapshot.links.for_each(|_, links| {
         sources += links.len() as u64;
@@ -120,4 +149,14 @@ pub(crate) fn verify(folder: &Path) -> u64 {
     counted.unwrap();
     assert!(sources >= count, "{sources} links of {count} pages");
     rounds
+}
+
+fn verify_sites(snapshot: &Snapshot, rounds: u64) {
+    assert_eq!(u64::from(snapshot.sites.sites()), SITES);
+    for site in (0..SITES as u32).map(SiteId) {
+        let record = snapshot.sites.get(site).unwrap().unwrap();
+        assert_eq!(record.next_request_ms, rounds, "{site:?}");
+        let last = (1..=rounds).rev().find(|&round| site_of(round) == site);
+        assert_eq!(snapshot.sites.robots_text(site).unwrap(), last.map(robots), "{site:?}");
+    }
 }

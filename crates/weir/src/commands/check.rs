@@ -11,15 +11,16 @@ use serde::Serialize;
 use store::{Affects, CheckEvent, CheckReport, Damage};
 
 use crate::printer::{Meaning, Printer};
-use crate::words::{count, counted, size};
+use crate::words::{counted, size};
 
 const EXAMPLES: &str = "\
 Examples:
   weir check crawl
   weir check crawl --snapshot before-the-move --json
 
-Nothing is changed. The exit code is 0 if all is sound and 1 if something is damaged. Files are compared with the
-checksums of their commit, records with their digests, and pages with their URLs, states and records.";
+Nothing is changed. The exit code is 0 if all is sound and 1 if something is damaged. Files are
+compared with the checksums of their commit, records with their digests, and pages with their URLs,
+states and records.";
 
 /// Read everything back: find damaged files and what they affect.
 #[derive(clap::Args)]
@@ -167,6 +168,6 @@ fn conclude(report: &CheckReport, printer: &mut Printer) -> anyhow::Result<()> {
     if *damages == 0 {
         return printer.line(&format!("{}: {read}", printer.paint(Meaning::Good, "sound")));
     }
-    let found = format!("{} found", count(*damages));
+    let found = format!("{} found", counted(*damages, "damage"));
     printer.line(&format!("{}: {read}", printer.paint(Meaning::Bad, &found)))
 }

@@ -20,8 +20,8 @@ Examples:
   weir compact crawl --keep latest    leave only the newest version of each page
   weir compact crawl --keep 3
 
-Commits without a name are let go; what a named snapshot needs stays (see `weir snapshots`). A file is rewritten if a
-fifth of it or more is superseded.";
+Commits without a name are let go; what a named snapshot needs stays (see `weir snapshots`).
+A file is rewritten if a fifth of it or more is superseded.";
 
 /// Drop superseded versions of pages and give their space back.
 #[derive(clap::Args)]
@@ -45,7 +45,7 @@ struct Answer {
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let settings = Settings::load(&args.dir)?;
     let keep = args.keep.unwrap_or(settings.pages.keep);
-    let mut collection = Collection::open(&args.dir, settings.page_settings())?;
+    let mut collection = Collection::open(&args.dir, settings.page_settings().into())?;
     let bytes_before = used_bytes(&args.dir)?;
     // Each round rewrites some files.
     while collection.compact(keep)? {

@@ -92,7 +92,7 @@ struct Answer {
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let settings = load(&args.dir, &args.manner)?;
-    let mut collection = Collection::open(&args.dir, settings.page_settings())?;
+    let mut collection = Collection::open(&args.dir, settings.page_settings().into())?;
     settings.require_contact(&seeds(&collection, &settings)?)?;
     let (summary, code) = crawl_on(&mut collection, &settings, args.end.end(), &args.manner, printer)?;
     if !printer.json() {

@@ -87,12 +87,14 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         printer.object(&Answer { items, files, bytes, undecoded })?;
         return Ok(ExitCode::SUCCESS);
     }
-    let item = if args.to == Form::Parquet { "table file" } else { "record" };
-    let summary = format!("{} in {} of {}", counted(items, item), counted(files, "file"), size(bytes));
-    printer.line(&format!("wrote {summary} to {}", args.out.display()))?;
+    let records = match args.to {
+        Form::Parquet => String::new(),
+        Form::Warc | Form::Mirror => format!("{} in ", counted(items, "record")),
+    };
+    let files = format!("{} of {}", counted(files, "file"), size(bytes));
+    printer.line(&format!("wrote {records}{files} to {}", args.out.display()))?;
     if undecoded > 0 {
-        let sentence = format!("{} could not be decompressed to the end", counted(undecoded, "body"));
-        printer.complain(&sentence.replace("bodys", "bodies"))?;
+        printer.complain(&format!("{} could not be decompressed to the end", counted(undecoded, "page")))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -23,8 +23,9 @@ Examples:
 /// Import pages from WARC files, as if they had just been fetched.
 ///
 /// Files may be plain, compressed by gzip or by zstd. Responses and resources of http and https are taken, and revisits
-/// of the same URL count as visits that found the page unchanged. A file that is broken is imported up to the break,
-/// and the others go on (exit code 1).
+/// of the same URL count as visits that found the page unchanged. All of them: the settings of where a crawl may go do
+/// not apply. Visits that the collection has already (same URL, same second, same body) are left out, so that a file can
+/// be imported again. A file that is broken is imported up to the break, and the others go on (exit code 1).
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -44,6 +45,7 @@ struct Answer {
     records: u64,
     pages: u64,
     links: u64,
+    known: u64,
     skipped: u64,
     bytes: u64,
     seconds: f64,
@@ -51,11 +53,14 @@ struct Answer {
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     for file in &args.files {
-        File::open(file).map_err(|error| WrongUse(format!("cannot open {}: {error}", file.display())))?;
+        let wrong = |error: io::Error| WrongUse(format!("cannot open {}: {error}", file.display()));
+        if File::open(file).and_then(|file| file.metadata()).map_err(wrong)?.is_dir() {
+            return Err(WrongUse(format!("{} is a folder; name the files in it", file.display())).into());
+        }
     }
     let start = Instant::now();
     let settings = Settings::load(&args.dir)?;
-    let mut collection = Collection::open(&args.dir, settings.page_settings()).map_err(wrong_use)?;
+    let mut collection = Collection::open(&args.dir, settings.page_settings().into()).map_err(wrong_use)?;
     let gathering = settings.gathering()?;
     let mut progress = Progress { start, shown: false };
     let summary = import(&mut collection, &args.files, &gathering, now_ms, |event| match event {
@@ -68,7 +73,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
 }
 
 fn answer(summary: &ImportSummary, seconds: f64, printer: &mut Printer) -> anyhow::Result<()> {
-    let ImportSummary { files, broken_files, records, pages, links, skipped, bytes } = *summary;
+    let ImportSummary { files, broken_files, records, pages, links, known, skipped, bytes } = *summary;
     if printer.json() {
         return printer.object(&Answer {
             files,
@@ -76,6 +81,7 @@ fn answer(summary: &ImportSummary, seconds: f64, printer: &mut Printer) -> anyho
             records,
             pages,
             links,
+            known,
             skipped,
             bytes,
             seconds,
@@ -88,6 +94,9 @@ fn answer(summary: &ImportSummary, seconds: f64, printer: &mut Printer) -> anyho
         size(bytes),
         counted(files, "file"),
     ))?;
+    if known > 0 {
+        printer.line(&format!("left out {} that the collection has already", counted(known, "visit")))?;
+    }
     if skipped > 0 {
         printer.line(&format!(
             "skipped {skipped} of {}: no page of the Web, or no body",

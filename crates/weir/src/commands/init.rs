@@ -86,7 +86,7 @@ pub(crate) fn make(folder: &Path, settings: &Settings, seeds: &[CanonicalUrl]) -
     let mut batch = UrlBatch::new();
     seeds.iter().for_each(|url| batch.push(url));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut collection = Collection::create(folder, settings.page_settings())?;
+    let mut collection = Collection::create(folder, settings.page_settings().into())?;
     let resolved = collection
         .resolve(&batch, now.as_secs() as u32, |page| PageRecord::new(page.site, 0, PageFlags::SEED))?;
     let sites: Vec<SiteId> = resolved.new.iter().map(|page| page.site).collect();

@@ -157,6 +157,7 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
     if let Some(file) = &args.settings {
         let text =
             std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let wrong = |error| WrongUse(format!("{}: {error}", file.display()));
         settings.set_from_toml(&text).map_err(wrong)?;
     }
     for assignment in &args.set {

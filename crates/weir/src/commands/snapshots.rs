@@ -79,7 +79,7 @@ fn keep(folder: &Path, name: &str, generation: Option<u64>) -> anyhow::Result<()
     }
     let entries = list_snapshots(folder)?;
     if let Some(entry) = entries.iter().find(|entry| entry.name.as_deref() == Some(name)) {
-        return wrong(format!("commit {} is kept as {name} already; drop it first", entry.generation));
+        return wrong(format!("commit {} is kept as `{name}` already; drop it first", entry.generation));
     }
     let wanted = match generation {
         Some(generation) => entries.iter().find(|entry| entry.generation == generation),
@@ -87,7 +87,7 @@ fn keep(folder: &Path, name: &str, generation: Option<u64>) -> anyhow::Result<()
     };
     match wanted {
         Some(SnapshotEntry { name: Some(other), generation, .. }) => {
-            wrong(format!("commit {generation} is kept as {other} already; drop that first"))
+            wrong(format!("commit {generation} is kept as `{other}` already; drop that first"))
         }
         Some(entry) => Ok(pin_snapshot(folder, entry.generation, name)?),
         None => Err(store::Error::NoSnapshot { name: generation.unwrap_or_default().to_string() }.into()),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use model::{PageId, UrlRules};
 use store::{
-    Capture, Collection, FetchRow, Link, LinkRow, PageFlags, PageRecord, PageSettings, SiteRow, Stage,
+    Capture, Collection, FetchRow, Link, LinkRow, PageFlags, PageRecord, SiteRow, Stage, StoreSettings,
     UrlBatch,
 };
 
@@ -22,7 +22,7 @@ const START_MS: i64 = 1_794_731_400_000;
 
 /// Makes a collection of a few commits, in which each page but the last has `versions` versions.
 pub(crate) fn make(folder: &Path, versions: u32) -> Collection {
-    let mut collection = Collection::create(folder, PageSettings::default()).unwrap();
+    let mut collection = Collection::create(folder, StoreSettings::default()).unwrap();
     let mut batch = UrlBatch::new();
     for url in URLS {
         batch.push(&UrlRules::default().canonical(url).unwrap());

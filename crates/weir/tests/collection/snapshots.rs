@@ -42,8 +42,8 @@ fn names_are_for_one_commit_each() {
     assert!(refused(&["--keep", "12"]).contains("it needs a letter"));
     assert!(refused(&["--keep", ""]).contains("cannot be a name"));
     assert_eq!(told(dir, &["snapshots", "DIR", "--keep", "a"]).0, 0);
-    assert!(refused(&["--keep", "a"]).contains("commit 2 is kept as a already"));
-    assert!(refused(&["--keep", "b"]).contains("commit 2 is kept as a already"));
+    assert!(refused(&["--keep", "a"]).contains("commit 2 is kept as `a` already"));
+    assert!(refused(&["--keep", "b"]).contains("commit 2 is kept as `a` already"));
     assert!(refused(&["--keep", "c", "--generation", "77"]).contains("there is no snapshot 77"));
     assert!(refused(&["--drop", "z"]).contains("there is no snapshot z"));
 }

@@ -1,0 +1,148 @@
+//! From fetched bytes to a committed collection: what does a page cost, in time of the processor?
+//!
+//! Real pages are taken for fetched ones, read by one [`Gatherer`], taken in by [`Fold`] in batches, and committed now
+//! and then, as an import does it. Every stage is counted by the processor time of the whole process, so that other
+//! threads and the kernel's part are in it, and waiting for the disk is not.
+//!
+//! The pages of each package are a site, under their own paths: their links lead to each other, as on the Web. There is
+//! no yardstick in the same run; peers are measured by the processor time of their whole run over the same pages.
+
+use std::io::{self, Write};
+
+use crawl::{Fetched, Fold, GatherSettings, Gathered, Gatherer};
+use model::UrlRules;
+use rustix::time::{ClockId, clock_gettime};
+use store::{Collection, PageSettings};
+
+use crate::corpus::{self, Page};
+
+const ROUNDS: usize = 3;
+/// A batch is taken in when it has so many bytes.
+const BATCH_BYTES: u64 = 8 << 20;
+/// A commit comes after so many batches: what two cores fetch in a second or two.
+const BATCHES_PER_COMMIT: usize = 8;
+const START_MS: i64 = 1_794_731_400_000;
+const DUPLICATE_WINDOW: usize = 1 << 20;
+
+pub(crate) fn run() -> anyhow::Result<()> {
+    let pages = fetched(&corpus::load(usize::MAX)?)?;
+    let megabytes = pages.iter().map(|page| page.body.len()).sum::<usize>() as f64 / 1e6;
+    let mut best: Option<Cost> = None;
+    for _ in 0..ROUNDS {
+        let cost = measure(&pages)?;
+        if best.as_ref().is_none_or(|best| cost.seconds() < best.seconds()) {
+            best = Some(cost);
+        }
+    }
+    let best = best.unwrap_or_default();
+    let mut out = io::stdout();
+    writeln!(out, "gather: {} pages, {} links, {} commits", pages.len(), best.links, best.commits)?;
+    let stages =
+        [("read", best.read_s), ("fold", best.fold_s), ("commit", best.commit_s), ("total", best.seconds())];
+    for (stage, seconds) in stages {
+        let per_thousand = seconds * 1e3 / pages.len() as f64;
+        writeln!(
+            out,
+            "gather: {stage:7} {per_thousand:6.3} s a thousand pages, {:7.1} MB/s",
+            megabytes / seconds
+        )?;
+    }
+    Ok(())
+}
+
+/// What one run took.
+#[derive(Default)]
+struct Cost {
+    read_s: f64,
+    fold_s: f64,
+    commit_s: f64,
+    links: u64,
+    commits: usize,
+}
+
+impl Cost {
+    fn seconds(&self) -> f64 {
+        self.read_s + self.fold_s + self.commit_s
+    }
+}
+
+/// The pages as their server would have sent them.
+fn fetched(pages: &[Page]) -> anyhow::Result<Vec<Fetched>> {
+    let rules = UrlRules::default();
+    let mut fetched = Vec::with_capacity(pages.len());
+    for (number, page) in pages.iter().enumerate() {
+        let path = page.path.to_string_lossy();
+        let (package, path) = path.split_once('/').unwrap_or(("corpus", &path));
+        // A dot in the name of a package is no dot of a host's.
+        let host = package.replace('.', "-");
+        let path = path.strip_suffix(".gz").unwrap_or(path);
+        let url = rules.canonical(&format!("https://{host}.example.org/{path}"))?;
+        fetched.push(Fetched {
+            url,
+            fetched_ms: START_MS + number as i64,
+            address: Some([192, 0, 2, 1].into()),
+            protocols: vec!["http/1.1".to_owned(), "tls/1.3".to_owned()],
+            status: 200,
+            head: head(page.bytes.len()),
+            body: page.bytes.clone(),
+            truncated: None,
+            latency_ms: Some(40),
+            duration_ms: Some(90),
+        });
+    }
+    Ok(fetched)
+}
+
+fn head(body_bytes: usize) -> Vec<u8> {
+    format!(
+        "HTTP/1.1 200 OK\r\nDate: Sun, 15 Nov 2026 08:30:00 GMT\r\nServer: Apache/2.4.62 (Debian)\r\n\
+         Last-Modified: Tue, 03 Jun 2025 10:12:43 GMT\r\nETag: \"{body_bytes:x}-6369f3c0b5e00\"\r\nAccept-Ranges: bytes\r\n\
+         Content-Length: {body_bytes}\r\nVary: Accept-Encoding\r\nKeep-Alive: timeout=5, max=99\r\n\
+         Connection: Keep-Alive\r\nContent-Type: text/html\r\n\r\n"
+    )
+    .into_bytes()
+}
+
+fn measure(pages: &[Fetched]) -> anyhow::Result<Cost> {
+    let folder = tempfile::tempdir()?;
+    let settings = GatherSettings::default();
+    let mut collection = Collection::create(&folder.path().join("crawl"), PageSettings::default())?;
+    let mut gatherer = Gatherer::new(&settings);
+    let mut fold = Fold::new(DUPLICATE_WINDOW);
+    let mut cost = Cost::default();
+    let mut rest = pages;
+    let mut batches = 0;
+    while !rest.is_empty() {
+        let start = cpu_seconds();
+        let batch = read_batch(&mut gatherer, &mut rest);
+        cost.read_s += cpu_seconds() - start;
+        let start = cpu_seconds();
+        cost.links += fold.fold(&mut collection, batch)?.links;
+        cost.fold_s += cpu_seconds() - start;
+        batches += 1;
+        if batches % BATCHES_PER_COMMIT == 0 || rest.is_empty() {
+            let start = cpu_seconds();
+            collection.commit(START_MS)?;
+            cost.commit_s += cpu_seconds() - start;
+            cost.commits += 1;
+        }
+    }
+    Ok(cost)
+}
+
+fn read_batch(gatherer: &mut Gatherer<'_>, rest: &mut &[Fetched]) -> Vec<Gathered> {
+    let mut batch = Vec::new();
+    let mut bytes = 0;
+    while let Some((page, behind)) = rest.split_first().filter(|_| bytes < BATCH_BYTES) {
+        bytes += page.body.len() as u64;
+        batch.push(gatherer.read(page));
+        *rest = behind;
+    }
+    batch
+}
+
+/// Of all threads, theirs and the kernel's work for them.
+fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}

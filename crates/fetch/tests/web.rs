@@ -1,0 +1,91 @@
+//! The front pages of a whole Web, with all its faults, from name to body.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fetch::{Answer, DnsSettings, FetchJob, FetchSettings, Fetcher, Resolver};
+use model::Reason;
+use simweb::{Certificate, Endpoints, Health, PageRef, Settings, SimWeb, Site};
+use support::{fetcher, job, settings, url};
+
+async fn front_page(
+    web: &SimWeb,
+    site: &Site,
+    resolver: &Resolver,
+    fetcher: &Fetcher,
+) -> Result<Answer, Reason> {
+    let page = url(&web.world.url(PageRef { site: site.index, page: 0 }));
+    let address = resolver.resolve(page.host(), 0).await?.addresses[0];
+    let asked = FetchJob { address, body_bytes: 2_000_000, any_media_type: true, ..job(&page) };
+    let (answer, _) = fetcher.fetch(&asked, None).await;
+    answer.failure.map_or(Ok(answer), Err)
+}
+
+#[tokio::test]
+async fn every_front_page_is_fetched_or_its_fault_is_named() {
+    let rough = Settings {
+        sites: 300,
+        dripping: 0.1,
+        silent: 0.03,
+        down: 0.03,
+        nameless: 0.03,
+        servfail: 0.03,
+        bad_certificates: 0.3,
+        ..Settings::default()
+    };
+    let web = SimWeb::start(rough, &Endpoints::default()).unwrap();
+    let dns = DnsSettings { name_servers: web.dns.into_iter().collect(), ..DnsSettings::default() };
+    let resolver = Resolver::new(&dns).unwrap();
+    let fetcher = fetcher(FetchSettings {
+        extra_roots_pem: web.authority_pem.clone().into_bytes(),
+        first_byte_timeout: Duration::from_secs(3),
+        ..settings()
+    });
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let sites: Vec<Site> = web.world.site_indexes().map(|index| web.world.site(index)).collect();
+    let visits = sites.iter().map(|site| front_page(&web, site, &resolver, &fetcher));
+    for (site, outcome) in sites.iter().zip(all(visits).await) {
+        let expected = match site.health {
+            Health::Nameless => Err(Reason::NameNotFound),
+            Health::ServFail => Err(Reason::NameServerFailed),
+            _ if site.https && site.certificate != Certificate::Good => Err(Reason::Certificate),
+            Health::Silent => Err(Reason::FirstByteTimedOut),
+            Health::Down => Ok(503),
+            // Its front page may be had at this visit, or not.
+            Health::Flaky => continue,
+            Health::Good | Health::Slow | Health::Dripping => Ok(200),
+        };
+        assert_eq!(
+            outcome.as_ref().map(|answer| answer.status).map_err(|reason| *reason),
+            expected,
+            "{site:?}"
+        );
+        *seen.entry(format!("{expected:?}")).or_default() += 1;
+        if let (Ok(answer), Ok(200)) = (outcome, expected) {
+            assert!(answer.cut.is_none() && !answer.body.is_empty());
+        }
+    }
+    assert_eq!(seen.len(), 6, "{seen:?}");
+}
+
+/// Waits for all at once.
+async fn all<T>(futures: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
+    let mut waiting: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
+    std::future::poll_fn(|context| {
+        let mut is_done = true;
+        for (future, outcome) in &mut waiting {
+            if outcome.is_none() {
+                match future.as_mut().poll(context) {
+                    std::task::Poll::Ready(value) => *outcome = Some(value),
+                    std::task::Poll::Pending => is_done = false,
+                }
+            }
+        }
+        if is_done { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+    waiting.into_iter().map(|(_, outcome)| outcome.unwrap()).collect()
+}
