@@ -44,7 +44,7 @@ def wget(target, folder):
 
 
 def spider(target, folder):
-    return [target.work / "spider-peer/target/release/spider-peer", target.seeds, folder, "4", "16"]
+    return [target.work / "spider-peer/spider-peer", target.seeds, folder, "4", "16"]
 
 
 def scrapy(target, folder):
