@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         printer.line(&format!("A synthetic Web of {} sites, from {portal} on:", args.sites))?;
         printer.finish()?;
     }
-    let mut collection = init::make(&args.dir, &settings, &[portal.clone()])?;
+    let mut collection = init::make(&args.dir, &settings, std::slice::from_ref(&portal))?;
     for (name, text) in [(MARK, ""), (AUTHORITY, web.authority_pem.as_str())] {
         let path = args.dir.join(name);
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
