@@ -40,9 +40,9 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let settings = Settings::load(&args.dir)?;
     let story = facts::story(&snapshot, &settings, &args.url)?;
     if printer.json() {
-        printer.object(&story)?
+        printer.object(&story)?;
     } else {
-        tell::tell(&story, printer)?
+        tell::tell(&story, printer)?;
     }
     Ok(ExitCode::SUCCESS)
 }
