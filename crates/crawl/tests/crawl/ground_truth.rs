@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use crawl::CrawlEnd;
+use frontier::RejectPatterns;
+use model::SiteId;
 use simweb::{Copied, Settings, SimWeb};
 use store::{Collection, PageRecord};
 
@@ -30,6 +32,8 @@ fn a_web_with_everything_that_can_happen_is_found_page_by_page() {
     settings.patience.most_retry_ms = 500;
     settings.longest_pause_ms = 5_000;
     settings.patience.page_failures = 8;
+    // Who knows of a trap says so; that the others end by their limits is another test.
+    settings.gather.scope.reject = RejectPatterns::new(["/calendar/", "/archive/", "/maze/"]).unwrap();
     settings.fetch.first_byte_timeout = std::time::Duration::from_secs(3);
     run(&mut collection, settings, CrawlEnd::default());
     // Pages whose bodies break off are kept as far as they came.
@@ -75,6 +79,22 @@ fn assert_aliases_are_known(web: &SimWeb, collection: &Collection) {
 fn site_number(web: &SimWeb, name: &str) -> u32 {
     let mut sites = 0..web.world.settings.sites as u32;
     sites.find(|site| web.world.site_truth(*site).url.trim_end_matches('/') == name).unwrap()
+}
+
+#[test]
+fn endless_sites_come_to_an_end() {
+    let web = start(Settings { sites: 8, pages: 100, traps: 1.0, ..Settings::plain() });
+    let folder = tempfile::tempdir().unwrap();
+    let mut collection = collection(folder.path(), &web);
+    let mut settings = settings(&web);
+    settings.limits.pages_per_site = 120;
+    run(&mut collection, settings, CrawlEnd::default());
+    let found = urls(&collection, fetched);
+    let missing: Vec<_> = truth(&web).difference(&found).cloned().collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let sites = collection.sites.reader();
+    let most = (0..sites.sites()).map(|site| sites.get(SiteId(site)).unwrap().unwrap().pages_known).max();
+    assert!((120..400).contains(&most.unwrap()), "{most:?}");
 }
 
 /// What a polite crawler should have in the end.
