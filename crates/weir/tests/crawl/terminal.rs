@@ -1,5 +1,4 @@
 //! `weir crawl` and `weir demo` on a synthetic Web, as their users and the shell see them.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
