@@ -125,7 +125,8 @@ impl Batch {
     /// Writes it as a folder, which must not exist.
     pub fn write(&self, folder: &Path) -> Result<(), FolderError> {
         closed_folder::write(folder, BATCH, |folder| {
-            let mut out = Hashing { out: BufWriter::new(File::create(folder.join(SITES))?), hash: Xxh3::new() };
+            let mut out =
+                Hashing { out: BufWriter::new(File::create(folder.join(SITES))?), hash: Xxh3::new() };
             for site in &self.sites {
                 serde_json::to_writer(&mut out, site)?;
                 out.write_all(b"\n")?;
@@ -159,7 +160,10 @@ impl Batch {
             let batch = Batch { number: closing.number, sites };
             let counts = (batch.sites.len() as u64, batch.pages() as u64, hash.digest());
             if counts != (closing.sites, closing.pages, closing.xxh3) {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "sites.jsonl is not what was written"));
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "sites.jsonl is not what was written",
+                ));
             }
             Ok(batch)
         })
@@ -199,7 +203,8 @@ pub(crate) mod bytes_as_characters {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let byte = |character| u8::try_from(character).map_err(|_| D::Error::custom("a character is no byte"));
+        let byte =
+            |character| u8::try_from(character).map_err(|_| D::Error::custom("a character is no byte"));
         text.chars().map(byte).collect()
     }
 }

@@ -38,8 +38,8 @@ use crate::journal::{self, Journal};
 use crate::manager::Manager;
 use crate::outbox::Outbox;
 use crate::progress::{Counters, Progress};
-use crate::rows::describe_sites;
 use crate::recovery::{address_clocks, lent_sites, replay_journals};
+use crate::rows::describe_sites;
 use crate::running::Running;
 use crate::seeder::{Seeder, release_queued};
 use crate::stop::Stop;
@@ -105,7 +105,8 @@ pub struct CrawlSummary {
 
 /// Crawls until it is done, or stopped.
 pub fn crawl(collection: &mut Collection, helm: &Helm, end: CrawlEnd) -> Result<CrawlSummary, Error> {
-    let running = Running::new(helm.settings.subscribe(), helm.stop.clone(), Arc::clone(&helm.counters), end.pages);
+    let running =
+        Running::new(helm.settings.subscribe(), helm.stop.clone(), Arc::clone(&helm.counters), end.pages);
     let mut cycle = Cycle::begin(collection, running, end)?;
     let outcome = cycle.run(collection);
     // Whatever happened, nobody is left behind.
@@ -301,7 +302,8 @@ impl Cycle {
     /// How long to wait for news.
     fn pause(&self) -> Duration {
         let settings = self.running.settings();
-        let commit_in = Duration::from_millis(settings.commit_every_ms).saturating_sub(self.last_commit.elapsed());
+        let commit_in =
+            Duration::from_millis(settings.commit_every_ms).saturating_sub(self.last_commit.elapsed());
         let mut pause = if self.changed_since_commit { commit_in } else { Duration::from_secs(1) };
         if let Some(duration) = self.end.duration {
             pause = pause.min(duration.saturating_sub(self.began.elapsed()));
@@ -437,10 +439,7 @@ struct Start {
 }
 
 impl Start {
-    fn harvester(
-        self,
-        work: UnboundedReceiver<Work>,
-    ) -> Result<JoinHandle<std::io::Result<Journal>>, Error> {
+    fn harvester(self, work: UnboundedReceiver<Work>) -> Result<JoinHandle<std::io::Result<Journal>>, Error> {
         let run = move || {
             let runtime = Builder::new_current_thread().enable_all().build()?;
             let settings = self.running.settings();

@@ -201,7 +201,8 @@ impl<'s> Harvester<'s> {
         }
         self.set_clocks(&mut run, site.not_before_ms);
         for page in site.pages {
-            match self.settings.gather.rules.canonical(&page.url).ok().filter(|url| url.as_str() == page.url) {
+            match self.settings.gather.rules.canonical(&page.url).ok().filter(|url| url.as_str() == page.url)
+            {
                 Some(url) => {
                     let job = self.jobs.add(Job::Page { page: page.page, url });
                     self.workbench.push(site.site, job);
@@ -234,7 +235,8 @@ impl<'s> Harvester<'s> {
         if let Some(began_ms) = self.began_unknown_ms {
             ready_ms = ready_ms.max(began_ms + wait_ms);
             // Whichever of its sites was asked last.
-            let address_wait_ms = waits.address_wait_ms.unwrap_or_else(|| self.settings.longest_wait_ms().max(wait_ms));
+            let address_wait_ms =
+                waits.address_wait_ms.unwrap_or_else(|| self.settings.longest_wait_ms().max(wait_ms));
             self.workbench.delay_address(run.address, began_ms + address_wait_ms);
         }
         run.next_request_ms = ready_ms;
@@ -242,7 +244,11 @@ impl<'s> Harvester<'s> {
     }
 
     fn start_turns(&mut self) {
-        while self.requests.len() < self.most_requests && !self.outbox.is_full() {
+        // The last of the pages that were asked for ends it.
+        while self.running.stop() == Stop::No
+            && self.requests.len() < self.most_requests
+            && !self.outbox.is_full()
+        {
             let Some(turn) = self.workbench.take(self.running.clock.now_ms()) else { return };
             self.start(turn);
         }
@@ -415,7 +421,8 @@ impl<'s> Harvester<'s> {
 
     /// A site without work leaves; its address keeps its clock.
     fn close_if_done(&mut self, site: SiteId) -> std::io::Result<()> {
-        let waits = self.workbench.jobs(site) > 0 || self.workbench.has_turn(site) || self.errands.holds(site);
+        let waits =
+            self.workbench.jobs(site) > 0 || self.workbench.has_turn(site) || self.errands.holds(site);
         if waits {
             return Ok(());
         }

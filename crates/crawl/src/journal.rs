@@ -91,8 +91,13 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// Something that must survive, or nothing.
-    pub(crate) fn of<'n>(news: &HarvestNews, place: impl Fn(SiteId) -> Option<(&'n str, IpAddr)>) -> Option<Entry> {
-        let (HarvestNews::Robots { site, .. } | HarvestNews::BackOff { site, .. }) = news else { return None };
+    pub(crate) fn of<'n>(
+        news: &HarvestNews,
+        place: impl Fn(SiteId) -> Option<(&'n str, IpAddr)>,
+    ) -> Option<Entry> {
+        let (HarvestNews::Robots { site, .. } | HarvestNews::BackOff { site, .. }) = news else {
+            return None;
+        };
         let (name, address) = place(*site)?;
         Some(Entry { site: name.to_owned(), address, news: news.clone() })
     }

@@ -10,7 +10,7 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
-use model::{CanonicalUrl, PageId, Reason, SiteId};
+use model::{CanonicalUrl, PageId, Reason, SiteId, UrlClass};
 use store::{Collection, PageFlags, PageRecord, Result, ScanRow, SiteRecord, Stage, UrlBatch};
 
 use crate::batch::{Batch, BatchPage, BatchSite, RobotsCopy};
@@ -97,16 +97,17 @@ impl Manager {
         after_ms: u64,
     ) -> Result<Option<u64>> {
         let standings = self.judge_sites_as_they_are(collection, settings)?;
-        let parts = collection.pages.reader().scan(&store::Column::ALL, |soonest: &mut Option<u64>, row| {
-            let Some(standing) = standings.get(row.site.index()) else { return };
-            if standing.take != Take::Nothing && matches!(row.stage, Stage::New | Stage::Failed) {
-                let due_ms = (u64::from(row.not_before_s) * 1_000).max(standing.back_off_until_ms);
-                let sooner = soonest.is_none_or(|soonest| due_ms < soonest);
-                if due_ms > after_ms && sooner {
-                    *soonest = Some(due_ms);
+        let parts =
+            collection.pages.reader().scan(&store::Column::ALL, |soonest: &mut Option<u64>, row| {
+                let Some(standing) = standings.get(row.site.index()) else { return };
+                if standing.take != Take::Nothing && matches!(row.stage, Stage::New | Stage::Failed) {
+                    let due_ms = (u64::from(row.not_before_s) * 1_000).max(standing.back_off_until_ms);
+                    let sooner = soonest.is_none_or(|soonest| due_ms < soonest);
+                    if due_ms > after_ms && sooner {
+                        *soonest = Some(due_ms);
+                    }
                 }
-            }
-        })?;
+            })?;
         Ok(parts.into_iter().flatten().min())
     }
 
@@ -129,7 +130,11 @@ impl Manager {
     }
 
     /// What could be taken from each site if it were at rest.
-    fn judge_sites_as_they_are(&self, collection: &Collection, settings: &CrawlSettings) -> Result<Vec<Standing>> {
+    fn judge_sites_as_they_are(
+        &self,
+        collection: &Collection,
+        settings: &CrawlSettings,
+    ) -> Result<Vec<Standing>> {
         let parts = collection.sites.reader().scan(|all: &mut Vec<(SiteId, Standing)>, site, record| {
             let take = match record {
                 SiteRecord { alias_of: Some(_), .. } => Take::Nothing,
@@ -187,7 +192,7 @@ impl Manager {
         for page in chosen {
             let (Some(url), Some(&site)) = (urls.remove(page), sites.get(page)) else { continue };
             let known = settings.gather.rules.canonical(&url);
-            match known.map_or(Err(Reason::RejectedByPattern), |url| settings.gather.scope.judge(&url)) {
+            match known.map_or(Err(Reason::RejectedByPattern), |url| judge(settings, &url)) {
                 Ok(_) => {
                     queued.push((*page, site));
                     let pages = pages_of.entry(site).or_insert_with(|| {
@@ -223,14 +228,13 @@ fn front_pages(
     for (number, standing) in standings.iter_mut().enumerate() {
         if standing.take == Take::FrontPage && urls.len() < settings.batch_pages {
             match front_page(collection, settings, SiteId(number as u32)) {
-                Some(url) if settings.gather.scope.judge(&url).is_ok() => urls.push(&url),
+                Some(url) if judge(settings, &url).is_ok() => urls.push(&url),
                 _ => standing.take = Take::Pages,
             }
         }
     }
-    let resolved = collection.resolve(&urls, seconds(now_ms), |new| {
-        PageRecord::new(new.site, 0, PageFlags::default())
-    })?;
+    let resolved = collection
+        .resolve(&urls, seconds(now_ms), |new| PageRecord::new(new.site, 0, PageFlags::default()))?;
     let new: Vec<SiteId> = resolved.new.iter().map(|new| new.site).collect();
     collection.sites.update(&new, |_, record| {
         record.pages_known += 1;
@@ -247,6 +251,14 @@ fn front_pages(
         }
     }
     Ok(due)
+}
+
+/// Whether a page belongs by the settings as they are now. A host that is an address can be judged without asking anybody.
+fn judge(settings: &CrawlSettings, url: &CanonicalUrl) -> std::result::Result<UrlClass, Reason> {
+    match url.host().trim_matches(['[', ']']).parse::<IpAddr>() {
+        Ok(address) if !settings.fetch.networks.permits(address) => Err(Reason::BlockedAddress),
+        _ => settings.gather.scope.judge(url),
+    }
 }
 
 fn front_page(collection: &Collection, settings: &CrawlSettings, site: SiteId) -> Option<CanonicalUrl> {
@@ -268,7 +280,11 @@ fn skip_sites(collection: &Collection, settings: &CrawlSettings, standings: &mut
 }
 
 /// Sites of a registered domain that has as many pages as it has earned.
-fn hold_to_budget(collection: &Collection, settings: &CrawlSettings, standings: &mut [Standing]) -> Result<()> {
+fn hold_to_budget(
+    collection: &Collection,
+    settings: &CrawlSettings,
+    standings: &mut [Standing],
+) -> Result<()> {
     let budget = &settings.limits.domain;
     // Nobody can be over it in a collection that is smaller.
     if u64::from(collection.pages.reader().pages()) < budget.base {
@@ -277,7 +293,8 @@ fn hold_to_budget(collection: &Collection, settings: &CrawlSettings, standings: 
     let mut domains: HashMap<String, (u64, u64, Vec<SiteId>)> = HashMap::new();
     for number in 0..standings.len() as u32 {
         let site = SiteId(number);
-        let (Some(record), Some(url)) = (collection.sites.reader().get(site)?, front_page(collection, settings, site))
+        let (Some(record), Some(url)) =
+            (collection.sites.reader().get(site)?, front_page(collection, settings, site))
         else {
             continue;
         };

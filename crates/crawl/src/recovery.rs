@@ -16,7 +16,8 @@ use crate::seeder::Seeder;
 
 /// Takes in what a run that died had been told by servers. True if there was one: then clocks are not known.
 pub(crate) fn replay_journals(collection: &mut Collection, running: &Running) -> Result<bool, Error> {
-    let left = journal::left_behind(collection.folder()).map_err(|source| journal_error(collection, source))?;
+    let left =
+        journal::left_behind(collection.folder()).map_err(|source| journal_error(collection, source))?;
     let Some(news) = left else { return Ok(false) };
     let mut seeder = Seeder::new(&running.settings(), collection)?;
     for entry in news {
@@ -48,7 +49,8 @@ fn journalled_site(
         let Ok(front) = settings.gather.rules.canonical(&format!("{}/", entry.site)) else { return Ok(None) };
         let mut urls = UrlBatch::new();
         urls.push(&front);
-        let resolved = collection.resolve(&urls, 0, |new| PageRecord::new(new.site, 0, PageFlags::default()))?;
+        let resolved =
+            collection.resolve(&urls, 0, |new| PageRecord::new(new.site, 0, PageFlags::default()))?;
         let new: Vec<SiteId> = resolved.new.iter().map(|new| new.site).collect();
         collection.sites.update(&new, |_, record| {
             record.pages_known += 1;
@@ -75,7 +77,9 @@ pub(crate) fn address_clocks(
         let Some(address) = record.address else { return };
         let ready_ms = match (unknown, waits.address_wait_ms) {
             // What the settings say for single sites, harvesters add.
-            (true, None) => now_ms + waits.site_wait_ms(record.pages_known, record.crawl_delay_ms.into(), None),
+            (true, None) => {
+                now_ms + waits.site_wait_ms(record.pages_known, record.crawl_delay_ms.into(), None)
+            }
             (true, Some(wait_ms)) => now_ms + wait_ms,
             (false, None) => record.next_request_ms,
             // A request ended no later than when the next may begin.

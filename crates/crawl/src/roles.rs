@@ -23,7 +23,8 @@ fn list(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut paths = Vec::new();
     for entry in entries {
         let path = entry.map_err(failed)?.path();
-        let numbered = path.file_name().is_some_and(|name| name.as_encoded_bytes().iter().all(u8::is_ascii_digit));
+        let numbered =
+            path.file_name().is_some_and(|name| name.as_encoded_bytes().iter().all(u8::is_ascii_digit));
         paths.extend(numbered.then_some(path));
     }
     paths.sort_unstable();

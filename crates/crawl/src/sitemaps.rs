@@ -79,7 +79,9 @@ pub(crate) fn read(
                 modified_s: modified_s.map_or(0, |time_s| seconds(time_s.saturating_mul(1_000))),
             }));
         }
-        SitemapEntry::Sitemap { url, .. } if read.sitemaps.len() < FILES => read.sitemaps.extend(on_site(url)),
+        SitemapEntry::Sitemap { url, .. } if read.sitemaps.len() < FILES => {
+            read.sitemaps.extend(on_site(url))
+        }
         SitemapEntry::Sitemap { .. } => {}
     });
     read.sitemaps.retain(|url| is_wanted(run, url));

@@ -119,7 +119,8 @@ impl Harvester<'_> {
         let site = match self.by_name.get(name) {
             Some(site) => *site,
             None => {
-                let ready_ms = self.rests.get(name).copied().unwrap_or(0).max(self.unknown_until(&errand.url));
+                let ready_ms =
+                    self.rests.get(name).copied().unwrap_or(0).max(self.unknown_until(&errand.url));
                 let made_up = self.errands.make_up_site();
                 self.workbench.add_site(made_up, address, ready_ms);
                 made_up

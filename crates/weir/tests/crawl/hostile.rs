@@ -119,10 +119,13 @@ fn endless_sites() -> Vec<Case> {
         case(20, "calendar", "fetched", None, |path, peer| {
             let month: u32 = path.rsplit('/').next().and_then(|last| last.parse().ok()).unwrap_or(0);
             let (next, year) = (month % 12 + 1, 2026 + month / 12);
-            peer.page(&format!("<p>{path}<a href=/calendar/{year}/{next}>next</a><a href={path}/{next}>more</a>"));
+            peer.page(&format!(
+                "<p>{path}<a href=/calendar/{year}/{next}>next</a><a href={path}/{next}>more</a>"
+            ));
         }),
         case(21, "maze", "fetched", None, |path, peer| {
-            let luck = |n: u32| path.bytes().fold(n, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
+            let luck =
+                |n: u32| path.bytes().fold(n, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
             let links: String = (0..30).map(|n| format!("<a href=/{:x}/{n}>on</a> ", luck(n))).collect();
             peer.page(&format!("{path} {links}"));
         }),
@@ -132,11 +135,16 @@ fn endless_sites() -> Vec<Case> {
             // 100 MB, if somebody wants them.
             let _ = (0..100_000_000 / some.len()).all(|_| peer.say(&some));
         }),
-        case(23, "loop", "fetched", None, |path, peer| peer.redirect(if path == "/" { "/again" } else { "/" })),
-        Case { path: "/r4", ..case(24, "chain", "rejected", Some("too-many-redirects"), |path, peer| {
-            let number: u32 = path.trim_start_matches("/r").parse().unwrap_or(0);
-            peer.redirect(&format!("/r{}", number + 1));
-        }) },
+        case(23, "loop", "fetched", None, |path, peer| {
+            peer.redirect(if path == "/" { "/again" } else { "/" })
+        }),
+        Case {
+            path: "/r4",
+            ..case(24, "chain", "rejected", Some("too-many-redirects"), |path, peer| {
+                let number: u32 = path.trim_start_matches("/r").parse().unwrap_or(0);
+                peer.redirect(&format!("/r{}", number + 1));
+            })
+        },
     ]
 }
 
@@ -187,8 +195,10 @@ fn a_crawl_goes_on_among_hostile_servers_and_tells_what_they_did() {
         .map(|server| (server.name.clone(), ip(server)))
         .collect();
     let names = name_server(move |name, _| names.iter().find(|(known, _)| known == name).map(|(_, ip)| *ip));
-    let settings = format!("dns.servers = ['{names}']\nnetwork.allowed = ['127.0.0.0/8']\nscope.accept = ['.test']\n");
-    let seeds: Vec<String> = cases.iter().map(|case| &case.server).chain([&good]).map(|server| server.url("/")).collect();
+    let settings =
+        format!("dns.servers = ['{names}']\nnetwork.allowed = ['127.0.0.0/8']\nscope.accept = ['.test']\n");
+    let seeds: Vec<String> =
+        cases.iter().map(|case| &case.server).chain([&good]).map(|server| server.url("/")).collect();
     let collection = Collection::new(&seeds, &(settings + SETTINGS));
     crawl_within_bounds(&collection);
 
@@ -196,7 +206,8 @@ fn a_crawl_goes_on_among_hostile_servers_and_tells_what_they_did() {
         let story = collection.why(&server.url(path));
         let told = (story["state"].as_str(), story["reason"].as_str());
         assert_eq!(told, (Some(*state), *reason), "{}: {story:#}", server.url(path));
-        let pages = server.paths().iter().filter(|path| !path.contains("robots") && !path.contains(".xml")).count();
+        let pages =
+            server.paths().iter().filter(|path| !path.contains("robots") && !path.contains(".xml")).count();
         assert!(pages <= MOST_PAGES, "{} was asked for {pages} pages", server.name);
     }
     assert_eq!(good.paths().len(), MOST_PAGES + 2, "robots.txt, robots.rdf and all pages that may be known");
@@ -227,11 +238,14 @@ fn crawl_within_bounds(collection: &Collection) {
 
 /// What single servers must not have achieved.
 fn assert_contained(collection: &Collection, cases: &[Case]) {
-    let server = |name: &str| &cases.iter().find(|case| case.server.name == format!("{name}.test")).unwrap().server;
+    let server =
+        |name: &str| &cases.iter().find(|case| case.server.name == format!("{name}.test")).unwrap().server;
     let sitemaps = server("sitemaps").paths().iter().filter(|path| path.ends_with(".xml")).count();
     assert!((2..=100).contains(&sitemaps), "{sitemaps} sitemaps");
     assert!(server("robots").paths().contains(&"/second".to_owned()));
-    assert!(server("line-ends").paths().iter().all(|path| !path.contains("evil") || path.starts_with("/next")));
+    assert!(
+        server("line-ends").paths().iter().all(|path| !path.contains("evil") || path.starts_with("/next"))
+    );
     let beyond = collection.why(&server("links").url("/499.html"));
     assert_eq!(beyond["reason"], "site-full", "{beyond:#}");
     let story = collection.why(&server("endless").url("/"));
@@ -293,7 +307,8 @@ fn bad_certificates_are_told_and_others_are_trusted() {
     let web = SimWeb::start(settings, &Endpoints::default()).unwrap();
     let collection = Collection::of_web(&web, "");
     std::fs::write(collection.path().join("roots.pem"), &web.authority_pem).unwrap();
-    let settings = reach(&web) + "fetch.roots = 'roots.pem'\n[politeness]\nwait = '1ms'\n[crawl]\nlongest_pause = '100ms'\n";
+    let settings = reach(&web)
+        + "fetch.roots = 'roots.pem'\n[politeness]\nwait = '1ms'\n[crawl]\nlongest_pause = '100ms'\n";
     collection.set(&settings);
     collection.crawl(&[]);
     let mut seen = [0, 0];
@@ -303,7 +318,11 @@ fn bad_certificates_are_told_and_others_are_trusted() {
         let told = (story["state"].as_str(), story["reason"].as_str());
         let bad = truth.certificate.is_some_and(|certificate| certificate != simweb::Certificate::Good);
         seen[usize::from(bad)] += 1;
-        assert_eq!(told, if bad { (Some("new"), Some("certificate")) } else { (Some("fetched"), None) }, "{story:#}");
+        assert_eq!(
+            told,
+            if bad { (Some("new"), Some("certificate")) } else { (Some("fetched"), None) },
+            "{story:#}"
+        );
     }
     assert!(seen[0] > 1 && seen[1] > 1, "{seen:?}");
 }

@@ -1,12 +1,13 @@
 //! What does a crawl lose that is killed again and again? Nothing but the last seconds' work, which it does again.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use simweb::{Endpoints, LogEntry, Settings, SimWeb};
 use store::{PageRecord, Stage};
 
 use crate::long;
-use crate::process::Collection;
+use crate::process::{Collection, now_us};
 use crate::request_log::Requests;
 
 const COMMIT_MS: u64 = 1_000;
@@ -18,7 +19,9 @@ fn a_crawl_that_is_killed_ends_with_the_same_pages_as_one_that_is_not() {
     let (kills, sites, pages) = if long() { (10, 200, 10_000) } else { (3, 20, 500) };
     let settings = Settings { sites, pages, page_bytes: 4_000.0, ..Settings::plain() };
     let web = SimWeb::start(settings, &Endpoints::default()).unwrap();
-    let slow = format!("[commit]\ninterval = '{COMMIT_MS}ms'\n[politeness]\nwait = '60ms'\nlarge_site_wait = '60ms'\n");
+    let slow = format!(
+        "[commit]\ninterval = '{COMMIT_MS}ms'\n[politeness]\nwait = '100ms'\nlarge_site_wait = '100ms'\n"
+    );
     let killed = Collection::of_web(&web, &slow);
     let kills_us = crawl_with_kills(&killed, &web, kills);
     killed.assert_sound();
@@ -37,13 +40,12 @@ fn a_crawl_that_is_killed_ends_with_the_same_pages_as_one_that_is_not() {
 /// Kills at moments that the clock chooses, and lets the last crawl end by itself.
 fn crawl_with_kills(collection: &Collection, web: &SimWeb, kills: usize) -> Vec<u64> {
     let mut kills_us = Vec::new();
-    let all = truth(web).len();
-    for number in 0..kills {
+    for _ in 0..kills {
         let mut crawl = collection.start(&[]);
-        let luck = std::time::UNIX_EPOCH.elapsed().unwrap().subsec_nanos() as usize % (all / kills / 2).max(1);
-        let wanted = web.log.entries().len() + all / kills / 3 + luck;
-        if !crawl.until_or_end(|| web.log.entries().len() >= wanted) {
-            assert!(number > 0, "it ended before the first kill");
+        let luck_ms = now_us() % COMMIT_MS;
+        let (began, before) = (Instant::now(), web.log.entries().len());
+        let lifetime = Duration::from_millis(COMMIT_MS + luck_ms);
+        if !crawl.until_or_end(|| began.elapsed() > lifetime && web.log.entries().len() > before + 20) {
             break;
         }
         kills_us.push(crawl.kill());
@@ -60,8 +62,13 @@ fn assert_little_again(requests: &Requests<'_>) {
         let Some(before) = last.insert((&entry.host, &entry.path), entry) else { continue };
         again += 1;
         let lost = |kill_us: &&u64| (before.wall_us..before.wall_us + LAST_US).contains(*kill_us);
-        let killed_between = requests.kills_us.iter().find(lost).is_some_and(|kill_us| *kill_us < entry.wall_us);
-        assert!(killed_between, "asked again without need: {before:?} and {entry:?}, kills {:?}", requests.kills_us);
+        let killed_between =
+            requests.kills_us.iter().find(lost).is_some_and(|kill_us| *kill_us < entry.wall_us);
+        assert!(
+            killed_between,
+            "asked again without need: {before:?} and {entry:?}, kills {:?}",
+            requests.kills_us
+        );
     }
     let in_last_seconds = requests.entries.iter().filter(|entry| {
         requests.kills_us.iter().any(|kill_us| (entry.wall_us..entry.wall_us + LAST_US).contains(kill_us))

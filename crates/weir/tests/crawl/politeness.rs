@@ -167,12 +167,20 @@ fn assert_retry_after(requests: &Requests<'_>) {
 
 /// A log without the cases in question would prove nothing.
 fn assert_worth_it(requests: &Requests<'_>) {
-    let count = |wanted: &dyn Fn(&LogEntry) -> bool| requests.entries.iter().filter(|entry| wanted(entry)).count();
-    let of_kind = |kind| count(&|entry| entry.site.is_some_and(|site| requests.web.world.site(site).robots == kind));
+    let count =
+        |wanted: &dyn Fn(&LogEntry) -> bool| requests.entries.iter().filter(|entry| wanted(entry)).count();
+    let of_kind =
+        |kind| count(&|entry| entry.site.is_some_and(|site| requests.web.world.site(site).robots == kind));
     let hosts: std::collections::HashSet<&str> = requests.entries.iter().map(|entry| &*entry.host).collect();
-    let addresses: std::collections::HashSet<_> = requests.entries.iter().map(|entry| entry.address).collect();
+    let addresses: std::collections::HashSet<_> =
+        requests.entries.iter().map(|entry| entry.address).collect();
     let pages = count(&|entry| entry.status == 200 && &*entry.path != "/robots.txt");
-    let seen = (pages, count(&|entry| entry.status == 429), of_kind(RobotsKind::CrawlDelay), of_kind(RobotsKind::ServerError));
+    let seen = (
+        pages,
+        count(&|entry| entry.status == 429),
+        of_kind(RobotsKind::CrawlDelay),
+        of_kind(RobotsKind::ServerError),
+    );
     assert!(seen.0 > 50 && seen.1 > 0 && seen.2 > 3 && seen.3 > 0, "{seen:?}");
     assert!(hosts.len() * 2 > requests.web.world.settings.sites as usize, "{} hosts", hosts.len());
     assert!(hosts.len() > addresses.len(), "{} hosts, {} addresses", hosts.len(), addresses.len());
@@ -196,7 +204,8 @@ fn a_robots_txt_that_another_site_refers_to_is_asked_for_as_politely() {
     let others = [refers(1), refers(2)];
     let servers = [&kept, &others[0], &others[1]];
     let seeds: Vec<String> = servers.iter().map(|server| server.url("/")).collect();
-    let settings = "[politeness]\nwait = '100ms'\n[crawl]\nlongest_pause = '100ms'\n[sitemaps]\nrobots_rdf = false\n";
+    let settings =
+        "[politeness]\nwait = '100ms'\n[crawl]\nlongest_pause = '100ms'\n[sitemaps]\nrobots_rdf = false\n";
     let collection = Collection::new(&seeds, &(hosts(&servers) + settings));
     collection.crawl(&[]);
     let log: Vec<Asked> = kept.log();

@@ -97,7 +97,10 @@ impl Collection {
 
 /// Settings by which a synthetic Web can be reached.
 pub(crate) fn reach(web: &SimWeb) -> String {
-    format!("dns.servers = ['{}']\nnetwork.allowed = ['127.0.0.0/8']\nscope.accept = ['.test']\n", web.dns.unwrap())
+    format!(
+        "dns.servers = ['{}']\nnetwork.allowed = ['127.0.0.0/8']\nscope.accept = ['.test']\n",
+        web.dns.unwrap()
+    )
 }
 
 fn weir() -> Command {
@@ -173,7 +176,7 @@ impl Crawl {
                 return condition();
             }
             assert!(began.elapsed() < PATIENCE, "in vain: {}", self.lines.lock().unwrap());
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::sleep(Duration::from_millis(10));
         }
         true
     }
@@ -186,6 +189,8 @@ impl Crawl {
     /// Ends it without a chance to put anything in order; tells when, in Unix microseconds.
     pub(crate) fn kill(mut self) -> u64 {
         self.child.kill().unwrap();
+        // It is dead when it has been waited for.
+        self.child.wait().unwrap();
         let killed_us = now_us();
         self.wait();
         killed_us

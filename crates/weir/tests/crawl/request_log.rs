@@ -9,6 +9,9 @@ const UNHEARD_US: u64 = 250_000;
 /// The clocks of the log and of the crawl are the same; this is for their rounding.
 const TOLERANCE_US: u64 = 1_000;
 
+/// Where a redirected robots.txt is.
+const MOVED_ROBOTS: &str = "/about/robots.txt";
+
 /// A complete log and the times at which the crawl was killed, in Unix microseconds.
 pub(crate) struct Requests<'w> {
     pub(crate) web: &'w SimWeb,
@@ -55,9 +58,17 @@ impl<'w> Requests<'w> {
             }
         }
         for (host, robots) in asked {
-            let unheard = robots.iter().filter(|entry| self.may_be_unheard(entry)).count();
-            assert!(robots.len() <= 1 + unheard, "{host} was asked for robots.txt again: {robots:?}");
+            let unknown =
+                robots.iter().filter(|entry| self.may_be_unheard(entry) || self.leads_nowhere(entry));
+            assert!(robots.len() <= 1 + unknown.count(), "{host} was asked for robots.txt again: {robots:?}");
         }
+    }
+
+    /// Whether this is a redirect to a robots.txt that the crawl did not get to ask for before it was interrupted.
+    fn leads_nowhere(&self, entry: &LogEntry) -> bool {
+        let mut later =
+            self.entries.iter().filter(|later| later.host == entry.host && later.start_us > entry.start_us);
+        entry.status == 301 && later.next().is_none_or(|next| &*next.path != MOVED_ROBOTS)
     }
 
     /// Whether the crawl may have been killed before it knew the answer.
@@ -80,7 +91,7 @@ impl<'w> Requests<'w> {
         let world = &self.web.world;
         let Some(index) = entry.site else { return true };
         let site: Site = world.site(index);
-        let moved = site.robots == RobotsKind::Redirected && &*entry.path == "/about/robots.txt";
+        let moved = site.robots == RobotsKind::Redirected && &*entry.path == MOVED_ROBOTS;
         if &*entry.path == "/robots.txt" || moved {
             return true;
         }
@@ -90,7 +101,10 @@ impl<'w> Requests<'w> {
         match world.page_by_url(&url) {
             Some(page) => world.page_truth(&site, page.page).allowed,
             // Sitemaps and the like.
-            None => site.health.lives() && !matches!(site.robots, RobotsKind::DisallowAll | RobotsKind::ServerError),
+            None => {
+                site.health.lives()
+                    && !matches!(site.robots, RobotsKind::DisallowAll | RobotsKind::ServerError)
+            }
         }
     }
 

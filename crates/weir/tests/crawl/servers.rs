@@ -94,7 +94,8 @@ fn talk(mut peer: Peer, log: &Mutex<Vec<Asked>>, serve: &dyn Fn(&str, &mut Peer)
 impl Peer {
     /// Reads the first line of a request and tells its path.
     fn request(&mut self) -> Option<String> {
-        self.read_to("\r\n").then(|| String::from_utf8_lossy(&self.head).split(' ').nth(1).map(str::to_owned))?
+        self.read_to("\r\n")
+            .then(|| String::from_utf8_lossy(&self.head).split(' ').nth(1).map(str::to_owned))?
     }
 
     fn read_to(&mut self, end: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use simweb::{Endpoints, Settings, SimWeb};
 
-use crate::process::{Collection, run};
+use crate::process::{Collection, reach, run};
 use crate::servers::{Server, hosts};
 
 fn web() -> SimWeb {
@@ -30,6 +30,7 @@ fn one_interrupt_waits_for_what_is_under_way() {
     let mut crawl = collection.start(&[]);
     crawl.until(|| slow.paths().contains(&"/".to_owned()));
     crawl.signal("INT");
+    crawl.wait_for("stopping: requests under way are waited for; once more stops at once");
     let ended = crawl.wait();
     assert_eq!((ended.code, &ended.summary()["stopped"]), (Some(130), &true.into()), "{}", ended.stderr);
     assert_eq!(collection.journals(), None, "nothing is left to put in order");
@@ -59,7 +60,11 @@ fn two_interrupts_stop_at_once_and_the_next_start_goes_on() {
     collection.assert_sound();
 
     let before = pages(&web);
-    collection.set(&(settings + &waits("1ms") + "[fetch]\nfirst_byte_timeout = '1s'\ntotal_timeout = '1s'\n[crawl]\nlongest_pause = '1s'\n"));
+    collection.set(
+        &(settings
+            + &waits("1ms")
+            + "[fetch]\nfirst_byte_timeout = '1s'\ntotal_timeout = '1s'\n[crawl]\nlongest_pause = '1s'\n"),
+    );
     collection.crawl(&[]);
     assert_eq!(collection.journals(), None);
     assert!(pages(&web) > before && pages(&web) <= 200 + before, "{before} pages, then {}", pages(&web));
@@ -74,7 +79,7 @@ fn limits_of_a_run_hold() {
     let summary = collection.crawl(&["--pages", "7"]);
     assert_eq!((&summary["stopped"], &summary["pages_now"]), (&true.into(), &7.into()), "{summary}");
     assert_eq!(pages(&web), 8);
-    collection.set(&(crate::process::reach(&web) + &waits("1s")));
+    collection.set(&(reach(&web) + &waits("1s")));
     let summary = collection.crawl(&["--for", "2s"]);
     let seconds = summary["seconds"].as_f64().unwrap();
     assert!(summary["stopped"] == true && (2.0..10.0).contains(&seconds), "{summary}");
@@ -86,7 +91,10 @@ fn a_hang_up_changes_waits_while_it_runs() {
         let number: u32 = path.trim_start_matches("/p").parse().unwrap_or(0);
         peer.page(&format!("<a href=/p{}>{number}</a>", number + 1));
     });
-    let settings = |wait: &str| hosts(&[&endless]) + &format!("limits.depth_static = 200\n[[site]]\nsite = '{}'\nwait = '{wait}'\n", endless.name);
+    let settings = |wait: &str| {
+        hosts(&[&endless])
+            + &format!("limits.depth_static = 200\n[[site]]\nsite = '{}'\nwait = '{wait}'\n", endless.name)
+    };
     let collection = Collection::new(&[endless.url("/")], &settings("10ms"));
     let mut crawl = collection.start(&[]);
     crawl.until(|| endless.log().len() > 5);
@@ -102,6 +110,22 @@ fn a_hang_up_changes_waits_while_it_runs() {
         let gap = pair[1].began.duration_since(pair[0].ended.unwrap());
         assert!(gap.as_millis() >= 399, "{gap:?}");
     }
+}
+
+#[test]
+fn settings_that_make_no_sense_change_nothing() {
+    let web = web();
+    let collection = Collection::of_web(&web, &waits("200ms"));
+    let mut crawl = collection.start(&[]);
+    crawl.until(|| pages(&web) > 1);
+    collection.set("[politeness]\nwait = 1");
+    crawl.signal("HUP");
+    crawl.wait_for("the settings stay as they are: ");
+    collection.set(&(reach(&web) + &waits("1ms")));
+    crawl.signal("HUP");
+    crawl.wait_for("new settings hold from now on: politeness.wait, politeness.large_site_wait");
+    let ended = crawl.wait();
+    assert_eq!((ended.code, &ended.summary()["stopped"]), (Some(0), &false.into()), "{}", ended.stderr);
 }
 
 #[test]
