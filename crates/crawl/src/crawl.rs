@@ -38,6 +38,7 @@ use crate::journal::{self, Journal};
 use crate::manager::Manager;
 use crate::outbox::Outbox;
 use crate::progress::{Counters, Progress};
+use crate::recovery::{address_clocks, lent_sites, replay_journals};
 use crate::rows::describe_sites;
 use crate::running::Running;
 use crate::seeder::{Seeder, release_queued};
@@ -167,7 +168,7 @@ impl Cycle {
         let (piece_sender, pieces) = channel(BLOCKS);
         let (desk, desk_requests) = unbounded_channel();
         let committed: Vec<Arc<AtomicU64>> = (0..threads).map(|_| Arc::default()).collect();
-        let clocks = Arc::new(address_clocks(collection, running.clock.now_ms())?);
+        let clocks = Arc::new(address_clocks(collection, &running, began_unknown)?);
         journal::start(collection.folder()).map_err(|source| journal_error(collection, source))?;
         let (mut harvesters, mut ways) = (Vec::new(), Vec::new());
         for (number, committed) in committed.iter().enumerate() {
@@ -478,37 +479,6 @@ fn start_front_desk(
     thread::Builder::new().name("front desk".to_owned()).spawn(run).map_err(Error::Thread)
 }
 
-/// Takes in what a run that died had been told by servers. True if there was one: then clocks are not known.
-fn replay_journals(collection: &mut Collection, running: &Running) -> Result<bool, Error> {
-    let left =
-        journal::left_behind(collection.folder()).map_err(|source| journal_error(collection, source))?;
-    let Some(news) = left else { return Ok(false) };
-    let mut seeder = Seeder::new(&running.settings(), collection)?;
-    news.into_iter().for_each(|news| seeder.take_news(news));
-    seeder.seed(collection)?;
-    collection.commit(running.clock.now_ms() as i64)?;
-    Ok(true)
-}
-
-/// The sites of batches that lie in the collection's folder, for somebody else to harvest.
-fn lent_sites(collection: &Collection) -> Result<HashSet<SiteId>, Error> {
-    let mut lent = HashSet::new();
-    for folder in crate::roles::open_batches(collection.folder())? {
-        lent.extend(crate::batch::Batch::read(&folder)?.sites.iter().map(|site| site.site));
-    }
-    Ok(lent)
-}
-
-/// When addresses may be asked again: no sooner than the sites that live there.
-fn address_clocks(collection: &Collection, now_ms: u64) -> Result<Vec<(std::net::IpAddr, u64)>, Error> {
-    let parts = collection.sites.reader().scan(|clocks: &mut Vec<_>, _, record| {
-        if let Some(address) = record.address.filter(|_| record.next_request_ms > now_ms) {
-            clocks.push((address, record.next_request_ms));
-        }
-    })?;
-    Ok(parts.concat())
-}
-
-fn journal_error(collection: &Collection, source: std::io::Error) -> Error {
+pub(crate) fn journal_error(collection: &Collection, source: std::io::Error) -> Error {
     Error::Io { what: "write the journal in", path: collection.folder().to_owned(), source }
 }

@@ -155,6 +155,12 @@ impl CrawlSettings {
     pub fn site(&self, url: &CanonicalUrl) -> Option<&SiteOverride> {
         self.sites.iter().find(|site| site.sites.holds(url))
     }
+
+    /// The longest wait of any site, but for what its robots.txt asks for.
+    pub(crate) fn longest_wait_ms(&self) -> u64 {
+        let own = self.sites.iter().filter_map(|site| site.wait_ms).max().unwrap_or(0);
+        own.max(self.waits.wait_ms).max(self.waits.large_site_wait_ms)
+    }
 }
 
 impl SiteMatch {

@@ -33,6 +33,7 @@ mod outbox;
 mod outcome;
 mod progress;
 mod random;
+mod recovery;
 mod robots_answer;
 mod roles;
 mod rows;

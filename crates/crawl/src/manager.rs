@@ -191,7 +191,8 @@ impl Manager {
         for page in chosen {
             let (Some(url), Some(record)) = (urls.remove(page), records.get(page)) else { continue };
             let site = record.site;
-            if let Err(reason) = judge(settings, &url, record) {
+            let canonical = settings.gather.rules.canonical(&url).map_err(|_| Reason::RejectedByPattern);
+            if let Err(reason) = canonical.and_then(|url| judge(settings, &url, record.depth)) {
                 rejected.push((*page, reason));
                 continue;
             }
@@ -226,7 +227,7 @@ fn front_pages(
     for (number, standing) in standings.iter_mut().enumerate() {
         if standing.take == Take::FrontPage && urls.len() < settings.batch_pages {
             match front_page(collection, settings, SiteId(number as u32)) {
-                Some(url) if settings.gather.scope.judge(&url).is_ok() => urls.push(&url),
+                Some(url) if judge(settings, &url, 0).is_ok() => urls.push(&url),
                 _ => standing.take = Take::Pages,
             }
         }
@@ -338,11 +339,15 @@ fn reject(collection: &mut Collection, mut rejected: Vec<(PageId, Reason)>) -> R
 }
 
 /// Whether a page still belongs, by settings that may have changed since it became known.
-fn judge(settings: &CrawlSettings, url: &str, record: &PageRecord) -> std::result::Result<(), Reason> {
-    let url = settings.gather.rules.canonical(url).map_err(|_| Reason::RejectedByPattern)?;
-    settings.gather.scope.judge(&url)?;
-    let deepest = settings.site(&url).and_then(|site| site.depth);
-    if deepest.is_some_and(|deepest| record.depth > deepest) { Err(Reason::TooDeep) } else { Ok(()) }
+fn judge(settings: &CrawlSettings, url: &CanonicalUrl, depth: u8) -> std::result::Result<(), Reason> {
+    settings.gather.scope.judge(url)?;
+    // A host that is an address can be judged without asking anybody.
+    let address = url.host().trim_matches(['[', ']']).parse::<IpAddr>();
+    if address.is_ok_and(|address| !settings.fetch.networks.permits(address)) {
+        return Err(Reason::BlockedAddress);
+    }
+    let deepest = settings.site(url).and_then(|site| site.depth);
+    if deepest.is_some_and(|deepest| depth > deepest) { Err(Reason::TooDeep) } else { Ok(()) }
 }
 
 fn mark_queued(collection: &mut Collection, batch: &Batch) -> Result<()> {

@@ -101,8 +101,10 @@ impl News {
             let (end, Stored { page, id, .. }) = ends[source];
             let place = link + page.links.dynamic.len() - end;
             let dynamic = page.links.dynamic[place];
-            self.count_new(new.site, dynamic);
-            let Some(record) = records.get(id) else { return rules.new_page(new.site, 0, 0, dynamic) };
+            let site_pages = rules.pages_known(new.site) + self.count_new(new.site, dynamic);
+            let Some(record) = records.get(id) else {
+                return rules.new_page(new.site, site_pages, 0, 0, dynamic);
+            };
             let redirects = match page.outcome {
                 Outcome::Redirect => record.flags.redirects() + 1,
                 _ => 0,
@@ -114,7 +116,7 @@ impl News {
                 false if is_front() => 0,
                 false => 1,
             };
-            rules.new_page(new.site, depth, redirects, dynamic)
+            rules.new_page(new.site, site_pages, depth, redirects, dynamic)
         };
         let resolved = if rules.admits_all() {
             collection.resolve(&urls, now_s, describe)?
@@ -184,7 +186,8 @@ impl News {
         }
     }
 
-    fn count_new(&mut self, site: SiteId, dynamic: bool) {
+    /// Counts a new page; tells how many of its site this batch has brought.
+    fn count_new(&mut self, site: SiteId, dynamic: bool) -> u32 {
         self.folded.new_pages += 1;
         let news = self.sites.entry(site).or_default();
         if dynamic {
@@ -192,6 +195,7 @@ impl News {
         } else {
             news.known_static += 1;
         }
+        news.known_static + news.known_dynamic
     }
 
     pub(crate) fn count_visit(

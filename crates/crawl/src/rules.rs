@@ -18,6 +18,8 @@ pub(crate) struct Rules {
     pub(crate) patience: Patience,
     pub(crate) revisits: Revisits,
     full_sites: HashSet<SiteId>,
+    /// How many pages of each site are known.
+    pages_known: Vec<u32>,
     sites: u32,
     is_full: bool,
 }
@@ -29,13 +31,12 @@ impl Rules {
 
     /// Looks which sites are full, at the start.
     pub(crate) fn count(&mut self, collection: &Collection) -> Result<()> {
-        let most = self.limits.pages_per_site;
-        let parts = collection.sites.reader().scan(|full: &mut Vec<SiteId>, site, record| {
-            if u64::from(record.pages_known) >= most {
-                full.push(site);
-            }
+        let parts = collection.sites.reader().scan(|known: &mut Vec<(SiteId, u32)>, site, record| {
+            known.push((site, record.pages_known));
         })?;
-        self.full_sites = parts.into_iter().flatten().collect();
+        for (site, pages) in parts.into_iter().flatten() {
+            self.note_site(site, pages);
+        }
         self.note_size(collection);
         Ok(())
     }
@@ -52,6 +53,15 @@ impl Rules {
         if u64::from(pages_known) >= self.limits.pages_per_site {
             self.full_sites.insert(site);
         }
+        if self.pages_known.len() <= site.index() {
+            self.pages_known.resize(site.index() + 1, 0);
+        }
+        self.pages_known[site.index()] = pages_known;
+    }
+
+    /// How many pages of a site were known when it was last noted.
+    pub(crate) fn pages_known(&self, site: SiteId) -> u32 {
+        self.pages_known.get(site.index()).copied().unwrap_or(0)
     }
 
     /// Whether a site, which may be new, may have one more page.
@@ -67,12 +77,22 @@ impl Rules {
         !self.is_full && self.full_sites.is_empty() && u64::from(self.sites) < self.limits.sites
     }
 
-    /// The record of a page that is new, so deep and behind so many redirects.
-    pub(crate) fn new_page(&self, site: SiteId, depth: u8, redirects: u8, dynamic: bool) -> PageRecord {
+    /// The record of a page that is new, so deep and behind so many redirects. With it, `site_pages` of its site are known:
+    /// one batch may bring more than the site has room for.
+    pub(crate) fn new_page(
+        &self,
+        site: SiteId,
+        site_pages: u32,
+        depth: u8,
+        redirects: u8,
+        dynamic: bool,
+    ) -> PageRecord {
         let flags = if dynamic { PageFlags::DYNAMIC } else { PageFlags::default() };
         let mut record = PageRecord::new(site, depth, flags.with_redirects(redirects));
         let refused = if redirects > self.limits.redirects {
             Err(Reason::TooManyRedirects)
+        } else if u64::from(site_pages) > self.limits.pages_per_site {
+            Err(Reason::SiteFull)
         } else {
             self.judge_depth(&record)
         };

@@ -131,7 +131,8 @@ impl Seeder {
                 } else {
                     new_static += 1
                 }
-                let mut record = rules.new_page(new.site, 1, 0, dynamic);
+                let site_pages = rules.pages_known(new.site) + new_static + new_dynamic;
+                let mut record = rules.new_page(new.site, site_pages, 1, 0, dynamic);
                 record.last_change_s = modified_s;
                 record
             },
