@@ -93,6 +93,7 @@ def unpacked(work, package):
     part.mkdir(parents=True, exist_ok=True)
     subprocess.run(["dpkg-deb", "-x", deb, part], check=True)
     part.rename(root)
+    deb.unlink()
     return root
 
 
