@@ -109,10 +109,11 @@ pub fn crawl(collection: &mut Collection, helm: &Helm, end: CrawlEnd) -> Result<
         Running::new(helm.settings.subscribe(), helm.stop.clone(), Arc::clone(&helm.counters), end.pages);
     let mut cycle = Cycle::begin(collection, running, end)?;
     let outcome = cycle.run(collection);
+    let stopped = cycle.summary().stopped;
     // Whatever happened, nobody is left behind.
     helm.stop(if outcome.is_ok() { Stop::InOrder } else { Stop::AtOnce });
     let ended = cycle.end(collection, outcome.is_ok());
-    outcome.and(ended)
+    outcome.and(ended.map(|summary| CrawlSummary { stopped, ..summary }))
 }
 
 /// Blocks that wait to be taken in.
@@ -398,7 +399,6 @@ impl Cycle {
     /// Takes in what harvesters still bring until all have ended, and commits. `in_order` is false after an error: then the
     /// collection must not be written to any more.
     fn end(mut self, collection: &mut Collection, in_order: bool) -> Result<CrawlSummary, Error> {
-        let stopped = self.summary().stopped;
         while let Some((number, block)) = self.runtime.block_on(self.pieces.recv()) {
             if in_order {
                 self.take(number, block);
@@ -422,7 +422,7 @@ impl Cycle {
                 journal::clear(collection.folder()).map_err(|source| journal_error(collection, source))?;
             }
         }
-        Ok(CrawlSummary { stopped, ..self.summary() })
+        Ok(self.summary())
     }
 }
 

@@ -118,6 +118,7 @@ impl Fold {
             prepared.map(|prepared| collection.bodies.append_prepared(prepared, previous)).transpose()?;
         let is_news = page.outcome == Outcome::Redirect || visit.changed != Some(false);
         let first_success = page.outcome.is_success() && is_unseen(record);
+        let was_queued = record.stage == Stage::Queued;
         visit.note(record, &page, appended);
         if visit.newest {
             self.rules.note_visit(record, &page, Fetched::seconds(page.fetched_ms));
@@ -125,7 +126,7 @@ impl Fold {
         if page.outcome == Outcome::Ok && visit.newest && is_news {
             visit::note_original(record, self.original(appended, id));
         }
-        news.count_visit(record.site, &page, first_success, visit);
+        news.count_visit(record.site, &page, first_success, visit, was_queued);
         rows::push_fetch(collection, id, record, &page, visit, digest.as_deref(), appended);
         if is_news {
             rows::push_document(collection, id, record.site, &page);

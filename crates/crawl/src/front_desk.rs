@@ -19,7 +19,7 @@ use crate::batch::{Batch, BatchSite, RobotsCopy};
 use crate::clock::seconds;
 use crate::errand::Errand;
 use crate::harvest::{HarvestNews, SiteReport};
-use crate::harvester::Piece;
+use crate::harvester::{Piece, give_up_at_last};
 use crate::outbox::Outbox;
 use crate::random::random;
 use crate::running::Running;
@@ -205,7 +205,8 @@ impl FrontDesk {
 
     fn cannot_be_found(&mut self, site: &BatchSite, reason: Reason) {
         let settings = self.running.settings();
-        let verdict = settings.patience.after(Event::NoAnswer(reason), site.errors_in_a_row, 0, random());
+        let mut verdict = settings.patience.after(Event::NoAnswer(reason), site.errors_in_a_row, 0, random());
+        give_up_at_last(&mut verdict, &settings);
         let back_off_until_ms = self.running.clock.now_ms() + verdict.site_back_off_ms;
         self.hand_back(site, Some(reason), back_off_until_ms, verdict.errors_in_a_row);
     }

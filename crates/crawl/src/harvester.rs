@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fetch::{Answer, Connection, FetchJob, Fetcher};
-use frontier::{Event, Turn, Workbench};
+use frontier::{Event, Turn, Verdict, Workbench};
 use model::{CanonicalUrl, PageId, Reason, SiteId};
 use parse::ROBOTS_LIMIT_BYTES;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -320,8 +320,12 @@ impl<'s> Harvester<'s> {
         ended_ms: u64,
     ) -> std::io::Result<()> {
         let Some(run) = self.sites.get_mut(&turn.site) else { return Ok(()) };
+        if matches!(event, Event::AskedToWait { .. }) {
+            run.slow_down(&self.settings.waits);
+        }
         let wait_ms = run.wait_ms(&self.settings.waits);
-        let verdict = self.settings.patience.after(event, run.errors_in_a_row, 0, random());
+        let mut verdict = self.settings.patience.after(event, run.errors_in_a_row, 0, random());
+        give_up_at_last(&mut verdict, &self.settings);
         run.suffer(&verdict, ended_ms);
         (run.ended_ms, run.next_request_ms) = (ended_ms, ended_ms + wait_ms);
         let site_ready_ms = ended_ms + wait_ms.max(verdict.site_back_off_ms);
@@ -451,6 +455,15 @@ impl<'s> Harvester<'s> {
 
 /// Beyond this, those that have rested are forgotten.
 const MOST_RESTS: usize = 1 << 12;
+
+/// A site that fails again and again, however long it is left alone in between, is given up until failed pages are visited
+/// again: a crawl must come to an end.
+pub(crate) fn give_up_at_last(verdict: &mut Verdict, settings: &CrawlSettings) {
+    if verdict.errors_in_a_row >= settings.patience.site_errors.saturating_mul(2) {
+        verdict.site_gives_up = true;
+        verdict.site_back_off_ms = verdict.site_back_off_ms.max(u64::from(settings.revisits.error_s) * 1_000);
+    }
+}
 
 /// What an answer means for the peace of a site.
 fn event(answer: &Answer) -> Event {

@@ -29,6 +29,7 @@ pub(crate) struct News {
 struct SiteNews {
     known_static: u32,
     known_dynamic: u32,
+    dequeued: u32,
     fetched: u32,
     errors: u32,
     in_links: u32,
@@ -108,8 +109,8 @@ impl News {
                 Outcome::Redirect => record.flags.redirects() + 1,
                 _ => 0,
             };
-            let is_front =
-                || page.links.followed.url(place).bytes().filter(|byte| *byte == b'/').count() == 3;
+            let url = page.links.followed.url(place);
+            let is_front = || url.ends_with('/') && url.bytes().filter(|byte| *byte == b'/').count() == 3;
             let depth = match new.site == record.site {
                 true => depth_behind(record, page.outcome),
                 false if is_front() => 0,
@@ -197,8 +198,16 @@ impl News {
         news.known_static + news.known_dynamic
     }
 
-    pub(crate) fn count_visit(&mut self, site: SiteId, page: &Gathered, first_success: bool, visit: Visit) {
+    pub(crate) fn count_visit(
+        &mut self,
+        site: SiteId,
+        page: &Gathered,
+        first_success: bool,
+        visit: Visit,
+        was_queued: bool,
+    ) {
         let news = self.sites.entry(site).or_default();
+        news.dequeued += u32::from(was_queued);
         news.fetched += u32::from(first_success);
         news.errors += u32::from(!page.outcome.is_success());
         news.bytes += page.content_bytes;
@@ -255,6 +264,7 @@ impl SiteNews {
         record.pages_known += self.known_static + self.known_dynamic;
         record.pages_static += self.known_static;
         record.pages_dynamic += self.known_dynamic;
+        record.pages_queued = record.pages_queued.saturating_sub(self.dequeued);
         record.pages_fetched += self.fetched;
         record.errors = record.errors.saturating_add(self.errors);
         record.in_links = record.in_links.saturating_add(self.in_links);

@@ -41,6 +41,8 @@ pub(crate) struct SiteRun {
     own_wait_ms: Option<u64>,
     pages_known: u32,
     crawl_delay_ms: u64,
+    /// What it asked for by answering that we come too often.
+    asked_wait_ms: u64,
 }
 
 /// A site as the front desk hands it over.
@@ -50,6 +52,9 @@ pub(crate) struct Located {
     pub(crate) resolved_s: u32,
     pub(crate) resolve_again_s: u32,
 }
+
+/// Who complains about requests without any wait gets at least this.
+const SHORTEST_ASKED_WAIT_MS: u64 = 250;
 
 impl SiteRun {
     pub(crate) fn new(
@@ -77,6 +82,7 @@ impl SiteRun {
             own_wait_ms: None,
             pages_known: site.pages_known,
             crawl_delay_ms: 0,
+            asked_wait_ms: 0,
             front,
         };
         run.follow(settings);
@@ -112,7 +118,13 @@ impl SiteRun {
 
     /// How long it is left alone between two requests.
     pub(crate) fn wait_ms(&self, waits: &Waits) -> u64 {
-        waits.site_wait_ms(self.pages_known, self.crawl_delay_ms, self.own_wait_ms)
+        waits.site_wait_ms(self.pages_known, self.crawl_delay_ms, self.own_wait_ms).max(self.asked_wait_ms)
+    }
+
+    /// It says that we come too often: from now on its wait is twice as long, up to a limit.
+    pub(crate) fn slow_down(&mut self, waits: &Waits) {
+        let twice_ms = (self.wait_ms(waits) * 2).max(SHORTEST_ASKED_WAIT_MS);
+        self.asked_wait_ms = twice_ms.min(waits.most_crawl_delay_ms);
     }
 
     /// Takes a verdict on a request that ended at this time.
