@@ -133,7 +133,8 @@ impl Fold {
         }
         let duplicate = page.outcome == Outcome::Ok && record.duplicate_of.is_some();
         news.folded.duplicates += u64::from(duplicate && is_news);
-        let links_count = visit.newest && is_news && !duplicate && page.outcome.is_success();
+        let follows = !duplicate || self.rules.links_of_duplicates;
+        let links_count = visit.newest && is_news && follows && page.outcome.is_success();
         Ok(Stored { page, id, visit, links_count })
     }
 

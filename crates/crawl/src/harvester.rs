@@ -11,7 +11,7 @@
 
 mod robots;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -71,12 +71,24 @@ pub(crate) struct Harvester<'s> {
     kept: HashMap<IpAddr, (SiteId, Connection)>,
     requests: JoinSet<Ended>,
     most_requests: usize,
+    /// Pages that have come and were not read yet.
+    unread: VecDeque<Unread>,
     outbox: Outbox<Piece>,
     journal: Journal,
     desk: Desk,
     /// Sites whose clocks nobody knows wait at least until then, and their own wait.
     began_unknown_ms: Option<u64>,
 }
+
+/// A page that has come.
+struct Unread {
+    site: SiteId,
+    page: PageId,
+    fetched: Fetched,
+}
+
+/// So many pages wait to be read before nothing more is asked for: enough that no server waits for us, and little memory.
+const MOST_UNREAD: usize = 32;
 
 /// A request that has ended.
 struct Ended {
@@ -120,6 +132,7 @@ impl<'s> Harvester<'s> {
             kept: HashMap::new(),
             requests: JoinSet::new(),
             most_requests,
+            unread: VecDeque::new(),
             outbox,
             journal,
             desk,
@@ -145,12 +158,23 @@ impl<'s> Harvester<'s> {
             } else {
                 self.start_turns();
             }
+            if let Some(unread) = self.unread.pop_front() {
+                // What was just asked for is sent before the next page is read: servers work while we read.
+                tokio::task::yield_now().await;
+                self.read(unread)?;
+                if self.outbox.send() && !self.outbox.is_full() {
+                    continue;
+                }
+            }
             let listened_to = self.outbox.flush();
-            let idle = self.requests.is_empty() && self.sites.is_empty() && self.outbox.is_empty();
+            let idle = self.requests.is_empty()
+                && self.unread.is_empty()
+                && self.sites.is_empty()
+                && self.outbox.is_empty();
             if !listened_to || (idle && (closed || self.running.stop() >= Stop::InOrder)) {
                 return Ok(self.journal);
             }
-            let can_start = !self.outbox.is_full() && self.requests.len() < self.most_requests;
+            let can_start = self.has_room();
             let next = self.workbench.next_ready_ms().filter(|_| can_start);
             let wake = self.running.clock.instant(next.unwrap_or(0));
             tokio::select! {
@@ -245,10 +269,7 @@ impl<'s> Harvester<'s> {
 
     fn start_turns(&mut self) {
         // The last of the pages that were asked for ends it.
-        while self.running.stop() == Stop::No
-            && self.requests.len() < self.most_requests
-            && !self.outbox.is_full()
-        {
+        while self.running.stop() == Stop::No && self.has_room() {
             let Some(turn) = self.workbench.take(self.running.clock.now_ms()) else { return };
             self.start(turn);
         }
@@ -303,7 +324,7 @@ impl<'s> Harvester<'s> {
         let event = event(&answer);
         self.rest(turn, event, connection, ended_ms)?;
         match job {
-            Job::Page { page, url } => self.page_came(page, url, answer)?,
+            Job::Page { page, url } => self.page_came(turn.site, page, url, answer),
             Job::Robots { url, hops } => self.robots_answered(turn.site, &url, hops, &answer)?,
             Job::Sitemap { url, level } => self.sitemap_came(turn.site, &url, level, &answer)?,
             Job::Errand(errand) => self.errand_answered(turn, *errand, &answer, ended_ms),
@@ -370,13 +391,26 @@ impl<'s> Harvester<'s> {
         }
     }
 
-    fn page_came(&mut self, page: PageId, url: CanonicalUrl, answer: Answer) -> std::io::Result<()> {
+    /// Whether another request may be sent.
+    fn has_room(&self) -> bool {
+        self.requests.len() < self.most_requests && self.unread.len() < MOST_UNREAD && !self.outbox.is_full()
+    }
+
+    fn page_came(&mut self, site: SiteId, page: PageId, url: CanonicalUrl, answer: Answer) {
         let fetched = Fetched::new(url, answer, self.running.clock.now_ms());
         let counters = &self.running.counters;
         counters.waiting_pages.fetch_sub(1, Relaxed);
         counters.bytes.fetch_add(fetched.body.len() as u64, Relaxed);
         let good = (200..400).contains(&fetched.status) && fetched.failure.is_none();
         if good { &counters.pages } else { &counters.errors }.fetch_add(1, Relaxed);
+        if let Some(run) = self.sites.get_mut(&site) {
+            run.unread += 1;
+        }
+        self.unread.push_back(Unread { site, page, fetched });
+    }
+
+    /// Reads a page, or hands it on as it is.
+    fn read(&mut self, Unread { site, page, fetched }: Unread) -> std::io::Result<()> {
         let bytes = fetched.body.len() + fetched.head.len();
         let piece = match &mut self.gatherer {
             Some(gatherer) => Piece::Gathered(page, Box::new(gatherer.read(&fetched))),
@@ -384,7 +418,10 @@ impl<'s> Harvester<'s> {
         };
         self.journal.count();
         self.outbox.push(piece, bytes);
-        Ok(())
+        if let Some(run) = self.sites.get_mut(&site) {
+            run.unread -= 1;
+        }
+        self.close_if_done(site)
     }
 
     /// The pages of a site that were not asked for go back.
@@ -425,8 +462,10 @@ impl<'s> Harvester<'s> {
 
     /// A site without work leaves; its address keeps its clock.
     fn close_if_done(&mut self, site: SiteId) -> std::io::Result<()> {
-        let waits =
-            self.workbench.jobs(site) > 0 || self.workbench.has_turn(site) || self.errands.holds(site);
+        let waits = self.workbench.jobs(site) > 0
+            || self.workbench.has_turn(site)
+            || self.errands.holds(site)
+            || self.sites.get(&site).is_some_and(|run| run.unread > 0);
         if waits {
             return Ok(());
         }
@@ -453,6 +492,9 @@ impl<'s> Harvester<'s> {
     }
 }
 
+/// Beyond this, those that have rested are forgotten.
+const MOST_RESTS: usize = 1 << 12;
+
 /// A site that fails again and again, however long it is left alone in between, is given up until failed pages are visited
 /// again: a crawl must come to an end.
 pub(crate) fn give_up_at_last(verdict: &mut Verdict, settings: &CrawlSettings) {
@@ -461,8 +503,6 @@ pub(crate) fn give_up_at_last(verdict: &mut Verdict, settings: &CrawlSettings) {
         verdict.site_back_off_ms = verdict.site_back_off_ms.max(u64::from(settings.revisits.error_s) * 1_000);
     }
 }
-/// Beyond this, those that have rested are forgotten.
-const MOST_RESTS: usize = 1 << 12;
 
 /// What an answer means for the peace of a site.
 fn event(answer: &Answer) -> Event {

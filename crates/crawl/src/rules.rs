@@ -6,7 +6,7 @@ use frontier::{Event, Limits, PageVerdict, Patience};
 use model::{Reason, SiteId, UrlClass};
 use store::{Collection, PageFlags, PageRecord, Result, Stage};
 
-use crate::crawl_settings::Revisits;
+use crate::crawl_settings::{CrawlSettings, Revisits};
 use crate::gathered::Gathered;
 use crate::outcome::Outcome;
 use crate::random::random;
@@ -17,6 +17,8 @@ pub(crate) struct Rules {
     pub(crate) limits: Limits,
     pub(crate) patience: Patience,
     pub(crate) revisits: Revisits,
+    /// Whether the links of exact duplicates are followed, too.
+    pub(crate) links_of_duplicates: bool,
     full_sites: HashSet<SiteId>,
     /// How many pages of each site are known.
     pages_known: Vec<u32>,
@@ -25,8 +27,14 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    pub(crate) fn new(limits: Limits, patience: Patience, revisits: Revisits) -> Rules {
-        Rules { limits, patience, revisits, ..Rules::default() }
+    pub(crate) fn new(settings: &CrawlSettings) -> Rules {
+        Rules {
+            limits: settings.limits.clone(),
+            patience: settings.patience.clone(),
+            revisits: settings.revisits,
+            links_of_duplicates: settings.links_of_duplicates,
+            ..Rules::default()
+        }
     }
 
     /// Looks which sites are full, at the start.

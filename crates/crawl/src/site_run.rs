@@ -26,6 +26,8 @@ pub(crate) struct SiteRun {
     pub(crate) robots: Option<Robots>,
     pub(crate) request: Arc<SiteRequest>,
     pub(crate) errors_in_a_row: u16,
+    /// Pages that have come and were not read yet.
+    pub(crate) unread: u32,
     pub(crate) back_off_until_ms: u64,
     /// When the last request ended; 0 if there was none.
     pub(crate) ended_ms: u64,
@@ -71,6 +73,7 @@ impl SiteRun {
             robots: None,
             request: Arc::default(),
             errors_in_a_row: site.errors_in_a_row,
+            unread: 0,
             back_off_until_ms: 0,
             ended_ms: 0,
             next_request_ms: site.not_before_ms,

@@ -70,6 +70,7 @@ impl Settings {
             sitemap_urls: sitemaps.urls,
             sitemap_bytes: sitemaps.longest.0 as usize,
             longest_pause_ms: ms(crawl.longest_pause),
+            links_of_duplicates: self.scope.links_of_duplicates,
             revisits: Revisits {
                 ok_s: seconds(revisit.ok),
                 not_ok_s: seconds(revisit.not_ok),

@@ -47,3 +47,55 @@ fn the_demo_makes_a_collection_and_replaces_nothing_but_itself() {
     let sentence = format!("weir: {dir} is there and is no demo; name another folder\n");
     assert_eq!(String::from_utf8_lossy(&third.stderr), sentence);
 }
+
+#[test]
+fn help_says_what_there_is() {
+    let help = |command: &str| String::from_utf8(run(&[command, "-h"]).stdout).unwrap();
+    insta::assert_snapshot!(help("crawl"), @r"
+    Fetch pages, politely, and follow their links
+
+    Usage: weir crawl [OPTIONS] <DIR>
+
+    Arguments:
+      <DIR>  The collection
+
+    Options:
+          --cycles <N>          Stop after so many batches of pages
+          --pages <N>           Stop after so many pages
+          --for <TIME>          Stop after this time: 90s, 30m, 2h
+          --contact <URL|MAIL>  Your web page or mail address, instead of that in weir.toml
+          --progress            Show progress on stderr even with --json
+          --json                Write one JSON object per line instead of text for people
+      -h, --help                Print help
+
+    Examples:
+      weir crawl web                 until nothing is left
+      weir crawl web --for 2h        a part of it; the next start goes on from there
+      weir crawl web --pages 1000 --json
+
+    Ctrl-C (or SIGTERM) stops in order: requests under way are waited for, and everything is kept.
+    A second one stops at once. Either way nothing that was committed is lost, and the exit code
+    is 130. SIGHUP lets it read weir.toml again.
+    ");
+    insta::assert_snapshot!(help("why"), @r"
+    Tell why a page was fetched, or why not
+
+    Usage: weir why [OPTIONS] <DIR> <URL>
+
+    Arguments:
+      <DIR>  The collection
+      <URL>  The page; it need not be written as the crawl writes it
+
+    Options:
+          --snapshot <NAME>  A snapshot by its name or generation, instead of the last commit
+          --json             Write one JSON object per line instead of text for people
+      -h, --help             Print help
+
+    Examples:
+      weir why web https://example.org/news/
+      weir why web https://example.org/news/ --json | jq .reason
+
+    A URL that the crawl does not know is judged by the settings, and looked for among the links
+    that were not followed.
+    ");
+}
