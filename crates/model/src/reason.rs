@@ -182,6 +182,15 @@ mod tests {
     }
 
     #[test]
+    fn every_reason_is_documented() {
+        let document = include_str!("../../../docs/crawling.md");
+        for (reason, name, sentence) in ALL {
+            let row = format!("| `{name}` | {}{}. |", sentence[..1].to_uppercase(), &sentence[1..]);
+            assert!(document.contains(&row), "{reason:?} is not in docs/crawling.md: {row}");
+        }
+    }
+
+    #[test]
     fn a_name_is_the_variants() {
         for reason in Reason::all() {
             let letters: String = reason.as_str().split('-').collect();
