@@ -127,9 +127,9 @@ impl Seeder {
             |new| {
                 let (dynamic, modified_s) = found[new.link as usize];
                 if dynamic {
-                    new_dynamic += 1
+                    new_dynamic += 1;
                 } else {
-                    new_static += 1
+                    new_static += 1;
                 }
                 let site_pages = rules.pages_known(new.site) + new_static + new_dynamic;
                 let mut record = rules.new_page(new.site, site_pages, 1, 0, dynamic);

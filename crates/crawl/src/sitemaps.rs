@@ -80,7 +80,7 @@ pub(crate) fn read(
             }));
         }
         SitemapEntry::Sitemap { url, .. } if read.sitemaps.len() < FILES => {
-            read.sitemaps.extend(on_site(url))
+            read.sitemaps.extend(on_site(url));
         }
         SitemapEntry::Sitemap { .. } => {}
     });
