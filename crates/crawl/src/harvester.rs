@@ -208,7 +208,7 @@ impl<'s> Harvester<'s> {
                 self.accept_errand(errand, address);
                 Ok(())
             }
-            Work::Returned { site, robots } => self.robots_came(site, robots),
+            Work::Returned { site, robots } => self.robots_came(site, &robots),
         }
     }
 

@@ -39,17 +39,17 @@ impl Harvester<'_> {
                 self.desk.send(Errand::new(site, self.running.number, target, hops + 1));
                 Ok(())
             }
-            None => self.robots_came(site, RobotsCopy::of(answer, now_s)),
+            None => self.robots_came(site, &RobotsCopy::of(answer, now_s)),
         }
     }
 
-    pub(super) fn robots_came(&mut self, site: SiteId, copy: RobotsCopy) -> std::io::Result<()> {
+    pub(super) fn robots_came(&mut self, site: SiteId, copy: &RobotsCopy) -> std::io::Result<()> {
         for job in self.errands.release(site) {
             self.workbench.push(site, job);
         }
         // Before anything else happens: a crawl that is killed now must not ask for it again.
         self.send(HarvestNews::Robots { site, robots: copy.clone() })?;
-        self.apply_robots(site, &copy)
+        self.apply_robots(site, copy)
     }
 
     /// From now on these rules hold; what they forbid is left out at once.

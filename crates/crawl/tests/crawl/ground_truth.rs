@@ -68,7 +68,12 @@ fn assert_aliases_are_known(web: &SimWeb, collection: &Collection) {
             // Of two names either may be met first.
             (None, Some(_)) => {
                 let other = web.world.site_truth(site_number(web, original));
-                assert_eq!(other.copy_of.as_deref(), Some(truth.name.as_str()), "{} of {original}", truth.url);
+                assert_eq!(
+                    other.copy_of.as_deref(),
+                    Some(truth.name.as_str()),
+                    "{} of {original}",
+                    truth.url
+                );
             }
             (Some(Copied::Mirror), Some(_)) => panic!("{} is a mirror, no alias of {original}", truth.url),
             (Some(Copied::Alias), _) => {}

@@ -136,7 +136,7 @@ fn endless_sites() -> Vec<Case> {
             let _ = (0..100_000_000 / some.len()).all(|_| peer.say(&some));
         }),
         case(23, "loop", "fetched", None, |path, peer| {
-            peer.redirect(if path == "/" { "/again" } else { "/" })
+            peer.redirect(if path == "/" { "/again" } else { "/" });
         }),
         Case {
             path: "/r4",

@@ -16,11 +16,11 @@ const LAST_US: u64 = (COMMIT_MS + 1_600) * 1_000;
 
 #[test]
 fn a_crawl_that_is_killed_ends_with_the_same_pages_as_one_that_is_not() {
-    let (kills, sites, pages) = if long() { (10, 200, 10_000) } else { (3, 20, 500) };
+    let (kills, sites, pages, wait_ms) = if long() { (10, 200, 6_000, 40) } else { (3, 20, 500, 100) };
     let settings = Settings { sites, pages, page_bytes: 4_000.0, ..Settings::plain() };
     let web = SimWeb::start(settings, &Endpoints::default()).unwrap();
     let slow = format!(
-        "[commit]\ninterval = '{COMMIT_MS}ms'\n[politeness]\nwait = '100ms'\nlarge_site_wait = '100ms'\n"
+        "[commit]\ninterval = '{COMMIT_MS}ms'\n[politeness]\nwait = '{wait_ms}ms'\nlarge_site_wait = '{wait_ms}ms'\n"
     );
     let killed = Collection::of_web(&web, &slow);
     let kills_us = crawl_with_kills(&killed, &web, kills);
@@ -46,6 +46,8 @@ fn crawl_with_kills(collection: &Collection, web: &SimWeb, kills: usize) -> Vec<
         let (began, before) = (Instant::now(), web.log.entries().len());
         let lifetime = Duration::from_millis(COMMIT_MS + luck_ms);
         if !crawl.until_or_end(|| began.elapsed() > lifetime && web.log.entries().len() > before + 20) {
+            let ended = crawl.wait();
+            assert_eq!(ended.code, Some(0), "{}", ended.stderr);
             break;
         }
         kills_us.push(crawl.kill());

@@ -28,7 +28,7 @@ struct Size {
 
 fn size() -> Size {
     if long() {
-        Size { sites: 500, addresses: 300, pages: 10_000, interruptions: 12, requests: 1_200 }
+        Size { sites: 500, addresses: 300, pages: 10_000, interruptions: 12, requests: 900 }
     } else {
         Size { sites: 60, addresses: 36, pages: 600, interruptions: 6, requests: 70 }
     }
@@ -126,6 +126,8 @@ fn crawl_with_interruptions(collection: &Collection, web: &SimWeb) -> Vec<u64> {
         // Some interruptions come early, while most sites are still waiting for their first turn.
         let more = requests * (1 + number % 3) / 3;
         if !crawl.until_or_end(|| web.log.entries().len() >= before + more) {
+            let ended = crawl.wait();
+            assert_eq!(ended.code, Some(0), "{}", ended.stderr);
             break;
         }
         if number % 2 == 0 {

@@ -227,8 +227,10 @@ fn notes(
     if matches!(record.stage, Stage::Fetched | Stage::Rejected) {
         return notes;
     }
-    if robots.is_some_and(|robots| !robots.allowed) {
-        notes.push("robots.txt forbids it".to_owned());
+    if let Some(robots) = robots.filter(|robots| !robots.allowed) {
+        // What is forbidden without a rule is so because there are none to be had.
+        let reason = if robots.rule.is_some() { Reason::RobotsForbid } else { Reason::RobotsUnreachable };
+        notes.push(reason.to_string());
     }
     if u64::from(record.not_before_s) * 1_000 > now_ms {
         let when = crate::words::time(i64::from(record.not_before_s) * 1_000);
