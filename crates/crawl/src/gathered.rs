@@ -63,7 +63,7 @@ pub(crate) struct GatheredDocument {
 }
 
 /// The links of a page.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct GatheredLinks {
     pub(crate) all: Vec<GatheredLink>,
     /// Those that are followed, in their order.
@@ -105,6 +105,15 @@ pub(crate) struct Span {
 }
 
 impl GatheredLinks {
+    /// Forgets the links and keeps the memory for those of the next page.
+    pub(crate) fn clear(&mut self) {
+        self.all.clear();
+        self.followed.clear();
+        self.dynamic.clear();
+        self.strings.clear();
+        (self.internal, self.external, self.embedded) = (0, 0, 0);
+    }
+
     /// Keeps a string, up to a limit.
     pub(crate) fn keep(&mut self, text: &str, limit_bytes: usize) -> Span {
         let start = self.strings.len() as u32;

@@ -57,12 +57,18 @@ pub struct Gatherer<'s> {
     preparer: Preparer,
     /// Used again for each page.
     document: Document,
+    links: GatheredLinks,
 }
 
 impl<'s> Gatherer<'s> {
     /// Reads by these settings.
     pub fn new(settings: &'s GatherSettings) -> Gatherer<'s> {
-        Gatherer { settings, preparer: Preparer::new(settings.level), document: Document::default() }
+        Gatherer {
+            settings,
+            preparer: Preparer::new(settings.level),
+            document: Document::default(),
+            links: GatheredLinks::default(),
+        }
     }
 
     /// Reads what was fetched.
@@ -169,8 +175,10 @@ impl<'s> Gatherer<'s> {
         });
     }
 
-    fn links(&self, page: &CanonicalUrl) -> GatheredLinks {
-        let mut links = GatheredLinks::default();
+    /// What grows link by link is used again; the copy that a page takes along is as large as it must be.
+    fn links(&mut self, page: &CanonicalUrl) -> GatheredLinks {
+        let mut links = std::mem::take(&mut self.links);
+        links.clear();
         let nofollow = self.document.robots.nofollow();
         self.document.resolve(page, &self.settings.rules, |resolved| {
             let link = resolved.link;
@@ -200,7 +208,9 @@ impl<'s> Gatherer<'s> {
             };
             links.all.push(kept);
         });
-        links
+        let copy = links.clone();
+        self.links = links;
+        copy
     }
 
     /// What does not belong to the crawl is noted with the reason, and not followed.
