@@ -18,26 +18,22 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use fetch::{Fetcher, Resolver};
 use model::SiteId;
 use store::Collection;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 use tokio::sync::watch;
-use tokio::task::LocalSet;
 
 use crate::crawl_settings::CrawlSettings;
+use crate::crew::{self, Crew, CrewPlan};
 use crate::error::Error;
-use crate::front_desk::{Desk, DeskRequest, FrontDesk, Work};
-use crate::gatherer::Gatherer;
-use crate::harvester::{Equipment, Harvester, Piece};
-use crate::journal::{self, Journal};
+use crate::harvester::Piece;
+use crate::journal;
 use crate::manager::Manager;
-use crate::outbox::Outbox;
+use crate::places;
 use crate::progress::{Counters, Progress};
+use crate::recovery;
 use crate::rows::describe_sites;
 use crate::running::Running;
 use crate::seeder::{Seeder, release_queued};
@@ -59,6 +55,12 @@ impl Helm {
             stop: watch::Sender::new(Stop::No),
             settings: watch::Sender::new(Arc::new(settings)),
         }
+    }
+
+    /// What the threads of a crawl that begins now share.
+    pub(crate) fn running(&self, most_pages: Option<u64>) -> Running {
+        let (settings, counters) = (self.settings.subscribe(), Arc::clone(&self.counters));
+        Running::new(settings, self.stop.clone(), counters, most_pages)
     }
 
     /// How far the crawl has come.
@@ -104,8 +106,7 @@ pub struct CrawlSummary {
 
 /// Crawls until it is done, or stopped.
 pub fn crawl(collection: &mut Collection, helm: &Helm, end: CrawlEnd) -> Result<CrawlSummary, Error> {
-    let running = Running::new(helm.settings.subscribe(), helm.stop.clone(), Arc::clone(&helm.counters), end.pages);
-    let mut cycle = Cycle::begin(collection, running, end)?;
+    let mut cycle = Cycle::begin(collection, helm.running(end.pages), end)?;
     let outcome = cycle.run(collection);
     // Whatever happened, nobody is left behind.
     helm.stop(if outcome.is_ok() { Stop::InOrder } else { Stop::AtOnce });
@@ -113,8 +114,6 @@ pub fn crawl(collection: &mut Collection, helm: &Helm, end: CrawlEnd) -> Result<
     outcome.and(ended)
 }
 
-/// Blocks that wait to be taken in.
-const BLOCKS: usize = 16;
 /// Pages are taken in when they have so many bytes, or so many pages and news wait, or when nothing else is to do.
 const SEED_BYTES: u64 = 8 << 20;
 const SEED_PIECES: usize = 2 << 10;
@@ -130,16 +129,15 @@ struct Cycle {
     end: CrawlEnd,
     began: Instant,
     runtime: Runtime,
-    pieces: Receiver<(usize, Vec<Piece>)>,
-    desk: UnboundedSender<DeskRequest>,
-    harvesters: Vec<JoinHandle<std::io::Result<Journal>>>,
-    front_desk: Option<JoinHandle<()>>,
+    crew: Crew,
     /// How many pieces of each harvester were taken in, and how many of those are committed.
     taken: Vec<u64>,
     committed: Vec<Arc<AtomicU64>>,
     manager: Manager,
     seeder: Seeder,
+    /// Sites whose batches are elsewhere, and how many must not be asked because of them.
     lent: HashSet<SiteId>,
+    lent_sites: usize,
     last_commit: Instant,
     bytes_since_commit: u64,
     changed_since_commit: bool,
@@ -155,48 +153,31 @@ impl Cycle {
     /// Brings the collection in order after whatever happened before, and starts all threads.
     fn begin(collection: &mut Collection, running: Running, end: CrawlEnd) -> Result<Cycle, Error> {
         let settings = running.settings();
-        let began_unknown = replay_journals(collection, &running)?;
-        let lent = lent_sites(collection)?;
+        let began_unknown = recovery::replay_journals(collection, &settings, running.clock.now_ms())?;
+        let lent = recovery::lent_sites(collection)?;
         release_queued(collection, &lent)?;
-        let threads = match settings.threads {
-            0 => thread::available_parallelism().map_or(2, std::num::NonZero::get),
-            threads => threads,
-        };
-        let (piece_sender, pieces) = channel(BLOCKS);
-        let (desk, desk_requests) = unbounded_channel();
+        let threads = crew::threads(&settings);
         let committed: Vec<Arc<AtomicU64>> = (0..threads).map(|_| Arc::default()).collect();
-        let clocks = Arc::new(address_clocks(collection, running.clock.now_ms())?);
-        journal::start(collection.folder()).map_err(|source| journal_error(collection, source))?;
-        let (mut harvesters, mut ways) = (Vec::new(), Vec::new());
-        for (number, committed) in committed.iter().enumerate() {
-            let (way, work) = unbounded_channel();
-            ways.push(way);
-            let start = Start {
-                running: running.with_number(number),
-                fetcher: Fetcher::new(Arc::new(settings.fetch.clone()))?,
-                journal: Journal::create(collection.folder(), number, Arc::clone(committed))
-                    .map_err(|source| journal_error(collection, source))?,
-                outbox: Outbox::new(piece_sender.clone(), number),
-                desk: Desk(desk.clone()),
-                most_requests: settings.connections.div_ceil(threads),
-                began_unknown_ms: began_unknown.then(|| running.clock.now_ms()),
-                clocks: Arc::clone(&clocks),
-            };
-            harvesters.push(start.harvester(work)?);
-        }
-        let front_desk = start_front_desk(&running, ways, desk_requests, Outbox::new(piece_sender, threads))?;
+        let journal = places::journal(collection.folder());
+        journal::start(&journal, &[]).map_err(|source| crew::journal_error(&journal, source))?;
+        let crew = Crew::start(CrewPlan {
+            running: &running,
+            journal: &journal,
+            committed: &committed,
+            began_unknown,
+            clocks: recovery::address_clocks(collection, running.clock.now_ms())?,
+            reads: true,
+        })?;
         let mut manager = Manager::default();
-        manager.lend(lent.iter().copied());
+        manager.lend(recovery::neighbours(collection, &lent)?);
         Ok(Cycle {
             seeder: Seeder::new(&settings, collection)?,
             running,
             end,
             began: Instant::now(),
             runtime: Builder::new_current_thread().enable_time().build().map_err(Error::Thread)?,
-            pieces,
-            desk,
-            harvesters,
-            front_desk: Some(front_desk),
+            crew,
+            lent_sites: manager.open_sites(),
             taken: vec![0; threads],
             committed,
             manager,
@@ -214,7 +195,7 @@ impl Cycle {
 
     /// Until there is nothing to do, or somebody stops it.
     fn run(&mut self, collection: &mut Collection) -> Result<CrawlSummary, Error> {
-        while self.running.stop() == Stop::No && !self.is_over() && !self.is_thread_gone() {
+        while self.running.stop() == Stop::No && !self.is_over() && !self.crew.is_thread_gone() {
             self.manage(collection)?;
             if self.is_idle() && !self.wait_for_work(collection)? {
                 break;
@@ -230,13 +211,11 @@ impl Cycle {
         self.end.duration.is_some_and(|duration| self.began.elapsed() >= duration)
     }
 
-    fn is_thread_gone(&self) -> bool {
-        self.harvesters.iter().any(JoinHandle::is_finished)
-    }
-
     /// Whether nobody works on anything.
     fn is_idle(&self) -> bool {
-        self.manager.open_sites() == self.lent.len() && self.seeder.waiting() == 0 && self.pieces.is_empty()
+        self.manager.open_sites() == self.lent_sites
+            && self.seeder.waiting() == 0
+            && self.crew.pieces.is_empty()
     }
 
     /// Whether the last batch that is wanted has been made.
@@ -265,8 +244,7 @@ impl Cycle {
             counters.cycles.store(batch.number, Ordering::Relaxed);
             counters.waiting_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
             counters.batch_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
-            // A front desk that is gone has panicked; the end will tell.
-            let _ = self.desk.send(DeskRequest::Batch(batch));
+            self.crew.hand_over(batch);
         }
         Ok(())
     }
@@ -300,7 +278,8 @@ impl Cycle {
     /// How long to wait for news.
     fn pause(&self) -> Duration {
         let settings = self.running.settings();
-        let commit_in = Duration::from_millis(settings.commit_every_ms).saturating_sub(self.last_commit.elapsed());
+        let commit_in =
+            Duration::from_millis(settings.commit_every_ms).saturating_sub(self.last_commit.elapsed());
         let mut pause = if self.changed_since_commit { commit_in } else { Duration::from_secs(1) };
         if let Some(duration) = self.end.duration {
             pause = pause.min(duration.saturating_sub(self.began.elapsed()));
@@ -313,11 +292,11 @@ impl Cycle {
 
     /// Takes what has come, and waits for it for a while if there is nothing.
     fn receive(&mut self, pause: Duration) {
-        let first = match self.pieces.try_recv() {
+        let first = match self.crew.pieces.try_recv() {
             Ok(block) => Some(block),
             Err(_) => self.runtime.block_on(async {
                 tokio::select! {
-                    block = self.pieces.recv() => block,
+                    block = self.crew.pieces.recv() => block,
                     () = tokio::time::sleep(pause) => None,
                     () = self.running.changed() => None,
                 }
@@ -325,7 +304,7 @@ impl Cycle {
         };
         first.into_iter().for_each(|(number, block)| self.take(number, block));
         while self.seeder.waiting_bytes() < SEED_BYTES && self.seeder.waiting() < SEED_PIECES {
-            let Ok((number, block)) = self.pieces.try_recv() else { return };
+            let Ok((number, block)) = self.crew.pieces.try_recv() else { return };
             self.take(number, block);
         }
     }
@@ -336,7 +315,7 @@ impl Cycle {
         }
         for piece in block {
             match piece {
-                Piece::Gathered(_, page) => self.seeder.take_page(*page),
+                Piece::Gathered(page) => self.seeder.take_page(*page),
                 Piece::News(news) => self.seeder.take_news(news),
                 // Harvesters of a crawl read their pages themselves.
                 Piece::Fetched(..) => {}
@@ -396,119 +375,23 @@ impl Cycle {
     /// collection must not be written to any more.
     fn end(mut self, collection: &mut Collection, in_order: bool) -> Result<CrawlSummary, Error> {
         let stopped = self.summary().stopped;
-        while let Some((number, block)) = self.runtime.block_on(self.pieces.recv()) {
+        while let Some((number, block)) = self.runtime.block_on(self.crew.pieces.recv()) {
             if in_order {
                 self.take(number, block);
                 self.seed(collection)?;
             }
         }
-        let mut journals = Vec::new();
-        for harvester in self.harvesters.drain(..) {
-            let ended = harvester.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            journals.push(ended.map_err(|source| journal_error(collection, source))?);
-        }
-        if let Some(front_desk) = self.front_desk.take() {
-            front_desk.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        }
+        let journal = places::journal(collection.folder());
+        let journals = self.crew.end(&journal)?;
         if in_order {
             release_queued(collection, &self.lent)?;
             describe_sites(collection, self.running.clock.now_ms() as i64)?;
             self.commit(collection)?;
             if self.running.stop() < Stop::AtOnce {
                 drop(journals);
-                journal::clear(collection.folder()).map_err(|source| journal_error(collection, source))?;
+                journal::clear(&journal).map_err(|source| crew::journal_error(&journal, source))?;
             }
         }
         Ok(CrawlSummary { stopped, ..self.summary() })
     }
-}
-
-/// What a harvester's thread begins with.
-struct Start {
-    running: Running,
-    fetcher: Fetcher,
-    journal: Journal,
-    outbox: Outbox<Piece>,
-    desk: Desk,
-    most_requests: usize,
-    began_unknown_ms: Option<u64>,
-    clocks: Arc<Vec<(std::net::IpAddr, u64)>>,
-}
-
-impl Start {
-    fn harvester(
-        self,
-        work: UnboundedReceiver<Work>,
-    ) -> Result<JoinHandle<std::io::Result<Journal>>, Error> {
-        let run = move || {
-            let runtime = Builder::new_current_thread().enable_all().build()?;
-            let settings = self.running.settings();
-            let harvester = Harvester::new(Equipment {
-                running: self.running,
-                fetcher: self.fetcher,
-                gatherer: Some(Gatherer::new(&settings.gather)),
-                outbox: self.outbox,
-                journal: self.journal,
-                desk: self.desk,
-                most_requests: self.most_requests,
-                began_unknown_ms: self.began_unknown_ms,
-                clocks: &self.clocks,
-            });
-            LocalSet::new().block_on(&runtime, harvester.run(work))
-        };
-        thread::Builder::new().name("harvester".to_owned()).spawn(run).map_err(Error::Thread)
-    }
-}
-
-fn start_front_desk(
-    running: &Running,
-    ways: Vec<UnboundedSender<Work>>,
-    requests: UnboundedReceiver<DeskRequest>,
-    outbox: Outbox<Piece>,
-) -> Result<JoinHandle<()>, Error> {
-    let running = running.clone();
-    let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
-    let resolver = {
-        let _guard = runtime.enter();
-        Resolver::new(&running.settings().dns)?
-    };
-    let run = move || {
-        let desk = FrontDesk::new(running, resolver, ways, outbox);
-        LocalSet::new().block_on(&runtime, desk.run(requests));
-    };
-    thread::Builder::new().name("front desk".to_owned()).spawn(run).map_err(Error::Thread)
-}
-
-/// Takes in what a run that died had been told by servers. True if there was one: then clocks are not known.
-fn replay_journals(collection: &mut Collection, running: &Running) -> Result<bool, Error> {
-    let left = journal::left_behind(collection.folder()).map_err(|source| journal_error(collection, source))?;
-    let Some(news) = left else { return Ok(false) };
-    let mut seeder = Seeder::new(&running.settings(), collection)?;
-    news.into_iter().for_each(|news| seeder.take_news(news));
-    seeder.seed(collection)?;
-    collection.commit(running.clock.now_ms() as i64)?;
-    Ok(true)
-}
-
-/// The sites of batches that lie in the collection's folder, for somebody else to harvest.
-fn lent_sites(collection: &Collection) -> Result<HashSet<SiteId>, Error> {
-    let mut lent = HashSet::new();
-    for folder in crate::roles::open_batches(collection.folder())? {
-        lent.extend(crate::batch::Batch::read(&folder)?.sites.iter().map(|site| site.site));
-    }
-    Ok(lent)
-}
-
-/// When addresses may be asked again: no sooner than the sites that live there.
-fn address_clocks(collection: &Collection, now_ms: u64) -> Result<Vec<(std::net::IpAddr, u64)>, Error> {
-    let parts = collection.sites.reader().scan(|clocks: &mut Vec<_>, _, record| {
-        if let Some(address) = record.address.filter(|_| record.next_request_ms > now_ms) {
-            clocks.push((address, record.next_request_ms));
-        }
-    })?;
-    Ok(parts.concat())
-}
-
-fn journal_error(collection: &Collection, source: std::io::Error) -> Error {
-    Error::Io { what: "write the journal in", path: collection.folder().to_owned(), source }
 }

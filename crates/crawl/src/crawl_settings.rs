@@ -182,8 +182,13 @@ mod tests {
     fn overrides_are_found_by_host_suffix_and_surt() {
         let url = UrlRules::default().canonical("http://www.example.org/a").unwrap();
         let holds = |sites: SiteMatch| sites.holds(&url);
-        assert!(holds(SiteMatch::Host("www.example.org".into())) && !holds(SiteMatch::Host("example.org".into())));
-        assert!(holds(SiteMatch::Suffix(".example.org".into())) && holds(SiteMatch::Suffix("www.example.org".into())));
+        assert!(
+            holds(SiteMatch::Host("www.example.org".into())) && !holds(SiteMatch::Host("example.org".into()))
+        );
+        assert!(
+            holds(SiteMatch::Suffix(".example.org".into()))
+                && holds(SiteMatch::Suffix("www.example.org".into()))
+        );
         assert!(!holds(SiteMatch::Suffix("ample.org".into())));
         assert!(holds(SiteMatch::Surt(url.surt()[..6].to_owned())));
     }

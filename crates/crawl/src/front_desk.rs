@@ -179,13 +179,18 @@ impl FrontDesk {
                     return self.cannot_be_found(&site, Reason::NameNotFound);
                 };
                 let resolve_again_s = seconds(resolved.good_until_ms);
-                self.send(address, Work::Site(site, front, Located { address, resolved_s: now_s, resolve_again_s }));
+                self.send(
+                    address,
+                    Work::Site(site, front, Located { address, resolved_s: now_s, resolve_again_s }),
+                );
             }
             (Question::Site(site, _), Err(reason)) => self.cannot_be_found(&site, reason),
-            (Question::Errand(errand), answer) => match answer.ok().and_then(|found| found.addresses.first().copied()) {
-                Some(address) => self.send(address, Work::Errand(errand, address)),
-                None => self.accept(DeskRequest::Returned(errand, RobotsCopy::none(now_s))),
-            },
+            (Question::Errand(errand), answer) => {
+                match answer.ok().and_then(|found| found.addresses.first().copied()) {
+                    Some(address) => self.send(address, Work::Errand(errand, address)),
+                    None => self.accept(DeskRequest::Returned(errand, RobotsCopy::none(now_s))),
+                }
+            }
         }
     }
 

@@ -45,7 +45,7 @@ use crate::stop::Stop;
 #[derive(Debug)]
 pub(crate) enum Piece {
     /// A page, read.
-    Gathered(PageId, Box<Gathered>),
+    Gathered(Box<Gathered>),
     /// A page as it came, where nobody reads it here.
     Fetched(PageId, Box<Fetched>),
     /// Everything else.
@@ -189,7 +189,8 @@ impl<'s> Harvester<'s> {
             self.workbench.delay_address(located.address, unknown_until_ms);
         }
         for page in site.pages {
-            match self.settings.gather.rules.canonical(&page.url).ok().filter(|url| url.as_str() == page.url) {
+            match self.settings.gather.rules.canonical(&page.url).ok().filter(|url| url.as_str() == page.url)
+            {
                 Some(url) => {
                     let job = self.jobs.add(Job::Page { page: page.page, url });
                     self.workbench.push(site.site, job);
@@ -318,7 +319,7 @@ impl<'s> Harvester<'s> {
         if good { &counters.pages } else { &counters.errors }.fetch_add(1, Relaxed);
         let bytes = fetched.body.len() + fetched.head.len();
         let piece = match &mut self.gatherer {
-            Some(gatherer) => Piece::Gathered(page, Box::new(gatherer.read(&fetched))),
+            Some(gatherer) => Piece::Gathered(Box::new(gatherer.read(&fetched))),
             None => Piece::Fetched(page, Box::new(fetched)),
         };
         self.journal.note(None)?;
@@ -465,7 +466,8 @@ impl<'s> Harvester<'s> {
 
     /// A site without work leaves; its address keeps its clock.
     fn close_if_done(&mut self, site: SiteId) -> std::io::Result<()> {
-        let waits = self.workbench.jobs(site) > 0 || self.workbench.has_turn(site) || self.errands.holds(site);
+        let waits =
+            self.workbench.jobs(site) > 0 || self.workbench.has_turn(site) || self.errands.holds(site);
         if waits {
             return Ok(());
         }

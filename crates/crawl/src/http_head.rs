@@ -103,7 +103,8 @@ mod tests {
 
     #[test]
     fn retry_after_is_seconds_or_a_date() {
-        let wait = |lines: &str| HttpHead(format!("HTTP/1.1 429 x\r\n{lines}\r\n").as_bytes()).retry_after_ms();
+        let wait =
+            |lines: &str| HttpHead(format!("HTTP/1.1 429 x\r\n{lines}\r\n").as_bytes()).retry_after_ms();
         assert_eq!(wait("Retry-After: 120\r\n"), Some(120_000));
         let date = "Date: Wed, 21 Oct 2015 07:28:00 GMT\r\n";
         assert_eq!(wait(&format!("{date}Retry-After: Wed, 21 Oct 2015 07:28:30 GMT\r\n")), Some(30_000));

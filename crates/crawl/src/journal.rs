@@ -15,10 +15,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::closed_folder;
 use crate::harvest::HarvestNews;
+use crate::json_lines::LineWriter;
 
-/// Where journals are, in a collection's folder.
-const FOLDER: &str = "journal";
+/// What an earlier run was told and nobody has committed yet.
+const KEPT: &str = "kept.jsonl";
 /// Files are changed when they are this long.
 const FILE_BYTES: u64 = 1 << 20;
 /// A robots.txt of the longest kind, every byte of it as an escape.
@@ -40,7 +42,6 @@ pub(crate) struct Journal {
 impl Journal {
     /// A new journal; `committed` is how many of this harvester's pieces of news the collection holds for good.
     pub(crate) fn create(folder: &Path, harvester: usize, committed: Arc<AtomicU64>) -> io::Result<Journal> {
-        let folder = folder.join(FOLDER);
         let paths = ["a", "b"].map(|name| folder.join(format!("{harvester}-{name}.jsonl")));
         let open = |path: &PathBuf| OpenOptions::new().create(true).append(true).open(path);
         let files = [open(&paths[0])?, open(&paths[1])?];
@@ -50,7 +51,9 @@ impl Journal {
     /// Counts a piece of news that is sent, and keeps it if it must survive.
     pub(crate) fn note(&mut self, news: Option<&HarvestNews>) -> io::Result<()> {
         self.sent += 1;
-        let Some(news @ (HarvestNews::Robots { .. } | HarvestNews::BackOff { .. })) = news else { return Ok(()) };
+        let Some(news @ (HarvestNews::Robots { .. } | HarvestNews::BackOff { .. })) = news else {
+            return Ok(());
+        };
         let mut line = serde_json::to_vec(news)?;
         line.push(b'\n');
         if self.length_bytes + line.len() as u64 > FILE_BYTES {
@@ -71,12 +74,11 @@ impl Journal {
         }
         Ok(())
     }
-
 }
 
 /// What the journals of a run hold that did not end in order; nothing if the last one did.
 pub(crate) fn left_behind(folder: &Path) -> io::Result<Option<Vec<HarvestNews>>> {
-    let entries = match fs::read_dir(folder.join(FOLDER)) {
+    let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         entries => entries?,
     };
@@ -87,19 +89,33 @@ pub(crate) fn left_behind(folder: &Path) -> io::Result<Option<Vec<HarvestNews>>>
     Ok(Some(all))
 }
 
-/// Makes room for the journals of a new run; what older ones hold is committed.
-pub(crate) fn start(folder: &Path) -> io::Result<()> {
-    let folder = folder.join(FOLDER);
-    fs::create_dir_all(&folder)?;
-    for entry in fs::read_dir(&folder)? {
-        fs::remove_file(entry?.path())?;
+/// Makes room for the journals of a new run. What older ones hold is committed, but for what is to be kept.
+pub(crate) fn start(folder: &Path, keep: &[HarvestNews]) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let old: Vec<PathBuf> =
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    let kept = folder.join(KEPT);
+    if !keep.is_empty() {
+        let next = folder.join("next.jsonl");
+        let mut lines = LineWriter::new(File::create(&next)?);
+        keep.iter().try_for_each(|news| lines.push(news))?;
+        lines.finish()?;
+        fs::rename(&next, &kept)?;
+    }
+    for path in old.iter().filter(|path| **path != kept || keep.is_empty()) {
+        remove_if_there(path)?;
     }
     Ok(())
 }
 
 /// Takes journals away, once what they hold is committed.
 pub(crate) fn clear(folder: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(folder.join(FOLDER)) {
+    closed_folder::remove(folder)
+}
+
+/// A file that a dying run left half written has got its name meanwhile.
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,
     }
@@ -130,40 +146,42 @@ mod tests {
 
     #[test]
     fn what_was_noted_is_found_after_a_death() {
-        let folder = tempfile::tempdir().unwrap();
-        assert_eq!(left_behind(folder.path()).unwrap(), None);
-        start(folder.path()).unwrap();
-        let mut journal = Journal::create(folder.path(), 0, Arc::default()).unwrap();
-        assert_eq!(left_behind(folder.path()).unwrap(), Some(vec![]));
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("journal");
+        assert_eq!(left_behind(&folder).unwrap(), None);
+        start(&folder, &[]).unwrap();
+        let mut journal = Journal::create(&folder, 0, Arc::default()).unwrap();
+        assert_eq!(left_behind(&folder).unwrap(), Some(vec![]));
         let news = [robots(1, 3), HarvestNews::BackOff { site: SiteId(2), until_ms: 5, errors_in_a_row: 1 }];
         for news in &news {
             journal.note(Some(news)).unwrap();
         }
         journal.note(None).unwrap();
-        assert_eq!(left_behind(folder.path()).unwrap(), Some(news.to_vec()));
+        assert_eq!(left_behind(&folder).unwrap(), Some(news.to_vec()));
         // A line that was cut off by the death is no news, and no error.
-        let path = folder.path().join(FOLDER).join("0-a.jsonl");
+        let path = &folder.join("0-a.jsonl");
         let line = fs::read(&path).unwrap();
         fs::write(&path, &line[..line.len() - 3]).unwrap();
-        assert_eq!(left_behind(folder.path()).unwrap(), Some(news[..1].to_vec()));
-        clear(folder.path()).unwrap();
-        assert_eq!(left_behind(folder.path()).unwrap(), None);
+        assert_eq!(left_behind(&folder).unwrap(), Some(news[..1].to_vec()));
+        clear(&folder).unwrap();
+        assert_eq!(left_behind(&folder).unwrap(), None);
     }
 
     #[test]
     fn journals_do_not_grow_when_commits_come() {
-        let folder = tempfile::tempdir().unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("journal");
         let committed = Arc::new(AtomicU64::new(0));
-        start(folder.path()).unwrap();
-        let mut journal = Journal::create(folder.path(), 0, Arc::clone(&committed)).unwrap();
+        start(&folder, &[]).unwrap();
+        let mut journal = Journal::create(&folder, 0, Arc::clone(&committed)).unwrap();
         for number in 0..100 {
             journal.note(Some(&robots(number, 200 << 10))).unwrap();
             committed.store(u64::from(number), Ordering::Release);
         }
-        let files = fs::read_dir(folder.path().join(FOLDER)).unwrap();
+        let files = fs::read_dir(&folder).unwrap();
         let bytes: u64 = files.map(|file| file.unwrap().metadata().unwrap().len()).sum();
         assert!(bytes < 3 * FILE_BYTES, "{bytes}");
-        let kept = left_behind(folder.path()).unwrap().unwrap();
+        let kept = left_behind(&folder).unwrap().unwrap();
         assert!(kept.contains(&robots(99, 200 << 10)));
     }
 }

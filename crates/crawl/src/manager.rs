@@ -67,7 +67,7 @@ impl Manager {
         settings: &CrawlSettings,
         now_ms: u64,
     ) -> Result<Option<Batch>> {
-        self.release_forbidden(collection)?;
+        release_forbidden(collection, &std::mem::take(&mut self.changed_robots))?;
         let mut standings = self.judge_sites(collection, settings, now_ms)?;
         let mut chosen = front_pages(collection, settings, &mut standings, now_ms)?;
         let room = settings.batch_pages.saturating_sub(chosen.len());
@@ -97,16 +97,17 @@ impl Manager {
         after_ms: u64,
     ) -> Result<Option<u64>> {
         let standings = self.judge_sites_as_they_are(collection, settings)?;
-        let parts = collection.pages.reader().scan(&store::Column::ALL, |soonest: &mut Option<u64>, row| {
-            let Some(standing) = standings.get(row.site.index()) else { return };
-            if standing.take != Take::Nothing && matches!(row.stage, Stage::New | Stage::Failed) {
-                let due_ms = (u64::from(row.not_before_s) * 1_000).max(standing.back_off_until_ms);
-                let sooner = soonest.is_none_or(|soonest| due_ms < soonest);
-                if due_ms > after_ms && sooner {
-                    *soonest = Some(due_ms);
+        let parts =
+            collection.pages.reader().scan(&store::Column::ALL, |soonest: &mut Option<u64>, row| {
+                let Some(standing) = standings.get(row.site.index()) else { return };
+                if standing.take != Take::Nothing && matches!(row.stage, Stage::New | Stage::Failed) {
+                    let due_ms = (u64::from(row.not_before_s) * 1_000).max(standing.back_off_until_ms);
+                    let sooner = soonest.is_none_or(|soonest| due_ms < soonest);
+                    if due_ms > after_ms && sooner {
+                        *soonest = Some(due_ms);
+                    }
                 }
-            }
-        })?;
+            })?;
         Ok(parts.into_iter().flatten().min())
     }
 
@@ -129,7 +130,11 @@ impl Manager {
     }
 
     /// What could be taken from each site if it were at rest.
-    fn judge_sites_as_they_are(&self, collection: &Collection, settings: &CrawlSettings) -> Result<Vec<Standing>> {
+    fn judge_sites_as_they_are(
+        &self,
+        collection: &Collection,
+        settings: &CrawlSettings,
+    ) -> Result<Vec<Standing>> {
         let parts = collection.sites.reader().scan(|all: &mut Vec<(SiteId, Standing)>, site, record| {
             let take = match record {
                 SiteRecord { alias_of: Some(_), .. } => Take::Nothing,
@@ -146,23 +151,6 @@ impl Manager {
         skip_sites(collection, settings, &mut standings);
         hold_to_budget(collection, settings, &mut standings)?;
         Ok(standings)
-    }
-
-    /// What robots.txt forbade before it changed is new again.
-    fn release_forbidden(&mut self, collection: &mut Collection) -> Result<()> {
-        if self.changed_robots.is_empty() {
-            return Ok(());
-        }
-        let sites = std::mem::take(&mut self.changed_robots);
-        let columns = [store::Column::Site, store::Column::Marks];
-        let parts = collection.pages.reader().scan(&columns, |pages: &mut Vec<PageId>, row| {
-            if row.reason == Reason::RobotsForbid.code() && sites.contains(&row.site) {
-                pages.push(row.page);
-            }
-        })?;
-        let mut pages = parts.concat();
-        pages.sort_unstable();
-        collection.pages.update(&pages, |_, record| (record.stage, record.reason) = (Stage::New, 0))
     }
 
     /// Makes a batch of pages, best first, and marks them. Pages that no longer belong by the settings are left out.
@@ -202,13 +190,30 @@ impl Manager {
         reject(collection, rejected)?;
         mark_queued(collection, &mut queued)?;
         self.number += u64::from(!queued.is_empty());
-        let mut batch = Batch { number: self.number, sites: Vec::with_capacity(order.len()) };
+        let mut batch =
+            Batch { number: self.number, sites: Vec::with_capacity(order.len()), addresses: Vec::new() };
         for site in order {
             let pages = pages_of.remove(&site).unwrap_or_default();
             batch.sites.extend(batch_site(collection, settings, site, pages, now_s)?);
         }
         Ok(batch)
     }
+}
+
+/// What robots.txt forbade before it changed is new again.
+pub(crate) fn release_forbidden(collection: &mut Collection, sites: &HashSet<SiteId>) -> Result<()> {
+    if sites.is_empty() {
+        return Ok(());
+    }
+    let columns = [store::Column::Site, store::Column::Marks];
+    let parts = collection.pages.reader().scan(&columns, |pages: &mut Vec<PageId>, row| {
+        if row.reason == Reason::RobotsForbid.code() && sites.contains(&row.site) {
+            pages.push(row.page);
+        }
+    })?;
+    let mut pages = parts.concat();
+    pages.sort_unstable();
+    collection.pages.update(&pages, |_, record| (record.stage, record.reason) = (Stage::New, 0))
 }
 
 /// The front pages of sites that nobody has asked yet, as many as fit. A site whose front page is not to be fetched is
@@ -228,9 +233,8 @@ fn front_pages(
             }
         }
     }
-    let resolved = collection.resolve(&urls, seconds(now_ms), |new| {
-        PageRecord::new(new.site, 0, PageFlags::default())
-    })?;
+    let resolved = collection
+        .resolve(&urls, seconds(now_ms), |new| PageRecord::new(new.site, 0, PageFlags::default()))?;
     let new: Vec<SiteId> = resolved.new.iter().map(|new| new.site).collect();
     collection.sites.update(&new, |_, record| {
         record.pages_known += 1;
@@ -268,7 +272,11 @@ fn skip_sites(collection: &Collection, settings: &CrawlSettings, standings: &mut
 }
 
 /// Sites of a registered domain that has as many pages as it has earned.
-fn hold_to_budget(collection: &Collection, settings: &CrawlSettings, standings: &mut [Standing]) -> Result<()> {
+fn hold_to_budget(
+    collection: &Collection,
+    settings: &CrawlSettings,
+    standings: &mut [Standing],
+) -> Result<()> {
     let budget = &settings.limits.domain;
     // Nobody can be over it in a collection that is smaller.
     if u64::from(collection.pages.reader().pages()) < budget.base {
@@ -277,7 +285,8 @@ fn hold_to_budget(collection: &Collection, settings: &CrawlSettings, standings: 
     let mut domains: HashMap<String, (u64, u64, Vec<SiteId>)> = HashMap::new();
     for number in 0..standings.len() as u32 {
         let site = SiteId(number);
-        let (Some(record), Some(url)) = (collection.sites.reader().get(site)?, front_page(collection, settings, site))
+        let (Some(record), Some(url)) =
+            (collection.sites.reader().get(site)?, front_page(collection, settings, site))
         else {
             continue;
         };

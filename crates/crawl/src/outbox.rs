@@ -1,8 +1,8 @@
 //! How does news leave a harvester? In blocks, through a bounded channel; while the channel is full nothing new is asked
 //! for, but what is under way is still read, so that no server waits for us.
 
-use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::error::TrySendError;
 
 /// News on their way to the collection.
 pub(crate) struct Outbox<T> {
@@ -22,7 +22,13 @@ const WAITING_BLOCKS: usize = 2;
 
 impl<T> Outbox<T> {
     pub(crate) fn new(sender: Sender<(usize, Vec<T>)>, number: usize) -> Outbox<T> {
-        Outbox { number, sender, block: Vec::new(), block_bytes: 0, waiting: std::collections::VecDeque::new() }
+        Outbox {
+            number,
+            sender,
+            block: Vec::new(),
+            block_bytes: 0,
+            waiting: std::collections::VecDeque::new(),
+        }
     }
 
     pub(crate) fn push(&mut self, piece: T, bytes: usize) {

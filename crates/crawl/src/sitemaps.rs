@@ -73,7 +73,9 @@ pub(crate) fn read(
                 modified_s: modified_s.map_or(0, |time_s| seconds(time_s.saturating_mul(1_000))),
             }));
         }
-        SitemapEntry::Sitemap { url, .. } if read.sitemaps.len() < FILES => read.sitemaps.extend(on_site(url)),
+        SitemapEntry::Sitemap { url, .. } if read.sitemaps.len() < FILES => {
+            read.sitemaps.extend(on_site(url))
+        }
         SitemapEntry::Sitemap { .. } => {}
     });
     run.sitemap_urls_left = run.sitemap_urls_left.saturating_sub(read.pages.len() as u32);

@@ -1,0 +1,100 @@
+//! What must be known before anybody asks a server? What was going on when the last program ended, and who else is at
+//! work.
+
+use std::collections::HashSet;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use model::SiteId;
+use store::Collection;
+
+use crate::batch::Batch;
+use crate::crawl_settings::CrawlSettings;
+use crate::crew::journal_error;
+use crate::error::Error;
+use crate::journal;
+use crate::places::{self, Place};
+use crate::seeder::Seeder;
+
+/// Takes in what a crawl that died had been told by servers. True if there was one: then clocks are not known.
+pub(crate) fn replay_journals(
+    collection: &mut Collection,
+    settings: &Arc<CrawlSettings>,
+    now_ms: u64,
+) -> Result<bool, Error> {
+    let folder = places::journal(collection.folder());
+    let left = journal::left_behind(&folder).map_err(|source| journal_error(&folder, source))?;
+    let Some(news) = left else { return Ok(false) };
+    let mut seeder = Seeder::new(settings, collection)?;
+    news.into_iter().for_each(|news| seeder.take_news(news));
+    seeder.seed(collection)?;
+    collection.commit(now_ms as i64)?;
+    Ok(true)
+}
+
+/// A crawl that died may have asked any site just now: all that were ever asked are left alone for their wait. From then
+/// on its journals are not needed any more.
+pub(crate) fn settle(
+    collection: &mut Collection,
+    settings: &CrawlSettings,
+    now_ms: u64,
+) -> Result<(), Error> {
+    let all: Vec<SiteId> = (0..collection.sites.reader().sites()).map(SiteId).collect();
+    let waits: Vec<u64> = all.iter().map(|site| own_wait(collection, settings, *site)).collect();
+    collection.sites.update(&all, |index, record| {
+        if record.robots_fetched_s != 0 || record.last_seen_s != 0 {
+            let crawl_delay_ms = u64::from(record.crawl_delay_ms);
+            let own_wait_ms = Some(waits[index]).filter(|wait_ms| *wait_ms > 0);
+            let wait_ms = settings.waits.site_wait_ms(record.pages_known, crawl_delay_ms, own_wait_ms);
+            record.next_request_ms = record.next_request_ms.max(now_ms + wait_ms);
+        }
+    })?;
+    collection.commit(now_ms as i64)?;
+    let folder = places::journal(collection.folder());
+    journal::clear(&folder).map_err(|source| journal_error(&folder, source))
+}
+
+/// What the settings say for this very site; 0 if nothing.
+fn own_wait(collection: &Collection, settings: &CrawlSettings, site: SiteId) -> u64 {
+    if settings.sites.is_empty() {
+        return 0;
+    }
+    let name = collection.urls.known().site_name(site).map(|name| format!("{name}/"));
+    let url = name.and_then(|name| settings.gather.rules.canonical(&name).ok());
+    url.and_then(|url| settings.site(&url)?.wait_ms).unwrap_or(0)
+}
+
+/// The sites of batches that lie in the collection's folder, for somebody else to harvest.
+pub(crate) fn lent_sites(collection: &Collection) -> Result<HashSet<SiteId>, Error> {
+    let mut lent = HashSet::new();
+    for (_, folder) in Place::Batches.list(collection.folder())? {
+        lent.extend(Batch::read(&folder)?.sites.iter().map(|site| site.site));
+    }
+    Ok(lent)
+}
+
+/// These sites, and those that are known to share an address with one of them: it must have one visitor at a time.
+pub(crate) fn neighbours(collection: &Collection, sites: &HashSet<SiteId>) -> Result<HashSet<SiteId>, Error> {
+    if sites.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let reader = collection.sites.reader();
+    let parts = reader.scan(|all: &mut Vec<(SiteId, IpAddr)>, site, record| {
+        all.extend(record.address.map(|address| (site, address.to_canonical())));
+    })?;
+    let known = parts.concat();
+    let shared: HashSet<IpAddr> =
+        known.iter().filter(|(site, _)| sites.contains(site)).map(|(_, address)| *address).collect();
+    let near = known.into_iter().filter(|(_, address)| shared.contains(address)).map(|(site, _)| site);
+    Ok(near.chain(sites.iter().copied()).collect())
+}
+
+/// When addresses may be asked again: no sooner than the sites that live there.
+pub(crate) fn address_clocks(collection: &Collection, now_ms: u64) -> Result<Vec<(IpAddr, u64)>, Error> {
+    let parts = collection.sites.reader().scan(|clocks: &mut Vec<_>, _, record| {
+        if let Some(address) = record.address.filter(|_| record.next_request_ms > now_ms) {
+            clocks.push((address, record.next_request_ms));
+        }
+    })?;
+    Ok(parts.concat())
+}
