@@ -45,15 +45,20 @@ pub struct HarvestSummary {
     pub stopped: bool,
 }
 
-/// Harvests all batches that lie in a collection's folder and have not been harvested.
+/// The batches that lie in a collection's folder and have not been harvested.
+pub fn open_batches(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    Ok(open_orders(folder)?.into_iter().map(|order| order.batch).collect())
+}
+
+fn open_orders(folder: &Path) -> Result<Vec<Order>, Error> {
+    let all = Place::Batches.list(folder)?.into_iter();
+    let orders = all.map(|(number, batch)| Order { batch, out: Place::Harvests.of(folder, number) });
+    Ok(orders.filter(|order| !order.out.exists()).collect())
+}
+
+/// Harvests all open batches of a collection.
 pub fn harvest_collection(folder: &Path, helm: &Helm) -> Result<HarvestSummary, Error> {
-    let mut orders = Vec::new();
-    for (number, batch) in Place::Batches.list(folder)? {
-        let out = Place::Harvests.of(folder, number);
-        if !out.exists() {
-            orders.push(Order { batch, out });
-        }
-    }
+    let orders = open_orders(folder)?;
     harvest(&orders, &places::harvest_journal(folder), helm)
 }
 

@@ -65,7 +65,7 @@ pub use fold::{Fold, Folded};
 pub use gathered::Gathered;
 pub use gatherer::{GatherSettings, Gatherer};
 pub use gatherer_alone::{GatherSummary, gather};
-pub use harvester_alone::{HarvestSummary, harvest_batch, harvest_collection, sites_of_batch};
+pub use harvester_alone::{HarvestSummary, harvest_batch, harvest_collection, open_batches, sites_of_batch};
 pub use import::{ImportEvent, ImportSummary, import};
 pub use manager_alone::{BatchMade, Managed, manage};
 pub use outcome::Outcome;
