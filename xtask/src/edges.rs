@@ -47,6 +47,7 @@ const ROWS: &[Row] = &[
     row("simweb", &[], "be needed by the product, except by its demonstration and its simulator"),
     row("bench", ANY, "be part of the product"),
     row("fuzz", ANY, "be part of the product"),
+    row("spider-peer", &[], "use anything of ours"),
     row("xtask", &[], "change the tree"),
 ];
 

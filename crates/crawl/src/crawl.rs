@@ -108,10 +108,11 @@ pub struct CrawlSummary {
 pub fn crawl(collection: &mut Collection, helm: &Helm, end: CrawlEnd) -> Result<CrawlSummary, Error> {
     let mut cycle = Cycle::begin(collection, helm.running(end.pages), end)?;
     let outcome = cycle.run(collection);
+    let stopped = cycle.summary().stopped;
     // Whatever happened, nobody is left behind.
     helm.stop(if outcome.is_ok() { Stop::InOrder } else { Stop::AtOnce });
     let ended = cycle.end(collection, outcome.is_ok());
-    outcome.and(ended)
+    outcome.and(ended.map(|summary| CrawlSummary { stopped, ..summary }))
 }
 
 /// Pages are taken in when they have so many bytes, or so many pages and news wait, or when nothing else is to do.
@@ -165,7 +166,7 @@ impl Cycle {
             journal: &journal,
             committed: &committed,
             began_unknown,
-            clocks: recovery::address_clocks(collection, running.clock.now_ms())?,
+            clocks: recovery::address_clocks(collection, &settings, running.clock.now_ms(), began_unknown)?,
             reads: true,
         })?;
         let mut manager = Manager::default();
@@ -374,7 +375,6 @@ impl Cycle {
     /// Takes in what harvesters still bring until all have ended, and commits. `in_order` is false after an error: then the
     /// collection must not be written to any more.
     fn end(mut self, collection: &mut Collection, in_order: bool) -> Result<CrawlSummary, Error> {
-        let stopped = self.summary().stopped;
         while let Some((number, block)) = self.runtime.block_on(self.crew.pieces.recv()) {
             if in_order {
                 self.take(number, block);
@@ -392,6 +392,6 @@ impl Cycle {
                 journal::clear(&journal).map_err(|source| crew::journal_error(&journal, source))?;
             }
         }
-        Ok(CrawlSummary { stopped, ..self.summary() })
+        Ok(self.summary())
     }
 }

@@ -49,6 +49,8 @@ pub struct CrawlSettings {
     pub sitemap_bytes: usize,
     /// When nothing is left but pages that must wait longer than this, the crawl ends.
     pub longest_pause_ms: u64,
+    /// Whether the links of exact duplicates are followed, too.
+    pub links_of_duplicates: bool,
     /// When pages are visited again.
     pub revisits: Revisits,
     /// How pages are read, and which links lead to pages that belong.
@@ -132,6 +134,7 @@ impl Default for CrawlSettings {
             sitemap_urls: 50_000,
             sitemap_bytes: 10 << 20,
             longest_pause_ms: 10 * 60 * 1_000,
+            links_of_duplicates: false,
             revisits: Revisits::default(),
             gather: GatherSettings::default(),
             limits: Limits::default(),
@@ -154,6 +157,12 @@ impl CrawlSettings {
     /// What is different for the site of this URL.
     pub fn site(&self, url: &CanonicalUrl) -> Option<&SiteOverride> {
         self.sites.iter().find(|site| site.sites.holds(url))
+    }
+
+    /// The longest wait of any site, but for what its robots.txt asks for.
+    pub(crate) fn longest_wait_ms(&self) -> u64 {
+        let own = self.sites.iter().filter_map(|site| site.wait_ms).max().unwrap_or(0);
+        own.max(self.waits.wait_ms).max(self.waits.large_site_wait_ms)
     }
 }
 

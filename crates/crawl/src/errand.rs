@@ -5,8 +5,6 @@ use std::collections::HashMap;
 
 use model::{CanonicalUrl, SiteId};
 
-use crate::job::{Job, Jobs};
-
 /// A request for another harvester's site.
 #[derive(Debug, Clone)]
 pub(crate) struct Errand {
@@ -33,34 +31,19 @@ impl Errand {
     }
 }
 
-/// The errands that a harvester runs, and those it waits for.
+/// The errands that a harvester waits for, and the sites that it makes up to run those of others.
 #[derive(Debug, Default)]
 pub(crate) struct Errands {
-    /// By made-up sites, which count down from the last number: the workbench knows no errands.
-    running: HashMap<SiteId, Errand>,
     made_up: u32,
     /// The jobs of sites that wait for an answer.
     held: HashMap<SiteId, Vec<u32>>,
 }
 
-/// An errand as the workbench sees it.
-pub(crate) struct MadeUp {
-    pub(crate) id: SiteId,
-    pub(crate) job: u32,
-}
-
 impl Errands {
-    pub(crate) fn add(&mut self, errand: Errand, jobs: &mut Jobs) -> MadeUp {
-        self.made_up = self.made_up.wrapping_add(1) & 0xffff;
-        let id = SiteId(u32::MAX - self.made_up);
-        let job = jobs.add(Job::Robots { url: errand.url.clone(), hops: errand.hops });
-        self.running.insert(id, errand);
-        MadeUp { id, job }
-    }
-
-    /// The errand of a made-up site.
-    pub(crate) fn take(&mut self, site: SiteId) -> Option<Errand> {
-        self.running.remove(&site)
+    /// A site that is in no collection: they count down from the last number. The workbench knows no errands.
+    pub(crate) fn make_up_site(&mut self) -> SiteId {
+        self.made_up = self.made_up.wrapping_add(1) & 0xf_ffff;
+        SiteId(u32::MAX - self.made_up)
     }
 
     pub(crate) fn hold(&mut self, site: SiteId, jobs: Vec<u32>) {

@@ -153,14 +153,15 @@ impl Fold {
         if page.outcome == Outcome::Ok && visit.newest && is_news {
             visit::note_original(record, self.original(appended, id));
         }
-        news.count_visit(record.site, &page, first_success, was_queued, visit);
+        news.count_visit(record.site, &page, first_success, visit, was_queued);
         rows::push_fetch(collection, id, record, &page, visit, digest.as_deref(), appended);
         if is_news {
             rows::push_document(collection, id, record.site, &page);
         }
         let duplicate = page.outcome == Outcome::Ok && record.duplicate_of.is_some();
         news.folded.duplicates += u64::from(duplicate && is_news);
-        let links_count = visit.newest && is_news && !duplicate && page.outcome.is_success();
+        let follows = !duplicate || self.rules.links_of_duplicates;
+        let links_count = visit.newest && is_news && follows && page.outcome.is_success();
         Ok(links_count.then(|| Found::of(page, id, visit.first)))
     }
 

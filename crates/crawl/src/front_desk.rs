@@ -3,6 +3,7 @@
 //! Names are resolved at a set pace, before anybody waits for them. Sites of one address go to one harvester, whatever
 //! batch they are in. A site that cannot be found goes back to the manager.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::batch::{Batch, BatchSite, RobotsCopy};
 use crate::clock::seconds;
 use crate::errand::Errand;
 use crate::harvest::{HarvestNews, SiteReport};
-use crate::harvester::Piece;
+use crate::harvester::{Piece, give_up_at_last};
 use crate::outbox::Outbox;
 use crate::random::random;
 use crate::running::Running;
@@ -65,11 +66,16 @@ pub(crate) struct FrontDesk {
     running: Running,
     resolver: Arc<Resolver>,
     harvesters: Vec<UnboundedSender<Work>>,
+    /// Which harvester the first addresses belong to.
+    owners: HashMap<IpAddr, usize>,
     outbox: Outbox<Piece>,
     questions: JoinSet<Resolution>,
     waiting: std::collections::VecDeque<Question>,
     next_question: tokio::time::Instant,
 }
+
+/// About 40 bytes each.
+const MOST_OWNERS: usize = 1 << 20;
 
 /// Whose address is wanted.
 enum Question {
@@ -93,6 +99,7 @@ impl FrontDesk {
             running,
             resolver: Arc::new(resolver),
             harvesters,
+            owners: HashMap::new(),
             outbox,
             questions: JoinSet::new(),
             waiting: std::collections::VecDeque::new(),
@@ -194,18 +201,28 @@ impl FrontDesk {
         }
     }
 
-    /// Sites of one address go to one harvester.
-    fn send(&self, address: IpAddr, work: Work) {
-        let mut hasher = DefaultHasher::new();
-        address.to_canonical().hash(&mut hasher);
-        let harvester = hasher.finish() as usize % self.harvesters.len();
+    /// Sites of one address go to one harvester, for as long as the crawl runs: its clock is there. A new address goes to
+    /// the next harvester in turn, so that few addresses are spread evenly; beyond the limit chance spreads them well enough.
+    fn send(&mut self, address: IpAddr, work: Work) {
+        let address = address.to_canonical();
+        let (next, harvesters) = (self.owners.len(), self.harvesters.len());
+        let harvester = match self.owners.get(&address) {
+            Some(harvester) => *harvester,
+            None if next < MOST_OWNERS => *self.owners.entry(address).or_insert(next % harvesters),
+            None => {
+                let mut hasher = DefaultHasher::new();
+                address.hash(&mut hasher);
+                hasher.finish() as usize % harvesters
+            }
+        };
         // A harvester that is gone has failed, and the crawl will end with its error.
         let _ = self.harvesters[harvester].send(work);
     }
 
     fn cannot_be_found(&mut self, site: &BatchSite, reason: Reason) {
         let settings = self.running.settings();
-        let verdict = settings.patience.after(Event::NoAnswer(reason), site.errors_in_a_row, 0, random());
+        let mut verdict = settings.patience.after(Event::NoAnswer(reason), site.errors_in_a_row, 0, random());
+        give_up_at_last(&mut verdict, &settings);
         let back_off_until_ms = self.running.clock.now_ms() + verdict.site_back_off_ms;
         self.hand_back(site, Some(reason), back_off_until_ms, verdict.errors_in_a_row);
     }

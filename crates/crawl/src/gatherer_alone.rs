@@ -48,7 +48,7 @@ pub struct GatherSummary {
 pub fn gather(collection: &mut Collection, settings: &Arc<CrawlSettings>) -> Result<GatherSummary, Error> {
     places::forget(collection);
     let clock = Clock::start();
-    let mut rules = Rules::new(settings.limits.clone(), settings.patience.clone(), settings.revisits);
+    let mut rules = Rules::new(settings);
     rules.count(collection)?;
     let mut gathering =
         Gathering { settings, fold: Fold::by(DUPLICATE_WINDOW, rules), summary: GatherSummary::default() };

@@ -9,14 +9,16 @@
 //!
 //! It never decides what is worth fetching, and never touches the collection.
 
-use std::collections::HashMap;
+mod robots;
+
+use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fetch::{Answer, Connection, FetchJob, Fetcher};
-use frontier::{Event, Turn, Workbench};
+use frontier::{Event, Turn, Verdict, Workbench};
 use model::{CanonicalUrl, PageId, Reason, SiteId};
 use parse::ROBOTS_LIMIT_BYTES;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -24,7 +26,7 @@ use tokio::task::JoinSet;
 
 use crate::batch::{BatchSite, RobotsCopy};
 use crate::crawl_settings::CrawlSettings;
-use crate::errand::{Errand, Errands};
+use crate::errand::Errands;
 use crate::fetched::Fetched;
 use crate::front_desk::{Desk, Work};
 use crate::gathered::Gathered;
@@ -32,13 +34,12 @@ use crate::gatherer::Gatherer;
 use crate::harvest::HarvestNews;
 use crate::http_head::HttpHead;
 use crate::job::{Job, Jobs};
-use crate::journal::Journal;
+use crate::journal::{Entry, Journal};
 use crate::outbox::Outbox;
 use crate::random::random;
-use crate::robots_answer::{self, Robots};
+use crate::robots_answer;
 use crate::running::Running;
 use crate::site_run::{Located, SiteRun};
-use crate::sitemaps;
 use crate::stop::Stop;
 
 /// What leaves a harvester.
@@ -61,17 +62,33 @@ pub(crate) struct Harvester<'s> {
     workbench: Workbench,
     jobs: Jobs,
     pub(crate) sites: HashMap<SiteId, SiteRun>,
+    /// The same by their names: scheme, host and port.
+    by_name: HashMap<Box<str>, SiteId>,
+    /// When sites may be asked again that are not in work here, but were a while ago.
+    rests: HashMap<Box<str>, u64>,
     errands: Errands,
     /// Connections that may be used again: one for each address, and of the site that was last asked there.
     kept: HashMap<IpAddr, (SiteId, Connection)>,
     requests: JoinSet<Ended>,
     most_requests: usize,
+    /// Pages that have come and were not read yet.
+    unread: VecDeque<Unread>,
     outbox: Outbox<Piece>,
     journal: Journal,
     desk: Desk,
     /// Sites whose clocks nobody knows wait at least until then, and their own wait.
     began_unknown_ms: Option<u64>,
 }
+
+/// A page that has come.
+struct Unread {
+    site: SiteId,
+    page: PageId,
+    fetched: Fetched,
+}
+
+/// So many pages wait to be read before nothing more is asked for: enough that no server waits for us, and little memory.
+const MOST_UNREAD: usize = 32;
 
 /// A request that has ended.
 struct Ended {
@@ -109,10 +126,13 @@ impl<'s> Harvester<'s> {
             workbench,
             jobs: Jobs::default(),
             sites: HashMap::new(),
+            by_name: HashMap::new(),
+            rests: HashMap::new(),
             errands: Errands::default(),
             kept: HashMap::new(),
             requests: JoinSet::new(),
             most_requests,
+            unread: VecDeque::new(),
             outbox,
             journal,
             desk,
@@ -138,12 +158,23 @@ impl<'s> Harvester<'s> {
             } else {
                 self.start_turns();
             }
+            if let Some(unread) = self.unread.pop_front() {
+                // What was just asked for is sent before the next page is read: servers work while we read.
+                tokio::task::yield_now().await;
+                self.read(unread)?;
+                if self.outbox.send() && !self.outbox.is_full() {
+                    continue;
+                }
+            }
             let listened_to = self.outbox.flush();
-            let idle = self.requests.is_empty() && self.sites.is_empty() && self.outbox.is_empty();
+            let idle = self.requests.is_empty()
+                && self.unread.is_empty()
+                && self.sites.is_empty()
+                && self.outbox.is_empty();
             if !listened_to || (idle && (closed || self.running.stop() >= Stop::InOrder)) {
                 return Ok(self.journal);
             }
-            let can_start = !self.outbox.is_full() && self.requests.len() < self.most_requests;
+            let can_start = self.has_room();
             let next = self.workbench.next_ready_ms().filter(|_| can_start);
             let wake = self.running.clock.instant(next.unwrap_or(0));
             tokio::select! {
@@ -158,19 +189,23 @@ impl<'s> Harvester<'s> {
                     Some(work) => self.accept(work)?,
                     None => closed = true,
                 },
-                () = self.running.changed() => self.settings = self.running.settings(),
+                () = self.running.changed() => self.change_settings(),
                 () = tokio::time::sleep_until(wake.into()), if next.is_some() => {}
             }
         }
+    }
+
+    /// New settings hold for the sites in work, too.
+    fn change_settings(&mut self) {
+        self.settings = self.running.settings();
+        self.sites.values_mut().for_each(|run| run.follow(&self.settings));
     }
 
     fn accept(&mut self, work: Work) -> std::io::Result<()> {
         match work {
             Work::Site(site, front, located) => self.begin(*site, front, &located),
             Work::Errand(errand, address) => {
-                let site = self.errands.add(errand, &mut self.jobs);
-                self.workbench.add_site(site.id, address, 0);
-                self.workbench.push(site.id, site.job);
+                self.accept_errand(errand, address);
                 Ok(())
             }
             Work::Returned { site, robots } => self.robots_came(site, robots),
@@ -179,15 +214,16 @@ impl<'s> Harvester<'s> {
 
     /// Takes a site in.
     fn begin(&mut self, site: BatchSite, front: CanonicalUrl, located: &Located) -> std::io::Result<()> {
+        let now_s = self.running.clock.now_s();
+        let (period_s, retry_s) = (self.settings.robots_period_s, self.settings.robots_retry_s);
+        let kept = site.robots.as_ref();
+        let kept = kept.filter(|copy| robots_answer::is_fresh(copy, now_s, period_s, retry_s)).cloned();
         let mut run = SiteRun::new(&site, front, located, &self.settings);
-        let wait_ms = run.wait_ms(&self.settings.waits);
-        let unknown_until_ms = self.began_unknown_ms.map_or(0, |began_ms| began_ms + wait_ms);
-        let ready_ms = site.not_before_ms.max(unknown_until_ms);
-        run.next_request_ms = ready_ms;
-        self.workbench.add_site(site.site, located.address, ready_ms);
-        if self.began_unknown_ms.is_some() {
-            self.workbench.delay_address(located.address, unknown_until_ms);
+        // Its Crawl-delay counts from the beginning.
+        if let Some(copy) = &kept {
+            run.obey(copy);
         }
+        self.set_clocks(&mut run, site.not_before_ms);
         for page in site.pages {
             match self.settings.gather.rules.canonical(&page.url).ok().filter(|url| url.as_str() == page.url)
             {
@@ -199,10 +235,8 @@ impl<'s> Harvester<'s> {
                 None => self.leave(page.page, Reason::RejectedByPattern)?,
             }
         }
-        let now_s = self.running.clock.now_s();
-        let (period_s, retry_s) = (self.settings.robots_period_s, self.settings.robots_retry_s);
-        let kept = site.robots.filter(|copy| robots_answer::is_fresh(copy, now_s, period_s, retry_s));
         let robots_txt = self.settings.gather.rules.join(&run.front, "/robots.txt");
+        self.by_name.insert(run.front.site().into(), site.site);
         self.sites.insert(site.site, run);
         self.running.counters.active_sites.fetch_add(1, Relaxed);
         match (kept, robots_txt) {
@@ -216,8 +250,26 @@ impl<'s> Harvester<'s> {
         }
     }
 
+    /// A site that begins waits as long as anybody knows it must, and its full wait if nobody knows.
+    fn set_clocks(&mut self, run: &mut SiteRun, not_before_ms: u64) {
+        let waits = &self.settings.waits;
+        let wait_ms = run.wait_ms(waits);
+        let rested_ms = self.rests.remove(run.front.site()).unwrap_or(0);
+        let mut ready_ms = not_before_ms.max(rested_ms);
+        if let Some(began_ms) = self.began_unknown_ms {
+            ready_ms = ready_ms.max(began_ms + wait_ms);
+            // Whichever of its sites was asked last.
+            let address_wait_ms =
+                waits.address_wait_ms.unwrap_or_else(|| self.settings.longest_wait_ms().max(wait_ms));
+            self.workbench.delay_address(run.address, began_ms + address_wait_ms);
+        }
+        run.next_request_ms = ready_ms;
+        self.workbench.add_site(run.site, run.address, ready_ms);
+    }
+
     fn start_turns(&mut self) {
-        while self.requests.len() < self.most_requests && !self.outbox.is_full() {
+        // The last of the pages that were asked for ends it.
+        while self.running.stop() == Stop::No && self.has_room() {
             let Some(turn) = self.workbench.take(self.running.clock.now_ms()) else { return };
             self.start(turn);
         }
@@ -241,7 +293,7 @@ impl<'s> Harvester<'s> {
         let fetcher = Rc::clone(&self.fetcher);
         let body_bytes = match &job {
             Job::Page { .. } => self.settings.fetch.body_bytes,
-            Job::Robots { .. } => ROBOTS_LIMIT_BYTES,
+            Job::Robots { .. } | Job::Errand(_) => ROBOTS_LIMIT_BYTES,
             Job::Sitemap { .. } => self.settings.sitemap_bytes,
         };
         self.running.counters.open_requests.fetch_add(1, Relaxed);
@@ -269,15 +321,13 @@ impl<'s> Harvester<'s> {
         };
         self.running.counters.open_requests.fetch_sub(1, Relaxed);
         self.running.counters.requests.fetch_add(1, Relaxed);
-        if let Some(errand) = self.errands.take(turn.site) {
-            return self.end_errand(errand, turn, &answer, ended_ms);
-        }
         let event = event(&answer);
         self.rest(turn, event, connection, ended_ms)?;
         match job {
-            Job::Page { page, url } => self.page_came(page, url, answer)?,
+            Job::Page { page, url } => self.page_came(turn.site, page, url, answer),
             Job::Robots { url, hops } => self.robots_answered(turn.site, &url, hops, &answer)?,
             Job::Sitemap { url, level } => self.sitemap_came(turn.site, &url, level, &answer)?,
+            Job::Errand(errand) => self.errand_answered(turn, *errand, &answer, ended_ms),
         }
         self.close_if_done(turn.site)
     }
@@ -291,12 +341,17 @@ impl<'s> Harvester<'s> {
         ended_ms: u64,
     ) -> std::io::Result<()> {
         let Some(run) = self.sites.get_mut(&turn.site) else { return Ok(()) };
+        if matches!(event, Event::AskedToWait { .. }) {
+            run.slow_down(&self.settings.waits);
+        }
         let wait_ms = run.wait_ms(&self.settings.waits);
-        let verdict = self.settings.patience.after(event, run.errors_in_a_row, 0, random());
+        let mut verdict = self.settings.patience.after(event, run.errors_in_a_row, 0, random());
+        give_up_at_last(&mut verdict, &self.settings);
         run.suffer(&verdict, ended_ms);
-        run.next_request_ms = ended_ms + wait_ms.max(verdict.site_back_off_ms);
+        (run.ended_ms, run.next_request_ms) = (ended_ms, ended_ms + wait_ms);
+        let site_ready_ms = ended_ms + wait_ms.max(verdict.site_back_off_ms);
         let address_ready_ms = ended_ms + self.settings.waits.address_wait_ms.unwrap_or(wait_ms);
-        self.workbench.finish(turn.site, run.next_request_ms, address_ready_ms);
+        self.workbench.finish(turn.site, site_ready_ms, address_ready_ms);
         let (errors_in_a_row, until_ms) = (run.errors_in_a_row, run.back_off_until_ms);
         if verdict.site_back_off_ms > 0 {
             self.send(HarvestNews::BackOff { site: turn.site, until_ms, errors_in_a_row })?;
@@ -310,138 +365,79 @@ impl<'s> Harvester<'s> {
         Ok(())
     }
 
-    fn page_came(&mut self, page: PageId, url: CanonicalUrl, answer: Answer) -> std::io::Result<()> {
+    /// A wait that has become longer since the last request ended is waited for to its end.
+    fn wait_on(&mut self, site: SiteId) {
+        let Some(run) = self.sites.get_mut(&site).filter(|run| run.ended_ms > 0) else { return };
+        let ready_ms = run.ended_ms + run.wait_ms(&self.settings.waits);
+        run.next_request_ms = run.next_request_ms.max(ready_ms);
+        let address = run.address;
+        self.workbench.delay_site(site, ready_ms);
+        if self.settings.waits.address_wait_ms.is_none() {
+            self.workbench.delay_address(address, ready_ms);
+        }
+    }
+
+    /// A site that is not in work here any more is still left alone.
+    fn rest_by_name(&mut self, name: &str, ready_ms: u64) {
+        match self.by_name.get(name) {
+            Some(site) => self.workbench.delay_site(*site, ready_ms),
+            None => {
+                if self.rests.len() >= MOST_RESTS {
+                    let now_ms = self.running.clock.now_ms();
+                    self.rests.retain(|_, ready_ms| *ready_ms > now_ms);
+                }
+                self.rests.insert(name.into(), ready_ms);
+            }
+        }
+    }
+
+    /// Whether another request may be sent.
+    fn has_room(&self) -> bool {
+        self.requests.len() < self.most_requests && self.unread.len() < MOST_UNREAD && !self.outbox.is_full()
+    }
+
+    fn page_came(&mut self, site: SiteId, page: PageId, url: CanonicalUrl, answer: Answer) {
         let fetched = Fetched::new(url, answer, self.running.clock.now_ms());
         let counters = &self.running.counters;
         counters.waiting_pages.fetch_sub(1, Relaxed);
         counters.bytes.fetch_add(fetched.body.len() as u64, Relaxed);
         let good = (200..400).contains(&fetched.status) && fetched.failure.is_none();
         if good { &counters.pages } else { &counters.errors }.fetch_add(1, Relaxed);
+        if let Some(run) = self.sites.get_mut(&site) {
+            run.unread += 1;
+        }
+        self.unread.push_back(Unread { site, page, fetched });
+    }
+
+    /// Reads a page, or hands it on as it is.
+    fn read(&mut self, Unread { site, page, fetched }: Unread) -> std::io::Result<()> {
         let bytes = fetched.body.len() + fetched.head.len();
         let piece = match &mut self.gatherer {
             Some(gatherer) => Piece::Gathered(Box::new(gatherer.read(&fetched))),
             None => Piece::Fetched(page, Box::new(fetched)),
         };
-        self.journal.note(None)?;
+        self.journal.count();
         self.outbox.push(piece, bytes);
-        Ok(())
-    }
-
-    /// Follows a redirect of robots.txt, or takes what came.
-    fn robots_answered(
-        &mut self,
-        site: SiteId,
-        url: &CanonicalUrl,
-        hops: u8,
-        answer: &Answer,
-    ) -> std::io::Result<()> {
-        let now_s = self.running.clock.now_s();
-        let target = redirect(&self.settings, url, answer).filter(|_| hops < robots_answer::REDIRECTS);
-        match target {
-            Some(target) if target.site() == url.site() => {
-                let job = self.jobs.add(Job::Robots { url: target, hops: hops + 1 });
-                self.workbench.push_first(site, job);
-                Ok(())
-            }
-            Some(target) => {
-                // Another site, which may be another harvester's: its pages wait until the answer is back.
-                let waiting = self.workbench.drain(site);
-                self.errands.hold(site, waiting);
-                self.desk.send(Errand::new(site, self.running.number, target, hops + 1));
-                Ok(())
-            }
-            None => self.robots_came(site, RobotsCopy::of(answer, now_s)),
-        }
-    }
-
-    fn robots_came(&mut self, site: SiteId, copy: RobotsCopy) -> std::io::Result<()> {
-        for job in self.errands.release(site) {
-            self.workbench.push(site, job);
-        }
-        self.apply_robots(site, &copy)?;
-        self.send(HarvestNews::Robots { site, robots: copy })?;
-        self.close_if_done(site)
-    }
-
-    /// From now on these rules hold; what they forbid is left out at once.
-    fn apply_robots(&mut self, site: SiteId, copy: &RobotsCopy) -> std::io::Result<()> {
-        let Some(run) = self.sites.get_mut(&site) else { return Ok(()) };
-        if matches!(run.obey(copy), Robots::Unreachable) {
-            let retry_ms = (u64::from(copy.fetched_s) + u64::from(self.settings.robots_retry_s)) * 1_000;
-            run.back_off_until_ms = run.back_off_until_ms.max(retry_ms);
-            return self.give_back(site, Some(Reason::RobotsUnreachable));
-        }
-        let mut allowed = Vec::new();
-        for number in self.workbench.drain(site) {
-            match self.jobs.get(number) {
-                Some(Job::Page { page, url }) if !self.sites[&site].allows(url) => {
-                    let page = *page;
-                    self.jobs.remove(number);
-                    self.leave(page, Reason::RobotsForbid)?;
-                }
-                _ => allowed.push(number),
-            }
-        }
-        for number in self.sitemap_jobs(site).into_iter().chain(allowed) {
-            self.workbench.push(site, number);
+        if let Some(run) = self.sites.get_mut(&site) {
+            run.unread -= 1;
         }
         self.close_if_done(site)
-    }
-
-    /// The requests for what a site tells about its pages, if they are due.
-    fn sitemap_jobs(&mut self, site: SiteId) -> Vec<u32> {
-        let Some(run) = self.sites.get_mut(&site) else { return Vec::new() };
-        if !std::mem::take(&mut run.sitemaps_due) {
-            return Vec::new();
-        }
-        run.sitemaps_read_s = self.running.clock.now_s();
-        let urls = sitemaps::of_site(run, &self.settings);
-        urls.into_iter().map(|url| self.jobs.add(Job::Sitemap { url, level: 0 })).collect()
-    }
-
-    fn sitemap_came(
-        &mut self,
-        site: SiteId,
-        url: &CanonicalUrl,
-        level: u8,
-        answer: &Answer,
-    ) -> std::io::Result<()> {
-        let Some(run) = self.sites.get_mut(&site) else { return Ok(()) };
-        let read = sitemaps::read(run, url, answer, &self.settings);
-        if level < sitemaps::LEVELS {
-            for url in read.sitemaps {
-                let job = self.jobs.add(Job::Sitemap { url, level: level + 1 });
-                self.workbench.push_first(site, job);
-            }
-        }
-        if read.pages.is_empty() { Ok(()) } else { self.send(HarvestNews::Found { site, pages: read.pages }) }
-    }
-
-    fn end_errand(
-        &mut self,
-        errand: Errand,
-        turn: Turn,
-        answer: &Answer,
-        ended_ms: u64,
-    ) -> std::io::Result<()> {
-        // Whose site this is, nobody here knows; the address is left alone for the usual wait.
-        self.workbench.finish(turn.site, ended_ms, ended_ms + self.settings.waits.wait_ms);
-        self.workbench.remove_site(turn.site);
-        let target = redirect(&self.settings, &errand.url, answer);
-        match target.filter(|_| errand.hops < robots_answer::REDIRECTS) {
-            Some(target) => self.desk.send(errand.on_to(target)),
-            None => self.desk.give_back(&errand, RobotsCopy::of(answer, self.running.clock.now_s())),
-        }
-        Ok(())
     }
 
     /// The pages of a site that were not asked for go back.
     fn give_back(&mut self, site: SiteId, reason: Option<Reason>) -> std::io::Result<()> {
         let held = self.errands.release(site);
         for number in self.workbench.drain(site).into_iter().chain(held) {
-            if let Some(Job::Page { page, .. }) = self.jobs.remove(number) {
-                self.running.counters.waiting_pages.fetch_sub(1, Relaxed);
-                self.send(HarvestNews::Back { page, reason: reason.map(Into::into) })?;
+            match self.jobs.remove(number) {
+                Some(Job::Page { page, .. }) => {
+                    self.running.counters.waiting_pages.fetch_sub(1, Relaxed);
+                    self.send(HarvestNews::Back { page, reason: reason.map(Into::into) })?;
+                }
+                // Somebody waits for it.
+                Some(Job::Errand(errand)) => {
+                    self.desk.give_back(&errand, RobotsCopy::none(self.running.clock.now_s()));
+                }
+                Some(Job::Robots { .. } | Job::Sitemap { .. }) | None => {}
             }
         }
         Ok(())
@@ -466,12 +462,16 @@ impl<'s> Harvester<'s> {
 
     /// A site without work leaves; its address keeps its clock.
     fn close_if_done(&mut self, site: SiteId) -> std::io::Result<()> {
-        let waits =
-            self.workbench.jobs(site) > 0 || self.workbench.has_turn(site) || self.errands.holds(site);
+        let waits = self.workbench.jobs(site) > 0
+            || self.workbench.has_turn(site)
+            || self.errands.holds(site)
+            || self.sites.get(&site).is_some_and(|run| run.unread > 0);
         if waits {
             return Ok(());
         }
         let Some(run) = self.sites.remove(&site) else { return Ok(()) };
+        self.by_name.remove(run.front.site());
+        self.rest_by_name(run.front.site(), run.next_request_ms);
         self.workbench.remove_site(site);
         if self.kept.get(&run.address).is_some_and(|(owner, _)| *owner == site) {
             self.kept.remove(&run.address);
@@ -481,10 +481,26 @@ impl<'s> Harvester<'s> {
     }
 
     fn send(&mut self, news: HarvestNews) -> std::io::Result<()> {
-        self.journal.note(Some(&news))?;
+        self.journal.count();
+        let place = |site| self.sites.get(&site).map(|run| (run.front.site(), run.address));
+        if let Some(entry) = Entry::of(&news, place) {
+            self.journal.keep(&entry)?;
+        }
         let bytes = if let HarvestNews::Found { pages, .. } = &news { pages.len() * 64 } else { 64 };
         self.outbox.push(Piece::News(news), bytes);
         Ok(())
+    }
+}
+
+/// Beyond this, those that have rested are forgotten.
+const MOST_RESTS: usize = 1 << 12;
+
+/// A site that fails again and again, however long it is left alone in between, is given up until failed pages are visited
+/// again: a crawl must come to an end.
+pub(crate) fn give_up_at_last(verdict: &mut Verdict, settings: &CrawlSettings) {
+    if verdict.errors_in_a_row >= settings.patience.site_errors.saturating_mul(2) {
+        verdict.site_gives_up = true;
+        verdict.site_back_off_ms = verdict.site_back_off_ms.max(u64::from(settings.revisits.error_s) * 1_000);
     }
 }
 
@@ -497,13 +513,4 @@ fn event(answer: &Answer) -> Event {
         }
         Some(reason) => Event::NoAnswer(reason),
     }
-}
-
-/// Where an answer leads, if it is a redirect.
-fn redirect(settings: &CrawlSettings, from: &CanonicalUrl, answer: &Answer) -> Option<CanonicalUrl> {
-    if !matches!(answer.status, 300..=303 | 307 | 308) {
-        return None;
-    }
-    let location = HttpHead(&answer.head).value("Location")?;
-    settings.gather.rules.join(from, &location).ok()
 }

@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::harvest::HarvestNews;
 use crate::harvest_folder::HarvestWriter;
 use crate::harvester::Piece;
-use crate::journal;
+use crate::journal::{self, Entry};
 use crate::places::{self, Place};
 use crate::progress::Progress;
 use crate::running::Running;
@@ -145,9 +145,9 @@ impl Harvesting {
             let now_ms = running.clock.now_ms() as i64;
             let mut folder = HarvestWriter::begin(&order.out, batch.number, &settings.fetch.agent, now_ms)?;
             self.expect(&batch, number);
-            for news in tell(&mut batch, &told) {
-                folder.push_news(news.clone())?;
-                kept.push(news);
+            for (entry, news) in tell(&mut batch, &told) {
+                folder.push_news(news)?;
+                kept.push(entry);
             }
             clocks.append(&mut batch.addresses);
             self.folders.push(Some(folder));
@@ -257,26 +257,27 @@ impl Harvesting {
 const LOOK_AROUND: Duration = Duration::from_millis(200);
 
 /// Lets a batch know what its sites told an earlier harvester; gives what it did not know.
-fn tell(batch: &mut Batch, told: &[HarvestNews]) -> Vec<HarvestNews> {
-    let mut sites: HashMap<SiteId, &mut BatchSite> =
-        batch.sites.iter_mut().map(|site| (site.site, site)).collect();
-    let mut tell = |news: &&HarvestNews| match news {
-        HarvestNews::Robots { site, robots } => {
-            sites.get_mut(site).map(|site| site.robots = Some(robots.clone())).is_some()
+fn tell(batch: &mut Batch, told: &[Entry]) -> Vec<(Entry, HarvestNews)> {
+    let mut sites: HashMap<String, &mut BatchSite> =
+        batch.sites.iter_mut().map(|site| (site.name.clone(), site)).collect();
+    let mut all = Vec::new();
+    for entry in told {
+        let Some(site) = sites.get_mut(&entry.site) else { continue };
+        let news = entry.clone().about(site.site);
+        match &news {
+            HarvestNews::Robots { robots, .. } => site.robots = Some(robots.clone()),
+            HarvestNews::BackOff { until_ms, errors_in_a_row, .. } => {
+                site.not_before_ms = site.not_before_ms.max(*until_ms);
+                site.errors_in_a_row = *errors_in_a_row;
+            }
+            _ => {}
         }
-        HarvestNews::BackOff { site, until_ms, errors_in_a_row } => {
-            let Some(site) = sites.get_mut(site) else { return false };
-            site.not_before_ms = site.not_before_ms.max(*until_ms);
-            site.errors_in_a_row = *errors_in_a_row;
-            true
-        }
-        _ => false,
-    };
-    told.iter().filter(|news| tell(news)).cloned().collect()
+        all.push((entry.clone(), news));
+    }
+    all
 }
 
+/// The longest that any site may be left alone for.
 fn longest_wait_ms(settings: &CrawlSettings) -> u64 {
-    let waits = &settings.waits;
-    let own = settings.sites.iter().filter_map(|site| site.wait_ms);
-    own.chain([waits.wait_ms, waits.large_site_wait_ms, waits.most_crawl_delay_ms]).max().unwrap_or(0)
+    settings.longest_wait_ms().max(settings.waits.most_crawl_delay_ms)
 }

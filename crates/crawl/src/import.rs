@@ -174,8 +174,11 @@ fn take_in(
         }
     }
     taking.fold(&mut fold, collection)?;
-    describe_sites(collection, now_ms())?;
-    collection.commit(now_ms())?;
+    // Without a page nothing has changed.
+    if taking.summary.pages > 0 {
+        describe_sites(collection, now_ms())?;
+        collection.commit(now_ms())?;
+    }
     Ok(taking.summary)
 }
 

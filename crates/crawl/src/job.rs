@@ -2,6 +2,8 @@
 
 use model::{CanonicalUrl, PageId};
 
+use crate::errand::Errand;
+
 /// One request to be made.
 #[derive(Debug)]
 pub(crate) enum Job {
@@ -11,12 +13,15 @@ pub(crate) enum Job {
     Robots { url: CanonicalUrl, hops: u8 },
     /// A sitemap or robots.rdf; so many indexes led to it.
     Sitemap { url: CanonicalUrl, level: u8 },
+    /// A robots.txt that another site refers to.
+    Errand(Box<Errand>),
 }
 
 impl Job {
     pub(crate) fn url(&self) -> &CanonicalUrl {
         match self {
             Job::Page { url, .. } | Job::Robots { url, .. } | Job::Sitemap { url, .. } => url,
+            Job::Errand(errand) => &errand.url,
         }
     }
 }

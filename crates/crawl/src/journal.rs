@@ -3,7 +3,8 @@
 //!
 //! The collection learns of everything with the next commit, some seconds later. Until then such news lie here: each is
 //! written when it comes, by one call of the system, so that it survives the death of the process. The next start reads
-//! them before it sends a single request. Each harvester has two files and uses them in turn; the older one is emptied
+//! them before it sends a single request. Sites are called by their names: the number of one that was found since the last
+//! commit will be another's. Each harvester has two files and uses them in turn; the older one is emptied
 //! when all that it holds was committed.
 //!
 //! That there are journals at the start also tells that the last run did not end in order: then nobody knows when the
@@ -11,9 +12,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use model::SiteId;
+use serde::{Deserialize, Serialize};
 
 use crate::closed_folder;
 use crate::harvest::HarvestNews;
@@ -48,13 +53,14 @@ impl Journal {
         Ok(Journal { files, last: [0; 2], current: 0, length_bytes: 0, sent: 0, committed })
     }
 
-    /// Counts a piece of news that is sent, and keeps it if it must survive.
-    pub(crate) fn note(&mut self, news: Option<&HarvestNews>) -> io::Result<()> {
+    /// Counts a piece of news that is sent.
+    pub(crate) fn count(&mut self) {
         self.sent += 1;
-        let Some(news @ (HarvestNews::Robots { .. } | HarvestNews::BackOff { .. })) = news else {
-            return Ok(());
-        };
-        let mut line = serde_json::to_vec(news)?;
+    }
+
+    /// Keeps the last piece of news that was counted.
+    pub(crate) fn keep(&mut self, entry: &Entry) -> io::Result<()> {
+        let mut line = serde_json::to_vec(entry)?;
         line.push(b'\n');
         if self.length_bytes + line.len() as u64 > FILE_BYTES {
             self.change_files()?;
@@ -76,8 +82,39 @@ impl Journal {
     }
 }
 
+/// News that must survive, about a site of this name at this address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    pub(crate) site: String,
+    pub(crate) address: IpAddr,
+    news: HarvestNews,
+}
+
+impl Entry {
+    /// Something that must survive, or nothing.
+    pub(crate) fn of<'n>(
+        news: &HarvestNews,
+        place: impl Fn(SiteId) -> Option<(&'n str, IpAddr)>,
+    ) -> Option<Entry> {
+        let (HarvestNews::Robots { site, .. } | HarvestNews::BackOff { site, .. }) = news else {
+            return None;
+        };
+        let (name, address) = place(*site)?;
+        Some(Entry { site: name.to_owned(), address, news: news.clone() })
+    }
+
+    /// The news, when the number of its site is known.
+    pub(crate) fn about(self, number: SiteId) -> HarvestNews {
+        let mut news = self.news;
+        if let HarvestNews::Robots { site, .. } | HarvestNews::BackOff { site, .. } = &mut news {
+            *site = number;
+        }
+        news
+    }
+}
+
 /// What the journals of a run hold that did not end in order; nothing if the last one did.
-pub(crate) fn left_behind(folder: &Path) -> io::Result<Option<Vec<HarvestNews>>> {
+pub(crate) fn left_behind(folder: &Path) -> io::Result<Option<Vec<Entry>>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         entries => entries?,
@@ -90,7 +127,7 @@ pub(crate) fn left_behind(folder: &Path) -> io::Result<Option<Vec<HarvestNews>>>
 }
 
 /// Makes room for the journals of a new run. What older ones hold is committed, but for what is to be kept.
-pub(crate) fn start(folder: &Path, keep: &[HarvestNews]) -> io::Result<()> {
+pub(crate) fn start(folder: &Path, keep: &[Entry]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let old: Vec<PathBuf> =
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
@@ -98,7 +135,7 @@ pub(crate) fn start(folder: &Path, keep: &[HarvestNews]) -> io::Result<()> {
     if !keep.is_empty() {
         let next = folder.join("next.jsonl");
         let mut lines = LineWriter::new(File::create(&next)?);
-        keep.iter().try_for_each(|news| lines.push(news))?;
+        keep.iter().try_for_each(|entry| lines.push(entry))?;
         lines.finish()?;
         fs::rename(&next, &kept)?;
     }
@@ -122,11 +159,11 @@ fn remove_if_there(path: &Path) -> io::Result<()> {
 }
 
 /// The last line may be torn; what cannot be read was not written by a crawl that went on.
-fn read(path: &Path, all: &mut Vec<HarvestNews>) -> io::Result<()> {
+fn read(path: &Path, all: &mut Vec<Entry>) -> io::Result<()> {
     let mut lines = BufReader::new(File::open(path)?);
     let mut line = Vec::new();
     while (&mut lines).take(LINE_LIMIT_BYTES).read_until(b'\n', &mut line)? > 0 {
-        all.extend(serde_json::from_slice::<HarvestNews>(&line).ok());
+        all.extend(serde_json::from_slice::<Entry>(&line).ok());
         line.clear();
     }
     Ok(())
@@ -139,9 +176,13 @@ mod tests {
     use super::*;
     use crate::batch::RobotsCopy;
 
-    fn robots(site: u32, length: usize) -> HarvestNews {
+    fn entry(news: &HarvestNews) -> Entry {
+        Entry::of(news, |_| Some(("http://a.example", IpAddr::from([192, 0, 2, 1])))).unwrap()
+    }
+
+    fn robots(site: u32, length: usize) -> Entry {
         let robots = RobotsCopy { fetched_s: 1, status: 200, text: vec![b'#'; length] };
-        HarvestNews::Robots { site: SiteId(site), robots }
+        entry(&HarvestNews::Robots { site: SiteId(site), robots })
     }
 
     #[test]
@@ -152,14 +193,15 @@ mod tests {
         start(&folder, &[]).unwrap();
         let mut journal = Journal::create(&folder, 0, Arc::default()).unwrap();
         assert_eq!(left_behind(&folder).unwrap(), Some(vec![]));
-        let news = [robots(1, 3), HarvestNews::BackOff { site: SiteId(2), until_ms: 5, errors_in_a_row: 1 }];
+        let back_off = HarvestNews::BackOff { site: SiteId(2), until_ms: 5, errors_in_a_row: 1 };
+        let news = [robots(1, 3), entry(&back_off)];
         for news in &news {
-            journal.note(Some(news)).unwrap();
+            journal.count();
+            journal.keep(news).unwrap();
         }
-        journal.note(None).unwrap();
         assert_eq!(left_behind(&folder).unwrap(), Some(news.to_vec()));
         // A line that was cut off by the death is no news, and no error.
-        let path = &folder.join("0-a.jsonl");
+        let path = folder.join("0-a.jsonl");
         let line = fs::read(&path).unwrap();
         fs::write(&path, &line[..line.len() - 3]).unwrap();
         assert_eq!(left_behind(&folder).unwrap(), Some(news[..1].to_vec()));
@@ -175,7 +217,8 @@ mod tests {
         start(&folder, &[]).unwrap();
         let mut journal = Journal::create(&folder, 0, Arc::clone(&committed)).unwrap();
         for number in 0..100 {
-            journal.note(Some(&robots(number, 200 << 10))).unwrap();
+            journal.count();
+            journal.keep(&robots(number, 200 << 10)).unwrap();
             committed.store(u64::from(number), Ordering::Release);
         }
         let files = fs::read_dir(&folder).unwrap();

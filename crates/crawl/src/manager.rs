@@ -166,36 +166,34 @@ impl Manager {
         let urls = collection.urls.known().urls(&sorted)?;
         let mut urls: HashMap<PageId, String> =
             sorted.iter().copied().zip(urls).filter_map(|(page, url)| Some((page, url?))).collect();
-        let records = collection.pages.reader().get_many(&sorted)?;
-        let sites: HashMap<PageId, SiteId> =
-            sorted.iter().copied().zip(records.iter().map(|record| record.site)).collect();
-        let (mut queued, mut rejected) = (Vec::new(), Vec::new());
+        let records: HashMap<PageId, PageRecord> =
+            sorted.iter().copied().zip(collection.pages.reader().get_many(&sorted)?).collect();
+        let mut rejected = Vec::new();
         let mut order: Vec<SiteId> = Vec::new();
         let mut pages_of: HashMap<SiteId, Vec<BatchPage>> = HashMap::new();
         for page in chosen {
-            let (Some(url), Some(&site)) = (urls.remove(page), sites.get(page)) else { continue };
-            let known = settings.gather.rules.canonical(&url);
-            match known.map_or(Err(Reason::RejectedByPattern), |url| settings.gather.scope.judge(&url)) {
-                Ok(_) => {
-                    queued.push((*page, site));
-                    let pages = pages_of.entry(site).or_insert_with(|| {
-                        order.push(site);
-                        Vec::new()
-                    });
-                    pages.push(BatchPage { page: *page, url });
-                }
-                Err(reason) => rejected.push((*page, reason)),
+            let (Some(url), Some(record)) = (urls.remove(page), records.get(page)) else { continue };
+            let site = record.site;
+            let canonical = settings.gather.rules.canonical(&url).map_err(|_| Reason::RejectedByPattern);
+            if let Err(reason) = canonical.and_then(|url| judge(settings, &url, record.depth)) {
+                rejected.push((*page, reason));
+                continue;
             }
+            let pages = pages_of.entry(site).or_insert_with(|| {
+                order.push(site);
+                Vec::new()
+            });
+            pages.push(BatchPage { page: *page, url });
         }
         reject(collection, rejected)?;
-        mark_queued(collection, &mut queued)?;
-        self.number += u64::from(!queued.is_empty());
-        let mut batch =
-            Batch { number: self.number, sites: Vec::with_capacity(order.len()), addresses: Vec::new() };
+        let mut batch = Batch { number: self.number + 1, ..Batch::default() };
         for site in order {
             let pages = pages_of.remove(&site).unwrap_or_default();
             batch.sites.extend(batch_site(collection, settings, site, pages, now_s)?);
         }
+        batch.sites.retain(|site| !site.pages.is_empty());
+        mark_queued(collection, &batch)?;
+        self.number += u64::from(!batch.sites.is_empty());
         Ok(batch)
     }
 }
@@ -228,7 +226,7 @@ fn front_pages(
     for (number, standing) in standings.iter_mut().enumerate() {
         if standing.take == Take::FrontPage && urls.len() < settings.batch_pages {
             match front_page(collection, settings, SiteId(number as u32)) {
-                Some(url) if settings.gather.scope.judge(&url).is_ok() => urls.push(&url),
+                Some(url) if judge(settings, &url, 0).is_ok() => urls.push(&url),
                 _ => standing.take = Take::Pages,
             }
         }
@@ -339,13 +337,25 @@ fn reject(collection: &mut Collection, mut rejected: Vec<(PageId, Reason)>) -> R
     })
 }
 
-fn mark_queued(collection: &mut Collection, queued: &mut [(PageId, SiteId)]) -> Result<()> {
-    queued.sort_unstable();
-    let pages: Vec<PageId> = queued.iter().map(|(page, _)| *page).collect();
+/// Whether a page still belongs, by settings that may have changed since it became known.
+fn judge(settings: &CrawlSettings, url: &CanonicalUrl, depth: u8) -> std::result::Result<(), Reason> {
+    settings.gather.scope.judge(url)?;
+    // A host that is an address can be judged without asking anybody.
+    let address = url.host().trim_matches(['[', ']']).parse::<IpAddr>();
+    if address.is_ok_and(|address| !settings.fetch.networks.permits(address)) {
+        return Err(Reason::BlockedAddress);
+    }
+    let deepest = settings.site(url).and_then(|site| site.depth);
+    if deepest.is_some_and(|deepest| depth > deepest) { Err(Reason::TooDeep) } else { Ok(()) }
+}
+
+fn mark_queued(collection: &mut Collection, batch: &Batch) -> Result<()> {
+    let of_site = |site: &BatchSite| site.pages.iter().map(|page| page.page).collect::<Vec<_>>();
+    let mut pages: Vec<PageId> = batch.sites.iter().flat_map(of_site).collect();
+    pages.sort_unstable();
     collection.pages.update(&pages, |_, record| record.stage = Stage::Queued)?;
-    let mut counts: HashMap<SiteId, u32> = HashMap::new();
-    queued.iter().for_each(|(_, site)| *counts.entry(*site).or_default() += 1);
-    let mut counts: Vec<(SiteId, u32)> = counts.into_iter().collect();
+    let mut counts: Vec<(SiteId, u32)> =
+        batch.sites.iter().map(|site| (site.site, site.pages.len() as u32)).collect();
     counts.sort_unstable();
     let sites: Vec<SiteId> = counts.iter().map(|(site, _)| *site).collect();
     collection.sites.update(&sites, |index, record| record.pages_queued += counts[index].1)
@@ -355,13 +365,17 @@ fn batch_site(
     collection: &Collection,
     settings: &CrawlSettings,
     site: SiteId,
-    pages: Vec<BatchPage>,
+    mut pages: Vec<BatchPage>,
     now_s: u32,
 ) -> Result<Option<BatchSite>> {
     let reader = collection.sites.reader();
     let (Some(record), Some(name)) = (reader.get(site)?, collection.urls.known().site_name(site)) else {
         return Ok(None);
     };
+    let own = front_page(collection, settings, site).and_then(|url| settings.site(&url)?.pages);
+    if let Some(most) = own {
+        pages.truncate(most.saturating_sub(record.pages_fetched) as usize);
+    }
     let robots = match record.robots_fetched_s {
         0 => None,
         fetched_s => Some(RobotsCopy {

@@ -63,7 +63,7 @@ pub fn manage(
             managed.next_due_ms = manager.next_due_ms(collection, settings, now_ms)?;
             break;
         };
-        batch.addresses = recovery::address_clocks(collection, now_ms)?;
+        batch.addresses = recovery::address_clocks(collection, settings, now_ms, false)?;
         collection.notes.insert(LAST_BATCH.to_owned(), batch.number);
         collection.commit(now_ms as i64)?;
         let folder = Place::Batches.of(collection.folder(), batch.number);

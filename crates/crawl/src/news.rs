@@ -114,20 +114,22 @@ impl News {
             let (end, page) = ends[source];
             let place = link + page.links.dynamic.len() - end;
             let dynamic = page.links.dynamic[place];
-            self.count_new(new.site, dynamic);
-            let Some(record) = records.get(&page.id) else { return rules.new_page(new.site, 0, 0, dynamic) };
+            let site_pages = rules.pages_known(new.site) + self.count_new(new.site, dynamic);
+            let Some(record) = records.get(&page.id) else {
+                return rules.new_page(new.site, site_pages, 0, 0, dynamic);
+            };
             let redirects = match page.outcome {
                 Outcome::Redirect => record.flags.redirects() + 1,
                 _ => 0,
             };
-            let is_front =
-                || page.links.followed.url(place).bytes().filter(|byte| *byte == b'/').count() == 3;
+            let url = page.links.followed.url(place);
+            let is_front = || url.ends_with('/') && url.bytes().filter(|byte| *byte == b'/').count() == 3;
             let depth = match new.site == record.site {
                 true => depth_behind(record, page.outcome),
                 false if is_front() => 0,
                 false => 1,
             };
-            rules.new_page(new.site, depth, redirects, dynamic)
+            rules.new_page(new.site, site_pages, depth, redirects, dynamic)
         };
         let resolved = if rules.admits_all() {
             collection.resolve(&urls, now_s, describe)?
@@ -194,7 +196,8 @@ impl News {
         }
     }
 
-    fn count_new(&mut self, site: SiteId, dynamic: bool) {
+    /// Counts a new page; tells how many of its site this batch has brought.
+    fn count_new(&mut self, site: SiteId, dynamic: bool) -> u32 {
         self.folded.new_pages += 1;
         let news = self.sites.entry(site).or_default();
         if dynamic {
@@ -202,6 +205,7 @@ impl News {
         } else {
             news.known_static += 1;
         }
+        news.known_static + news.known_dynamic
     }
 
     pub(crate) fn count_visit(
@@ -209,8 +213,8 @@ impl News {
         site: SiteId,
         page: &Gathered,
         first_success: bool,
-        was_queued: bool,
         visit: Visit,
+        was_queued: bool,
     ) {
         let news = self.sites.entry(site).or_default();
         news.dequeued += u32::from(was_queued);

@@ -42,6 +42,11 @@ impl<T> Outbox<T> {
     /// Sends what there is, as far as there is room. False when nobody listens any more.
     pub(crate) fn flush(&mut self) -> bool {
         self.close_block();
+        self.send()
+    }
+
+    /// Sends full blocks, as far as there is room. False when nobody listens any more.
+    pub(crate) fn send(&mut self) -> bool {
         while let Some(block) = self.waiting.pop_front() {
             match self.sender.try_send((self.number, block)) {
                 Ok(()) => {}

@@ -6,13 +6,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use model::SiteId;
-use store::Collection;
+use store::{Collection, PageFlags, PageRecord, UrlBatch};
 
 use crate::batch::Batch;
 use crate::crawl_settings::CrawlSettings;
 use crate::crew::journal_error;
 use crate::error::Error;
-use crate::journal;
+use crate::journal::{self, Entry};
 use crate::places::{self, Place};
 use crate::seeder::Seeder;
 
@@ -26,10 +26,39 @@ pub(crate) fn replay_journals(
     let left = journal::left_behind(&folder).map_err(|source| journal_error(&folder, source))?;
     let Some(news) = left else { return Ok(false) };
     let mut seeder = Seeder::new(settings, collection)?;
-    news.into_iter().for_each(|news| seeder.take_news(news));
+    for entry in news {
+        if let Some(site) = journalled_site(collection, settings, &entry)? {
+            seeder.take_news(entry.about(site));
+        }
+    }
     seeder.seed(collection)?;
     collection.commit(now_ms as i64)?;
     Ok(true)
+}
+
+/// The site that a journal speaks of. One that was found since the last commit is found again, by its front page.
+fn journalled_site(
+    collection: &mut Collection,
+    settings: &CrawlSettings,
+    entry: &Entry,
+) -> Result<Option<SiteId>, Error> {
+    if collection.urls.known().find_site(&entry.site).is_none() {
+        let Ok(front) = settings.gather.rules.canonical(&format!("{}/", entry.site)) else { return Ok(None) };
+        let mut urls = UrlBatch::new();
+        urls.push(&front);
+        let resolved =
+            collection.resolve(&urls, 0, |new| PageRecord::new(new.site, 0, PageFlags::default()))?;
+        let new: Vec<SiteId> = resolved.new.iter().map(|new| new.site).collect();
+        collection.sites.update(&new, |_, record| {
+            record.pages_known += 1;
+            record.pages_static += 1;
+        })?;
+    }
+    let site = collection.urls.known().find_site(&entry.site);
+    if let Some(site) = site {
+        collection.sites.update(&[site], |_, record| record.address = Some(entry.address))?;
+    }
+    Ok(site)
 }
 
 /// A crawl that died may have asked any site just now: all that were ever asked are left alone for their wait. From then
@@ -89,11 +118,29 @@ pub(crate) fn neighbours(collection: &Collection, sites: &HashSet<SiteId>) -> Re
     Ok(near.chain(sites.iter().copied()).collect())
 }
 
-/// When addresses may be asked again: no sooner than the sites that live there.
-pub(crate) fn address_clocks(collection: &Collection, now_ms: u64) -> Result<Vec<(IpAddr, u64)>, Error> {
+/// When addresses may be asked again: when the site that was last asked there may, or after their own wait. If clocks are
+/// lost, any site may have been the last.
+pub(crate) fn address_clocks(
+    collection: &Collection,
+    settings: &CrawlSettings,
+    now_ms: u64,
+    unknown: bool,
+) -> Result<Vec<(IpAddr, u64)>, Error> {
+    let waits = &settings.waits;
     let parts = collection.sites.reader().scan(|clocks: &mut Vec<_>, _, record| {
-        if let Some(address) = record.address.filter(|_| record.next_request_ms > now_ms) {
-            clocks.push((address, record.next_request_ms));
+        let Some(address) = record.address else { return };
+        let ready_ms = match (unknown, waits.address_wait_ms) {
+            // What the settings say for single sites, harvesters add.
+            (true, None) => {
+                now_ms + waits.site_wait_ms(record.pages_known, record.crawl_delay_ms.into(), None)
+            }
+            (true, Some(wait_ms)) => now_ms + wait_ms,
+            (false, None) => record.next_request_ms,
+            // A request ended no later than when the next may begin.
+            (false, Some(wait_ms)) => record.next_request_ms.min(now_ms) + wait_ms,
+        };
+        if ready_ms > now_ms {
+            clocks.push((address, ready_ms));
         }
     })?;
     Ok(parts.concat())

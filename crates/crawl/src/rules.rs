@@ -6,7 +6,7 @@ use frontier::{Event, Limits, PageVerdict, Patience};
 use model::{Reason, SiteId, UrlClass};
 use store::{Collection, PageFlags, PageRecord, Result, Stage};
 
-use crate::crawl_settings::Revisits;
+use crate::crawl_settings::{CrawlSettings, Revisits};
 use crate::gathered::Gathered;
 use crate::outcome::Outcome;
 use crate::random::random;
@@ -17,25 +17,34 @@ pub(crate) struct Rules {
     pub(crate) limits: Limits,
     pub(crate) patience: Patience,
     pub(crate) revisits: Revisits,
+    /// Whether the links of exact duplicates are followed, too.
+    pub(crate) links_of_duplicates: bool,
     full_sites: HashSet<SiteId>,
+    /// How many pages of each site are known.
+    pages_known: Vec<u32>,
     sites: u32,
     is_full: bool,
 }
 
 impl Rules {
-    pub(crate) fn new(limits: Limits, patience: Patience, revisits: Revisits) -> Rules {
-        Rules { limits, patience, revisits, ..Rules::default() }
+    pub(crate) fn new(settings: &CrawlSettings) -> Rules {
+        Rules {
+            limits: settings.limits.clone(),
+            patience: settings.patience.clone(),
+            revisits: settings.revisits,
+            links_of_duplicates: settings.links_of_duplicates,
+            ..Rules::default()
+        }
     }
 
     /// Looks which sites are full, at the start.
     pub(crate) fn count(&mut self, collection: &Collection) -> Result<()> {
-        let most = self.limits.pages_per_site;
-        let parts = collection.sites.reader().scan(|full: &mut Vec<SiteId>, site, record| {
-            if u64::from(record.pages_known) >= most {
-                full.push(site);
-            }
+        let parts = collection.sites.reader().scan(|known: &mut Vec<(SiteId, u32)>, site, record| {
+            known.push((site, record.pages_known));
         })?;
-        self.full_sites = parts.into_iter().flatten().collect();
+        for (site, pages) in parts.into_iter().flatten() {
+            self.note_site(site, pages);
+        }
         self.note_size(collection);
         Ok(())
     }
@@ -52,6 +61,15 @@ impl Rules {
         if u64::from(pages_known) >= self.limits.pages_per_site {
             self.full_sites.insert(site);
         }
+        if self.pages_known.len() <= site.index() {
+            self.pages_known.resize(site.index() + 1, 0);
+        }
+        self.pages_known[site.index()] = pages_known;
+    }
+
+    /// How many pages of a site were known when it was last noted.
+    pub(crate) fn pages_known(&self, site: SiteId) -> u32 {
+        self.pages_known.get(site.index()).copied().unwrap_or(0)
     }
 
     /// Whether a site, which may be new, may have one more page.
@@ -67,12 +85,22 @@ impl Rules {
         !self.is_full && self.full_sites.is_empty() && u64::from(self.sites) < self.limits.sites
     }
 
-    /// The record of a page that is new, so deep and behind so many redirects.
-    pub(crate) fn new_page(&self, site: SiteId, depth: u8, redirects: u8, dynamic: bool) -> PageRecord {
+    /// The record of a page that is new, so deep and behind so many redirects. With it, `site_pages` of its site are known:
+    /// one batch may bring more than the site has room for.
+    pub(crate) fn new_page(
+        &self,
+        site: SiteId,
+        site_pages: u32,
+        depth: u8,
+        redirects: u8,
+        dynamic: bool,
+    ) -> PageRecord {
         let flags = if dynamic { PageFlags::DYNAMIC } else { PageFlags::default() };
         let mut record = PageRecord::new(site, depth, flags.with_redirects(redirects));
         let refused = if redirects > self.limits.redirects {
             Err(Reason::TooManyRedirects)
+        } else if u64::from(site_pages) > self.limits.pages_per_site {
+            Err(Reason::SiteFull)
         } else {
             self.judge_depth(&record)
         };

@@ -43,7 +43,7 @@ pub(crate) const DUPLICATE_WINDOW: usize = 1 << 20;
 
 impl Seeder {
     pub(crate) fn new(settings: &Arc<CrawlSettings>, collection: &Collection) -> Result<Seeder> {
-        let mut rules = Rules::new(settings.limits.clone(), settings.patience.clone(), settings.revisits);
+        let mut rules = Rules::new(settings);
         rules.count(collection)?;
         let settings = Arc::clone(settings);
         let fold = Fold::by(DUPLICATE_WINDOW, rules);
@@ -114,11 +114,12 @@ impl Seeder {
             |new| {
                 let (dynamic, modified_s) = found[new.link as usize];
                 if dynamic {
-                    new_dynamic += 1
+                    new_dynamic += 1;
                 } else {
-                    new_static += 1
+                    new_static += 1;
                 }
-                let mut record = rules.new_page(new.site, 1, 0, dynamic);
+                let site_pages = rules.pages_known(new.site) + new_static + new_dynamic;
+                let mut record = rules.new_page(new.site, site_pages, 1, 0, dynamic);
                 record.last_change_s = modified_s;
                 record
             },

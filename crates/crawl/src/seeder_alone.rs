@@ -123,7 +123,7 @@ pub fn add_seeds(
         *(if dynamic { &mut count.1 } else { &mut count.0 }) += 1;
         PageRecord::new(new.site, 0, if dynamic { PageFlags::DYNAMIC } else { PageFlags::default() })
     })?;
-    let rules = Rules::new(settings.limits.clone(), settings.patience.clone(), settings.revisits);
+    let rules = Rules::new(settings);
     let mut pages: Vec<PageId> = resolved.pages;
     pages.sort_unstable();
     pages.dedup();

@@ -1,5 +1,6 @@
 //! What does a harvester know about a site while it works on it? Its rules, its clock, its trouble.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -25,16 +26,25 @@ pub(crate) struct SiteRun {
     pub(crate) robots: Option<Robots>,
     pub(crate) request: Arc<SiteRequest>,
     pub(crate) errors_in_a_row: u16,
+    /// Pages that have come and were not read yet.
+    pub(crate) unread: u32,
     pub(crate) back_off_until_ms: u64,
+    /// When the last request ended; 0 if there was none.
+    pub(crate) ended_ms: u64,
+    /// When its usual wait is over.
     pub(crate) next_request_ms: u64,
     pub(crate) sitemaps_due: bool,
     pub(crate) sitemaps_read_s: u32,
     /// URLs that may still be taken from its sitemaps.
     pub(crate) sitemap_urls_left: u32,
+    /// Sitemaps that it was asked for, or will be.
+    pub(crate) sitemap_files: HashSet<CanonicalUrl>,
     robots_agent: String,
     own_wait_ms: Option<u64>,
     pages_known: u32,
     crawl_delay_ms: u64,
+    /// What it asked for by answering that we come too often.
+    asked_wait_ms: u64,
 }
 
 /// A site as the front desk hands it over.
@@ -45,6 +55,9 @@ pub(crate) struct Located {
     pub(crate) resolve_again_s: u32,
 }
 
+/// Who complains about requests without any wait gets at least this.
+const SHORTEST_ASKED_WAIT_MS: u64 = 250;
+
 impl SiteRun {
     pub(crate) fn new(
         site: &crate::batch::BatchSite,
@@ -52,28 +65,40 @@ impl SiteRun {
         located: &Located,
         settings: &CrawlSettings,
     ) -> SiteRun {
-        let own: Option<&SiteOverride> = settings.site(&front);
-        SiteRun {
+        let mut run = SiteRun {
             site: site.site,
             address: located.address,
             resolved_s: located.resolved_s,
             resolve_again_s: located.resolve_again_s,
             robots: None,
-            request: Arc::new(own.map(|own| own.request.clone()).unwrap_or_default()),
+            request: Arc::default(),
             errors_in_a_row: site.errors_in_a_row,
+            unread: 0,
             back_off_until_ms: 0,
+            ended_ms: 0,
             next_request_ms: site.not_before_ms,
             sitemaps_due: site.sitemaps_due,
             sitemaps_read_s: 0,
             sitemap_urls_left: settings.sitemap_urls,
-            robots_agent: own
-                .and_then(|own| own.robots_agent.clone())
-                .unwrap_or_else(|| settings.robots_agent.clone()),
-            own_wait_ms: own.and_then(|own| own.wait_ms),
+            sitemap_files: HashSet::new(),
+            robots_agent: String::new(),
+            own_wait_ms: None,
             pages_known: site.pages_known,
             crawl_delay_ms: 0,
+            asked_wait_ms: 0,
             front,
-        }
+        };
+        run.follow(settings);
+        run
+    }
+
+    /// Takes what the settings say about this very site.
+    pub(crate) fn follow(&mut self, settings: &CrawlSettings) {
+        let own: Option<&SiteOverride> = settings.site(&self.front);
+        self.request = Arc::new(own.map(|own| own.request.clone()).unwrap_or_default());
+        self.own_wait_ms = own.and_then(|own| own.wait_ms);
+        let robots_agent = own.and_then(|own| own.robots_agent.as_ref()).unwrap_or(&settings.robots_agent);
+        self.robots_agent.clone_from(robots_agent);
     }
 
     /// Takes the answer to a request for robots.txt, new or kept.
@@ -96,7 +121,13 @@ impl SiteRun {
 
     /// How long it is left alone between two requests.
     pub(crate) fn wait_ms(&self, waits: &Waits) -> u64 {
-        waits.site_wait_ms(self.pages_known, self.crawl_delay_ms, self.own_wait_ms)
+        waits.site_wait_ms(self.pages_known, self.crawl_delay_ms, self.own_wait_ms).max(self.asked_wait_ms)
+    }
+
+    /// It says that we come too often: from now on its wait is twice as long, up to a limit.
+    pub(crate) fn slow_down(&mut self, waits: &Waits) {
+        let twice_ms = (self.wait_ms(waits) * 2).max(SHORTEST_ASKED_WAIT_MS);
+        self.asked_wait_ms = twice_ms.min(waits.most_crawl_delay_ms);
     }
 
     /// Takes a verdict on a request that ended at this time.

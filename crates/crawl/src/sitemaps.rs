@@ -18,7 +18,7 @@ use crate::site_run::SiteRun;
 
 /// An index may lead to indexes, but not for ever.
 pub(crate) const LEVELS: u8 = 2;
-/// Most sitemaps that robots.txt or one index may name.
+/// Most sitemaps of a site, however many robots.txt and indexes name.
 const FILES: usize = 100;
 
 /// What a file names.
@@ -29,18 +29,24 @@ pub(crate) struct SitemapRead {
 }
 
 /// What to ask a site for.
-pub(crate) fn of_site(run: &SiteRun, settings: &CrawlSettings) -> Vec<CanonicalUrl> {
+pub(crate) fn of_site(run: &mut SiteRun, settings: &CrawlSettings) -> Vec<CanonicalUrl> {
     let Some(Robots::Rules(rules)) = &run.robots else { return Vec::new() };
-    let on_site = |url: &CanonicalUrl| url.site() == run.front.site();
     let mut urls: Vec<CanonicalUrl> = Vec::new();
     if settings.sitemaps {
         let named = rules.sitemaps.iter().filter_map(|url| settings.gather.rules.join(&run.front, url).ok());
-        urls.extend(named.filter(on_site).take(FILES));
+        urls.extend(named.take(FILES));
     }
     if settings.robots_rdf {
-        urls.extend(settings.gather.rules.join(&run.front, "/robots.rdf").ok().filter(|url| run.allows(url)));
+        urls.extend(settings.gather.rules.join(&run.front, "/robots.rdf"));
     }
+    urls.retain(|url| is_wanted(run, url));
     urls
+}
+
+/// Whether a file is to be asked for: once, if the site itself has it and lets us, and if these are not too many.
+fn is_wanted(run: &mut SiteRun, url: &CanonicalUrl) -> bool {
+    let allowed = url.site() == run.front.site() && run.allows(url);
+    allowed && run.sitemap_files.len() < FILES && run.sitemap_files.insert(url.clone())
 }
 
 /// Reads one file; what it takes is taken off the site's allowance.
@@ -74,10 +80,11 @@ pub(crate) fn read(
             }));
         }
         SitemapEntry::Sitemap { url, .. } if read.sitemaps.len() < FILES => {
-            read.sitemaps.extend(on_site(url))
+            read.sitemaps.extend(on_site(url));
         }
         SitemapEntry::Sitemap { .. } => {}
     });
+    read.sitemaps.retain(|url| is_wanted(run, url));
     run.sitemap_urls_left = run.sitemap_urls_left.saturating_sub(read.pages.len() as u32);
     read
 }

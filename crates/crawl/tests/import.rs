@@ -261,7 +261,9 @@ fn visits_that_are_known_are_left_out() {
     assert_eq!((first.pages, first.known, first.bytes), (4, 6, 15 + 24 + 15));
     drop(collection);
     let mut collection = Collection::open(&folder.path().join("web"), StoreSettings::default()).unwrap();
+    let before = collection.manifest().unwrap().clone();
     let (second, _) = import_files(&mut collection, &[file]);
+    assert_eq!(collection.manifest().unwrap(), &before);
     assert_eq!((second.pages, second.known, second.links, second.bytes), (0, 5, 0, 0));
     let snapshot = Snapshot::open(collection.folder(), None).unwrap();
     let (_, record) = page(&snapshot, "http://a.test/").unwrap();
@@ -290,7 +292,7 @@ fn files_may_be_plain_or_compressed_by_zstd_in_one_frame_or_many() {
         let (folder, mut collection) = collection();
         let file = folder.path().join(name);
         fs::write(&file, bytes).unwrap();
-        let (summary, complaints) = import_files(&mut collection, &[file.clone()]);
+        let (summary, complaints) = import_files(&mut collection, std::slice::from_ref(&file));
         assert_eq!((summary.pages, complaints.len()), (30, 0), "{name}: {complaints:?}");
         let snapshot = Snapshot::open(collection.folder(), None).unwrap();
         for record in WarcReader::open(&file).unwrap() {

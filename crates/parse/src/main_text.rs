@@ -8,6 +8,8 @@
 //!
 //! It needs no tree of elements, only the [`Document`] at hand, so that it is cheap enough for every page of a crawl.
 
+use memchr::memchr_iter;
+
 use crate::document::{Context, Document, LinkKind};
 
 /// A `main` with fewer words is a frame that a script was to fill.
@@ -53,8 +55,9 @@ impl Document {
         let mut headings = self.headings.iter().peekable();
         let mut start = 0;
         let mut blocks = Vec::new();
-        for line in self.text.split('\n') {
-            let end = start + line.len() as u32;
+        let ends = memchr_iter(b'\n', self.text.as_bytes()).chain([self.text.len()]);
+        for end in ends.map(|end| end as u32) {
+            let line = &self.text[start as usize..end as usize];
             let mut linked_words = 0;
             while let Some(link) = links.next_if(|link| link.words.start < end) {
                 let text = &self.text
@@ -176,7 +179,7 @@ const HIGH: u64 = ONES << 7;
 /// The highest bit of every byte that is white space of ASCII. No sum here reaches the byte beside it.
 fn spaces(eight: u64) -> u64 {
     let low = eight & !HIGH;
-    let not_blank = (low ^ ONES * u64::from(b' ')) + ONES * 0x7f;
+    let not_blank = (low ^ (ONES * u64::from(b' '))) + ONES * 0x7f;
     let at_least = |least: u8| low + ONES * u64::from(0x80 - least);
     let controls = at_least(b'\t') & !at_least(b'\r' + 1);
     (!not_blank | controls) & !eight & HIGH

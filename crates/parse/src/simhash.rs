@@ -90,44 +90,54 @@ fn mix(hash: u64, value: u64) -> u64 {
 fn for_each_word(text: &str, mut each: impl FnMut(u64)) {
     let bytes = text.as_bytes();
     let mut lower = String::new();
+    // `at` is where a word begins, or something between words.
     let mut at = 0;
     while at < bytes.len() {
-        // What is neither a letter or digit of ASCII nor beyond ASCII stands between words.
-        let eight = eight_at(bytes, at);
-        let skipped = (alphanumeric(eight) | eight & HIGH).trailing_zeros() as usize / 8;
-        at += skipped;
-        if skipped < 8 {
-            at = match ascii_word(bytes, at) {
-                Some((hash, end)) => {
-                    each(hash);
-                    end
-                }
-                None => foreign_word(text, at, &mut lower, &mut each),
-            };
+        match ascii_word(bytes, at) {
+            Word::Ascii { hash, next } => {
+                each(hash);
+                at = next;
+            }
+            Word::None { next } => at = next,
+            Word::Foreign => at = foreign_word(text, at, &mut lower, &mut each),
         }
     }
 }
 
-/// The hash of the word that begins here, and where it ends; nothing if it has characters beyond ASCII.
-fn ascii_word(bytes: &[u8], mut at: usize) -> Option<(u64, usize)> {
+/// What begins at a place, and where to look further.
+enum Word {
+    Ascii { hash: u64, next: usize },
+    None { next: usize },
+    Foreign,
+}
+
+/// The word of ASCII that begins here. What is neither a letter or digit of ASCII nor beyond ASCII stands between words;
+/// as far as it was looked at, it is skipped.
+fn ascii_word(bytes: &[u8], start: usize) -> Word {
     let mut hash = 0;
+    let mut at = start;
     loop {
         let eight = eight_at(bytes, at);
-        let end_bits = (!alphanumeric(eight) & HIGH).trailing_zeros() & !7;
-        at += end_bits as usize / 8;
+        let letters = alphanumeric(eight);
+        let end_bits = (!letters & HIGH).trailing_zeros() & !7;
         // Sets the one bit by which capitals differ from small letters, and which digits have.
         let small = eight | 0x2020_2020_2020_2020;
         if end_bits == 64 {
             hash = mix(hash, small);
+            at += 8;
             continue;
         }
         if eight >> end_bits & 0x80 != 0 {
-            return None;
+            return Word::Foreign;
         }
+        let behind = (letters | eight & HIGH) & u64::MAX << end_bits;
+        let next = at + behind.trailing_zeros() as usize / 8;
         if end_bits > 0 {
             hash = mix(hash, small & !(u64::MAX << end_bits));
+        } else if at == start {
+            return Word::None { next };
         }
-        return Some((hash ^ hash >> 29, at));
+        return Word::Ascii { hash: hash ^ hash >> 29, next };
     }
 }
 
@@ -146,7 +156,7 @@ const HIGH: u64 = ONES << 7;
 /// The highest bit of every byte that is a letter or digit of ASCII. No sum here reaches the byte beside it.
 fn alphanumeric(eight: u64) -> u64 {
     let low = eight & !HIGH;
-    let small = low | ONES * 0x20;
+    let small = low | (ONES * 0x20);
     let at_least = |bytes: u64, least: u8| bytes + ONES * u64::from(0x80 - least);
     let letters = at_least(small, b'a') & !at_least(small, b'z' + 1);
     let digits = at_least(low, b'0') & !at_least(low, b'9' + 1);

@@ -17,10 +17,10 @@ impl fmt::Display for WrongUse {
 
 impl std::error::Error for WrongUse {}
 
-/// Whether a collection or a snapshot was named that is not there, or one to be made that is.
-fn names_what_is_not(error: &store::Error) -> bool {
-    use store::Error::{AlreadyACollection, NoSnapshot, NotACollection};
-    matches!(error, AlreadyACollection { .. } | NoSnapshot { .. } | NotACollection { .. })
+/// Whether a collection or a snapshot was named that is not there, one to be made that is, or one that is in use.
+fn names_the_wrong_one(error: &store::Error) -> bool {
+    use store::Error::{AlreadyACollection, Locked, NoSnapshot, NotACollection};
+    matches!(error, AlreadyACollection { .. } | Locked { .. } | NoSnapshot { .. } | NotACollection { .. })
 }
 
 /// What went wrong and why; a cause that the sentence has told already is not told again.
@@ -43,7 +43,7 @@ pub(crate) fn exit_code(answer: anyhow::Result<ExitCode>) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let wrong_use = error.downcast_ref::<WrongUse>().is_some()
-        || error.downcast_ref::<store::Error>().is_some_and(names_what_is_not);
+        || error.downcast_ref::<store::Error>().is_some_and(names_the_wrong_one);
     // Nothing is left to be done if even stderr is gone.
     let _ = writeln!(io::stderr(), "weir: {}", sentence(&error));
     if wrong_use { ExitCode::from(2) } else { ExitCode::FAILURE }

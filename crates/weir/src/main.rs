@@ -39,10 +39,10 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   weir demo                                  crawl a synthetic Web on this machine
-  weir init crawl --seed https://example.org/ --accept .example.org --contact me@example.org
-  weir crawl crawl
-  weir status crawl
-  weir why crawl https://example.org/news/
+  weir init web --seed https://example.org/ --accept .example.org --contact me@example.org
+  weir crawl web
+  weir status web
+  weir why web https://example.org/news/
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
   weir url 'HTTP://Example.com/a/../b?utm_source=x'
   weir parse page.html --url https://example.com/

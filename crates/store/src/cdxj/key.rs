@@ -14,7 +14,7 @@ pub fn cdx_key(url: &str) -> String {
     }
     let url = if has_scheme(&url) { url } else { [b"http://", url.as_slice()].concat() };
     let Some(parts) = Parts::of(without_repeated_scheme(&url)) else {
-        return ascii(escape(&url));
+        return ascii(&escape(&url));
     };
     let mut key = Vec::with_capacity(url.len());
     push_host(&parts, &mut key);
@@ -28,12 +28,12 @@ pub fn cdx_key(url: &str) -> String {
         key.push(b'?');
         key.extend_from_slice(&sorted_query(&query));
     }
-    ascii(key)
+    ascii(&key)
 }
 
 /// Everything is escaped by then.
-fn ascii(bytes: Vec<u8>) -> String {
-    bytes.into_iter().map(char::from).collect()
+fn ascii(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 struct Parts<'u> {

@@ -226,3 +226,126 @@ fn text(batch: &RecordBatch, column: &str, row: usize) -> Option<String> {
 fn at(column: &dyn Array, row: usize) -> Option<usize> {
     column.is_valid(row).then_some(row)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::{FetchRow, LinkRow, Tables};
+
+    fn fetch(page_id: u32, fetch_time: i64) -> FetchRow<'static> {
+        FetchRow {
+            url_surtkey: "",
+            url: "http://a.test/",
+            url_host_name: "a.test",
+            url_host_tld: None,
+            url_host_registry_suffix: None,
+            url_host_registered_domain: None,
+            url_protocol: "http",
+            url_port: None,
+            url_path: "/",
+            url_query: None,
+            fetch_time,
+            fetch_status: 301,
+            fetch_redirect: Some("http://a.test/b"),
+            content_digest: None,
+            content_mime_type: None,
+            content_mime_detected: None,
+            content_charset: None,
+            content_languages: None,
+            content_truncated: None,
+            warc_filename: Some("pages/a.warc.gz"),
+            warc_record_offset: Some(7),
+            warc_record_length: Some(8),
+            page_id,
+            site_id: 0,
+            depth: 0,
+            outcome: "redirect",
+            reason: None,
+            address: Some("127.0.0.1"),
+            http_version: None,
+            server: None,
+            content_length: 5,
+            latency_ms: None,
+            duration_ms: Some(3),
+            changed: Some(true),
+            duplicate_of: Some(4),
+        }
+    }
+
+    fn link(source_page_id: u32, target_page_id: Option<u32>) -> LinkRow<'static> {
+        LinkRow {
+            source_page_id,
+            target_page_id,
+            target_url: if target_page_id.is_some() {
+                "http://a.test/known"
+            } else {
+                "http://a.test/refused"
+            },
+            fetch_time: i64::from(source_page_id),
+            kind: "a",
+            rel: None,
+            anchor: Some("words"),
+            internal: true,
+            position: 0.25,
+            reason: target_page_id.is_none().then_some("nofollow"),
+        }
+    }
+
+    /// Thirty commits, each with a visit of every of ten pages and a link of each kind.
+    fn tables(folder: &Path) -> Manifest {
+        std::fs::create_dir(folder.join("tables")).unwrap();
+        let mut manifest = Manifest::empty();
+        let mut tables = Tables::open(folder, &manifest);
+        for generation in 1..=30 {
+            for page in 0..10 {
+                tables.fetches.rows.push(&fetch(page, generation * 1_000 + i64::from(page)));
+            }
+            tables.links.rows.push(&link(generation as u32, Some(3)));
+            tables.links.rows.push(&link(generation as u32, None));
+            manifest.files = tables.commit(generation as u64).unwrap();
+        }
+        manifest
+    }
+
+    #[test]
+    fn the_newest_visits_of_a_page_are_found_in_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = tables(folder.path());
+        let visits = visits_of(folder.path(), &manifest, PageId(7), 1_000).unwrap();
+        assert!(visits.iter().map(|visit| visit.time_ms).eq((1..=30).map(|round| round * 1_000 + 7)));
+        let newest = visits_of(folder.path(), &manifest, PageId(7), 3).unwrap();
+        assert_eq!(newest, visits[27..]);
+        let expected = Visit {
+            time_ms: 30_007,
+            status: 301,
+            outcome: "redirect".to_owned(),
+            reason: None,
+            redirect: Some("http://a.test/b".to_owned()),
+            mime_type: None,
+            bytes: 5,
+            duration_ms: Some(3),
+            address: Some("127.0.0.1".to_owned()),
+            changed: Some(true),
+            duplicate_of: Some(PageId(4)),
+            warc_file: Some("pages/a.warc.gz".to_owned()),
+            warc_offset: Some(7),
+        };
+        assert_eq!(newest[2], expected);
+        assert_eq!(visits_of(folder.path(), &manifest, PageId(10), 3).unwrap(), []);
+    }
+
+    #[test]
+    fn links_are_found_by_page_and_refused_ones_by_url() {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = tables(folder.path());
+        let find = |page, url, most| links_to(folder.path(), &manifest, page, url, most).unwrap();
+        assert_eq!(find(Some(PageId(3)), "", 1_000).len(), 30);
+        assert_eq!(find(Some(PageId(4)), "", 1_000), []);
+        let refused = find(None, "http://a.test/refused", 5);
+        assert_eq!(refused.len(), 5);
+        assert!(
+            refused.iter().all(|link| link.reason.as_deref() == Some("nofollow") && link.position == 0.25)
+        );
+        assert_eq!(find(None, "http://a.test/known", 5), [], "it is a page, and found as one");
+    }
+}

@@ -155,6 +155,7 @@ fn two_hundred_kills_lose_nothing_that_was_acknowledged() {
         commits += verify(folder.path());
     }
     assert!(commits > 100, "only {commits} commits: the process was killed before it could do anything");
+    println!("kills during {hits:?}, and {commits} commits");
     for (work, _) in WORKS {
         assert!(hits.get(work).is_some_and(|kills| *kills > 0), "no kill during a {work}: {hits:?}");
     }

@@ -58,8 +58,11 @@ fn create(out: &Path, name: &str, url: &str) -> Result<File> {
     let (folders, file) = name.rsplit_once('/').unwrap_or(("", name));
     let mut folder = out.to_owned();
     for part in folders.split('/') {
-        let path = folder.join(part);
-        folder = if path.is_file() { folder.join(format!("{part}~")) } else { path };
+        let mut part = part.to_owned();
+        while folder.join(&part).is_file() {
+            part.push('~');
+        }
+        folder.push(part);
     }
     fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
     let path = folder.join(file);
@@ -88,5 +91,21 @@ fn extension(content_type: &str) -> Option<&'static str> {
         "image/gif" => Some("gif"),
         "image/svg+xml" => Some("svg"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_whose_names_are_taken_by_files_is_called_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, expected) in
+            [("h/a", "h/a"), ("h/a~", "h/a~"), ("h/a/b", "h/a~~/b"), ("h/a/c/d", "h/a~~/c/d")]
+        {
+            create(folder.path(), name, "http://h/").unwrap();
+            assert!(folder.path().join(expected).is_file(), "{name}");
+        }
     }
 }

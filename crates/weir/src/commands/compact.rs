@@ -45,7 +45,7 @@ struct Answer {
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let settings = Settings::load(&args.dir)?;
     let keep = args.keep.unwrap_or(settings.pages.keep);
-    let mut collection = Collection::open(&args.dir, settings.page_settings().into())?;
+    let mut collection = Collection::open(&args.dir, settings.store_settings())?;
     let bytes_before = used_bytes(&args.dir)?;
     // Each round rewrites some files.
     while collection.compact(keep)? {

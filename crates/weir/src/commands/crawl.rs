@@ -18,12 +18,13 @@ use crate::{process, steering};
 
 const EXAMPLES: &str = "\
 Examples:
-  weir crawl crawl                 until nothing is left
-  weir crawl crawl --for 2h        a part of it; the next start goes on from there
-  weir crawl crawl --pages 1000 --json
+  weir crawl web                 until nothing is left
+  weir crawl web --for 2h        a part of it; the next start goes on from there
+  weir crawl web --pages 1000 --json
 
-Ctrl-C (or SIGTERM) stops in order: requests under way are waited for, and everything is kept. A second one stops at
-once. Either way nothing that was committed is lost, and the exit code is 130. SIGHUP reads weir.toml again.";
+Ctrl-C (or SIGTERM) stops in order: requests under way are waited for, and everything is kept.
+A second one stops at once. Either way nothing that was committed is lost, and the exit code
+is 130. SIGHUP lets it read weir.toml again.";
 
 /// Fetch pages, politely, and follow their links.
 #[derive(clap::Args)]
@@ -92,7 +93,7 @@ struct Answer {
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let settings = load(&args.dir, &args.manner)?;
-    let mut collection = Collection::open(&args.dir, settings.page_settings().into())?;
+    let mut collection = Collection::open(&args.dir, settings.store_settings())?;
     settings.require_contact(&seeds(&collection, &settings)?)?;
     let (summary, code) = crawl_on(&mut collection, &settings, args.end.end(), &args.manner, printer)?;
     if !printer.json() {

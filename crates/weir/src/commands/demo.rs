@@ -21,8 +21,8 @@ Examples:
   weir demo
   weir demo /tmp/demo --pages 20000 --sites 500
 
-Nothing leaves this machine: the pages are made up on the fly and served on loopback addresses. A demo that is there
-already is replaced.";
+Nothing leaves this machine: the pages are made up on the fly and served on loopback addresses.
+A demo that is there already is replaced.";
 
 /// Crawl a synthetic Web on this machine, to see what there is to see.
 #[derive(clap::Args)]
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         printer.line(&format!("A synthetic Web of {} sites, from {portal} on:", args.sites))?;
         printer.finish()?;
     }
-    let mut collection = init::make(&args.dir, &settings, &[portal.clone()])?;
+    let mut collection = init::make(&args.dir, &settings, std::slice::from_ref(&portal))?;
     for (name, text) in [(MARK, ""), (AUTHORITY, web.authority_pem.as_str())] {
         let path = args.dir.join(name);
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
@@ -111,7 +111,7 @@ fn settings(web: &SimWeb) -> anyhow::Result<Settings> {
          [scope]\naccept = [\".test\"]\n\
          [limits]\npages_per_site = {PAGES_PER_SITE}\n\
          [politeness]\nwait = \"20ms\"\nlarge_site_wait = \"10ms\"\nmost_crawl_delay = \"100ms\"\nback_off = \"200ms\"\n\
-         most_back_off = \"2s\"\nmost_retry_after = \"2s\"\npage_retry = \"500ms\"\nmost_page_retry = \"2s\"\n\
+         most_back_off = \"1h\"\nmost_retry_after = \"2s\"\npage_retry = \"500ms\"\nmost_page_retry = \"1h\"\n\
          [fetch]\nconnect_timeout = \"2s\"\nfirst_byte_timeout = \"3s\"\ntotal_timeout = \"5s\"\nroots = \"{AUTHORITY}\"\n\
          [dns]\nservers = [\"{dns}\"]\n\
          [network]\nallowed = [\"127.0.0.0/8\"]\n\

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     }
     let start = Instant::now();
     let settings = Settings::load(&args.dir)?;
-    let mut collection = Collection::open(&args.dir, settings.page_settings().into()).map_err(wrong_use)?;
+    let mut collection = Collection::open(&args.dir, settings.store_settings()).map_err(wrong_use)?;
     let gathering = settings.gathering()?;
     let mut progress = Progress { start, shown: false };
     let summary = import(&mut collection, &args.files, &gathering, now_ms, |event| match event {

@@ -18,10 +18,11 @@ use crate::words;
 
 const EXAMPLES: &str = "\
 Examples:
-  weir init crawl --seed https://example.org/ --accept .example.org --contact me@example.org
-  weir init crawl --seeds seeds.txt
+  weir init web --seed https://example.org/ --accept .example.org --contact me@example.org
+  weir init web --seeds seeds.txt
 
-A line of a list is a URL and, if its site needs them, settings of [[site]] in weir.toml; # begins a comment:
+A line of a list is a URL and, if its site needs them, settings of [[site]] in weir.toml;
+# begins a comment:
   https://www.example.org/ wait=30s pages=1000 depth=3";
 
 /// Make a collection: a folder for everything that a crawl learns.
@@ -93,7 +94,7 @@ pub(crate) fn make(folder: &Path, settings: &Settings, seeds: &[CanonicalUrl]) -
     let mut batch = UrlBatch::new();
     seeds.iter().for_each(|url| batch.push(url));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut collection = Collection::create(folder, settings.page_settings().into())?;
+    let mut collection = Collection::create(folder, settings.store_settings())?;
     let resolved = collection
         .resolve(&batch, now.as_secs() as u32, |page| PageRecord::new(page.site, 0, PageFlags::SEED))?;
     let sites: Vec<SiteId> = resolved.new.iter().map(|page| page.site).collect();

@@ -17,9 +17,9 @@ use crate::words::{count, duration, size};
 
 const EXAMPLES: &str = "\
 Examples:
-  weir sites crawl --top 20
-  weir sites crawl --sort errors --top 20
-  weir sites crawl --filter .edu --json | jq -r .site";
+  weir sites web --top 20
+  weir sites web --sort errors --top 20
+  weir sites web --filter .edu --json | jq -r .site";
 
 /// List the sites of a collection.
 #[derive(clap::Args)]

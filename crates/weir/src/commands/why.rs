@@ -14,10 +14,11 @@ use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:
-  weir why crawl https://example.org/news/
-  weir why crawl https://example.org/news/ --json | jq .reason
+  weir why web https://example.org/news/
+  weir why web https://example.org/news/ --json | jq .reason
 
-A URL that the crawl does not know is judged by the settings, and looked for among the links that were not followed.";
+A URL that the crawl does not know is judged by the settings, and looked for among the links
+that were not followed.";
 
 /// Tell why a page was fetched, or why not.
 #[derive(clap::Args)]
@@ -39,9 +40,9 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let settings = Settings::load(&args.dir)?;
     let story = facts::story(&snapshot, &settings, &args.url)?;
     if printer.json() {
-        printer.object(&story)?
+        printer.object(&story)?;
     } else {
-        tell::tell(&story, printer)?
+        tell::tell(&story, printer)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -16,9 +16,9 @@ mod typed;
 mod value;
 
 use sections::{
-    CommitSection, CrawlSection, DnsSection, ExtensionsSection, FetchSection, LimitsSection, NetworkSection,
-    PagesSection, ParseSection, PolitenessSection, RevisitSection, ScopeSection, SitemapsSection,
-    TrapsSection,
+    CommitSection, CrawlSection, DnsSection, ExtensionsSection, FetchSection, LimitsSection, MemorySection,
+    NetworkSection, PagesSection, ParseSection, PolitenessSection, RevisitSection, ScopeSection,
+    SitemapsSection, TrapsSection,
 };
 
 pub(crate) use contact::checked_contact;
@@ -46,13 +46,14 @@ pub(crate) struct Settings {
     pub(crate) parse: ParseSection,
     pub(crate) pages: PagesSection,
     pub(crate) commit: CommitSection,
+    pub(crate) memory: MemorySection,
     /// What is different for some sites; of those that fit, the last one that says something counts.
     pub(crate) sites: Vec<SiteSection>,
 }
 
 impl Settings {
     /// All sections, in the order of the file.
-    fn sections(&self) -> [&dyn Section; 14] {
+    fn sections(&self) -> [&dyn Section; 15] {
         [
             &self.crawl,
             &self.scope,
@@ -68,10 +69,11 @@ impl Settings {
             &self.parse,
             &self.pages,
             &self.commit,
+            &self.memory,
         ]
     }
 
-    fn sections_mut(&mut self) -> [&mut dyn Section; 14] {
+    fn sections_mut(&mut self) -> [&mut dyn Section; 15] {
         [
             &mut self.crawl,
             &mut self.scope,
@@ -87,6 +89,7 @@ impl Settings {
             &mut self.parse,
             &mut self.pages,
             &mut self.commit,
+            &mut self.memory,
         ]
     }
 }

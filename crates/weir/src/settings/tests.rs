@@ -158,6 +158,9 @@ fn defaults_are_those_of_the_crates() {
     // As much text of a page as WIRE stores is enough; imports by others may want more.
     expected.gather.options.limits.text_bytes = 300_000;
     same(&settings.crawl_settings(Path::new("")).unwrap(), &expected);
+    let mut expected = store::StoreSettings::default();
+    expected.bodies.info = super::warc_info();
+    same(&settings.store_settings(), &expected);
     same(&settings.url_rules(), &model::UrlRules::default());
     same(&settings.kept_tags(), &parse::html::KeptTags::default());
 }

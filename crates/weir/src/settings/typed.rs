@@ -8,7 +8,7 @@ use fetch::{Credentials, DnsSettings, FetchSettings, Networks, Proxy, SiteExtras
 use frontier::{DomainBudget, HostList, Limits, Patience, RejectPatterns, Scope, TrapRules, Waits};
 use model::{ParameterList, UrlRules};
 use parse::html::{KeptTags, Limits as ParseLimits, Options};
-use store::PageSettings;
+use store::{PageSettings, StoreSettings};
 
 use super::place::Login;
 use super::sections::ScopeSection;
@@ -18,12 +18,17 @@ use crate::failure::WrongUse;
 
 impl Settings {
     /// What the store is to know.
-    pub(crate) fn page_settings(&self) -> PageSettings {
-        PageSettings {
-            roll_over_bytes: self.pages.roll_over.0,
-            level: self.pages.compression_level,
-            info: warc_info(),
-            ..PageSettings::default()
+    pub(crate) fn store_settings(&self) -> StoreSettings {
+        StoreSettings {
+            bodies: PageSettings {
+                roll_over_bytes: self.pages.roll_over.0,
+                level: self.pages.compression_level,
+                info: warc_info(),
+                ..PageSettings::default()
+            },
+            changed_pages: self.memory.changed_pages as usize,
+            changed_sites: self.memory.changed_sites as usize,
+            cached_urls: self.memory.cached_urls as usize,
         }
     }
 
@@ -65,6 +70,7 @@ impl Settings {
             sitemap_urls: sitemaps.urls,
             sitemap_bytes: sitemaps.longest.0 as usize,
             longest_pause_ms: ms(crawl.longest_pause),
+            links_of_duplicates: self.scope.links_of_duplicates,
             revisits: Revisits {
                 ok_s: seconds(revisit.ok),
                 not_ok_s: seconds(revisit.not_ok),

@@ -26,9 +26,38 @@ fn a_collection_is_made_with_its_seeds_and_settings() {
     {
         assert!(settings.lines().any(|found| found == line), "{line}");
     }
-    insta::assert_snapshot!(settings.split_once("# What is different").unwrap().1, @"");
+    insta::assert_snapshot!(settings.split_once("# What is different").unwrap().1, @r#"
+     for some sites. Each entry begins with [[site]]; where several fit, the first counts.
+    # For example:
+    #
+    #   [[site]]
+    #   site = ".example.org"
+    #   wait = "30s"
+    #   pages = 1000
+    #
+    # What an entry may have:
+    #   site          For which sites: a host, an ending of hosts (".example.org"), or the beginning of a site in SURT form ("org,example:8080)").
+    #   skip          Whether it is left out.
+    #   wait          How long to wait between two requests.
+    #   pages         How many pages of it may be known.
+    #   depth         How many links from where it was entered a page may lie away.
+    #   headers       Headers of each request.
+    #   cookies       Cookies of each request: "name=value; other=value".
+    #   login         Name and password, "name:password", for sites that ask for them (HTTP basic authentication).
+    #   robots_agent  The name by which its robots.txt is read, instead of that of the crawl.
+
+    [[site]]
+    site = "a.test"
+    skip = false
+    wait = "1m"
+    pages = 100
+
+    [[site]]
+    site = "test,c:81)"
+    depth = 3
+    "#);
     let snapshot = store::Snapshot::open(&dir.join("c"), None).unwrap();
-    for page in 0..2 {
+    for page in 0..3 {
         let page = snapshot.pages.get(model::PageId(page)).unwrap().unwrap();
         assert!(page.flags.has(store::PageFlags::SEED) && page.depth == 0);
     }
@@ -69,5 +98,5 @@ fn what_is_there_is_left_alone() {
     assert_eq!(err, "weir: DIR/full is not empty; a collection needs a folder of its own\n");
     let (code, _, err) = told(dir, &["init", "DIR/d", "--accept", "a b"]);
     assert_eq!((code, dir.join("d").exists()), (2, false));
-    assert_eq!(err, "");
+    assert!(err.contains("`a b` is no ending of a host name; write one such as \".example.org\""), "{err}");
 }

@@ -21,6 +21,9 @@ section! {
         schemes: Vec<Scheme> = vec![Scheme::Http, Scheme::Https];
         /// Whether sites are entered by their front page only: links from other sites to pages within are not followed.
         front_page_only: bool = false;
+        /// Whether the links of a page are followed, too, whose content is that of another page to the byte. Endless copies of
+        /// one page then lead to endless pages, up to the limits of a site.
+        links_of_duplicates: bool = false;
         /// Parameters that carry a session, dropped from every URL; a star stands for the rest of a name.
         session_parameters: Vec<String> = texts(SESSION_PARAMETERS), wire "seeder/sessionids";
         /// Parameters that carry a session where their value is a long number in hex; elsewhere they are kept.

@@ -1,0 +1,169 @@
+//! How does a harvester learn what a site allows, and what it offers? robots.txt first, wherever redirects lead to, then
+//! sitemaps; each takes its turn like a page.
+
+use fetch::Answer;
+use frontier::Turn;
+use model::{CanonicalUrl, Reason, SiteId};
+
+use super::Harvester;
+use crate::batch::RobotsCopy;
+use crate::crawl_settings::CrawlSettings;
+use crate::errand::Errand;
+use crate::harvest::HarvestNews;
+use crate::http_head::HttpHead;
+use crate::job::Job;
+use crate::robots_answer::{self, Robots};
+use crate::sitemaps;
+
+impl Harvester<'_> {
+    /// Follows a redirect of robots.txt, or takes what came.
+    pub(super) fn robots_answered(
+        &mut self,
+        site: SiteId,
+        url: &CanonicalUrl,
+        hops: u8,
+        answer: &Answer,
+    ) -> std::io::Result<()> {
+        let now_s = self.running.clock.now_s();
+        let target = redirect(&self.settings, url, answer).filter(|_| hops < robots_answer::REDIRECTS);
+        match target {
+            Some(target) if target.site() == url.site() => {
+                let job = self.jobs.add(Job::Robots { url: target, hops: hops + 1 });
+                self.workbench.push_first(site, job);
+                Ok(())
+            }
+            Some(target) => {
+                // Another site, which may be another harvester's: its pages wait until the answer is back.
+                let waiting = self.workbench.drain(site);
+                self.errands.hold(site, waiting);
+                self.desk.send(Errand::new(site, self.running.number, target, hops + 1));
+                Ok(())
+            }
+            None => self.robots_came(site, RobotsCopy::of(answer, now_s)),
+        }
+    }
+
+    pub(super) fn robots_came(&mut self, site: SiteId, copy: RobotsCopy) -> std::io::Result<()> {
+        for job in self.errands.release(site) {
+            self.workbench.push(site, job);
+        }
+        // Before anything else happens: a crawl that is killed now must not ask for it again.
+        self.send(HarvestNews::Robots { site, robots: copy.clone() })?;
+        self.apply_robots(site, &copy)
+    }
+
+    /// From now on these rules hold; what they forbid is left out at once.
+    pub(super) fn apply_robots(&mut self, site: SiteId, copy: &RobotsCopy) -> std::io::Result<()> {
+        let Some(run) = self.sites.get_mut(&site) else { return Ok(()) };
+        if matches!(run.obey(copy), Robots::Unreachable) {
+            let retry_ms = (u64::from(copy.fetched_s) + u64::from(self.settings.robots_retry_s)) * 1_000;
+            run.back_off_until_ms = run.back_off_until_ms.max(retry_ms);
+            self.give_back(site, Some(Reason::RobotsUnreachable))?;
+            return self.close_if_done(site);
+        }
+        // The wait that began before a Crawl-delay was known ends with it.
+        self.wait_on(site);
+        let mut allowed = Vec::new();
+        for number in self.workbench.drain(site) {
+            match self.jobs.get(number) {
+                Some(Job::Page { page, url }) if !self.sites[&site].allows(url) => {
+                    let page = *page;
+                    self.jobs.remove(number);
+                    self.leave(page, Reason::RobotsForbid)?;
+                }
+                _ => allowed.push(number),
+            }
+        }
+        for number in self.sitemap_jobs(site).into_iter().chain(allowed) {
+            self.workbench.push(site, number);
+        }
+        self.close_if_done(site)
+    }
+
+    /// The requests for what a site tells about its pages, if they are due.
+    fn sitemap_jobs(&mut self, site: SiteId) -> Vec<u32> {
+        let Some(run) = self.sites.get_mut(&site) else { return Vec::new() };
+        if !std::mem::take(&mut run.sitemaps_due) {
+            return Vec::new();
+        }
+        run.sitemaps_read_s = self.running.clock.now_s();
+        let urls = sitemaps::of_site(run, &self.settings);
+        urls.into_iter().map(|url| self.jobs.add(Job::Sitemap { url, level: 0 })).collect()
+    }
+
+    pub(super) fn sitemap_came(
+        &mut self,
+        site: SiteId,
+        url: &CanonicalUrl,
+        level: u8,
+        answer: &Answer,
+    ) -> std::io::Result<()> {
+        let Some(run) = self.sites.get_mut(&site) else { return Ok(()) };
+        let read = sitemaps::read(run, url, answer, &self.settings);
+        if level < sitemaps::LEVELS {
+            for url in read.sitemaps {
+                let job = self.jobs.add(Job::Sitemap { url, level: level + 1 });
+                self.workbench.push_first(site, job);
+            }
+        }
+        if read.pages.is_empty() { Ok(()) } else { self.send(HarvestNews::Found { site, pages: read.pages }) }
+    }
+}
+
+/// Errands.
+impl Harvester<'_> {
+    /// Takes a request for a robots.txt that another site refers to. Where the site that has it is in work here, it is one
+    /// of that site's requests; else its clock is kept by its name.
+    pub(super) fn accept_errand(&mut self, errand: Errand, address: std::net::IpAddr) {
+        let name = errand.url.site();
+        let site = match self.by_name.get(name) {
+            Some(site) => *site,
+            None => {
+                let ready_ms =
+                    self.rests.get(name).copied().unwrap_or(0).max(self.unknown_until(&errand.url));
+                let made_up = self.errands.make_up_site();
+                self.workbench.add_site(made_up, address, ready_ms);
+                made_up
+            }
+        };
+        let job = self.jobs.add(Job::Errand(Box::new(errand)));
+        self.workbench.push_first(site, job);
+    }
+
+    /// Brings home what an errand found, or goes on to where it leads.
+    pub(super) fn errand_answered(&mut self, turn: Turn, errand: Errand, answer: &Answer, ended_ms: u64) {
+        if !self.sites.contains_key(&turn.site) {
+            let wait_ms = self.wait_at(&errand.url);
+            let ready_ms = ended_ms + wait_ms;
+            let address_wait_ms = self.settings.waits.address_wait_ms.unwrap_or(wait_ms);
+            self.workbench.finish(turn.site, ready_ms, ended_ms + address_wait_ms);
+            self.workbench.remove_site(turn.site);
+            self.rest_by_name(errand.url.site(), ready_ms);
+        }
+        let target = redirect(&self.settings, &errand.url, answer);
+        match target.filter(|_| errand.hops < robots_answer::REDIRECTS) {
+            Some(target) => self.desk.send(errand.on_to(target)),
+            None => self.desk.give_back(&errand, RobotsCopy::of(answer, self.running.clock.now_s())),
+        }
+    }
+
+    /// How long a site waits of which only the name is known.
+    fn wait_at(&self, url: &CanonicalUrl) -> u64 {
+        let own = self.settings.site(url).and_then(|site| site.wait_ms);
+        self.settings.waits.site_wait_ms(0, 0, own)
+    }
+
+    /// When a site may be asked first after a run whose clocks are lost.
+    fn unknown_until(&self, url: &CanonicalUrl) -> u64 {
+        self.began_unknown_ms.map_or(0, |began_ms| began_ms + self.wait_at(url))
+    }
+}
+
+/// Where an answer leads, if it is a redirect.
+fn redirect(settings: &CrawlSettings, from: &CanonicalUrl, answer: &Answer) -> Option<CanonicalUrl> {
+    if !matches!(answer.status, 300..=303 | 307 | 308) {
+        return None;
+    }
+    let location = HttpHead(&answer.head).value("Location")?;
+    settings.gather.rules.join(from, &location).ok()
+}

@@ -1,0 +1,197 @@
+//! Little servers that do what they are told, each on an address of its own, and a name server.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// A server that keeps a log. Each connection gets one request.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) name: String,
+    log: Arc<Mutex<Vec<Asked>>>,
+}
+
+/// A request and when it was dealt with.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) path: String,
+    pub(crate) began: Instant,
+    /// When the last byte of the answer was given away.
+    pub(crate) ended: Option<Instant>,
+}
+
+/// The other side of a connection.
+pub(crate) struct Peer {
+    stream: TcpStream,
+    /// What was read of the request.
+    head: Vec<u8>,
+}
+
+impl Server {
+    /// A site of this name, on this address. It has no robots.txt.
+    pub(crate) fn site(
+        name: &str,
+        ip: impl Into<Ipv4Addr>,
+        serve: impl Fn(&str, &mut Peer) + Send + Sync + 'static,
+    ) -> Server {
+        Server::start(name, ip, move |path, peer| match path {
+            "/robots.txt" | "/robots.rdf" | "/sitemap.xml" => peer.status("404 Not Found", ""),
+            _ => serve(path, peer),
+        })
+    }
+
+    pub(crate) fn start(
+        name: &str,
+        ip: impl Into<Ipv4Addr>,
+        serve: impl Fn(&str, &mut Peer) + Send + Sync + 'static,
+    ) -> Server {
+        let listener = TcpListener::bind((ip.into(), 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let (serve, kept) = (Arc::new(serve), Arc::clone(&log));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (serve, log) = (Arc::clone(&serve), Arc::clone(&kept));
+                std::thread::spawn(move || talk(Peer { stream, head: Vec::new() }, &log, &*serve));
+            }
+        });
+        Server { address, name: format!("{name}.test"), log }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}:{}{path}", self.name, self.address.port())
+    }
+
+    /// All requests so far, in order; a connection without one counts as a request for nothing.
+    pub(crate) fn log(&self) -> Vec<Asked> {
+        self.log.lock().unwrap().clone()
+    }
+
+    pub(crate) fn paths(&self) -> Vec<String> {
+        self.log().into_iter().map(|asked| asked.path).collect()
+    }
+}
+
+/// The settings by which sites are found without a name server.
+pub(crate) fn hosts(servers: &[&Server]) -> String {
+    let hosts: Vec<String> =
+        servers.iter().map(|server| format!("'{}' = '{}'", server.name, server.address.ip())).collect();
+    format!("dns.hosts = {{ {} }}\nnetwork.allowed = ['127.0.0.0/8']\n", hosts.join(", "))
+}
+
+fn talk(mut peer: Peer, log: &Mutex<Vec<Asked>>, serve: &dyn Fn(&str, &mut Peer)) {
+    let path = peer.request().unwrap_or_default();
+    let number = {
+        let mut log = log.lock().unwrap();
+        log.push(Asked { path: path.clone(), began: Instant::now(), ended: None });
+        log.len() - 1
+    };
+    serve(&path, &mut peer);
+    log.lock().unwrap()[number].ended = Some(Instant::now());
+}
+
+impl Peer {
+    /// Reads the first line of a request and tells its path.
+    fn request(&mut self) -> Option<String> {
+        self.read_to("\r\n")
+            .then(|| String::from_utf8_lossy(&self.head).split(' ').nth(1).map(str::to_owned))?
+    }
+
+    fn read_to(&mut self, end: &str) -> bool {
+        let mut byte = [0];
+        while !self.head.ends_with(end.as_bytes()) {
+            match self.stream.read(&mut byte) {
+                Ok(1) => self.head.push(byte[0]),
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Sends; whether the client still takes it.
+    pub(crate) fn say(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        self.read_to("\r\n\r\n") && self.stream.write_all(bytes.as_ref()).is_ok()
+    }
+
+    /// Sends without having listened to the end: a connection that is then closed is reset.
+    pub(crate) fn interrupt(&mut self, bytes: impl AsRef<[u8]>) {
+        let _ = self.stream.write_all(bytes.as_ref());
+    }
+
+    /// Sends the same again and again, until the client has had enough.
+    pub(crate) fn say_for_ever(&mut self, bytes: impl AsRef<[u8]>) {
+        while self.say(bytes.as_ref()) {}
+    }
+
+    /// An answer with a status, further header lines, and no content.
+    pub(crate) fn status(&mut self, status: &str, lines: &str) {
+        self.say(format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n{lines}\r\n"));
+    }
+
+    pub(crate) fn redirect(&mut self, to: &str) {
+        self.status("302 Found", &format!("Location: {to}\r\n"));
+    }
+
+    /// A page of HTML.
+    pub(crate) fn page(&mut self, body: &str) {
+        self.content("text/html", "", body);
+    }
+
+    /// Any content, with further header lines.
+    pub(crate) fn content(&mut self, media_type: &str, lines: &str, body: impl AsRef<[u8]>) {
+        let length = body.as_ref().len();
+        self.say(format!(
+            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: {media_type}\r\nContent-Length: {length}\r\n{lines}\r\n"
+        ));
+        self.say(body);
+    }
+}
+
+/// A name server that answers each question for an address by a function of the name and how often it was asked for.
+pub(crate) fn name_server(answer: impl Fn(&str, usize) -> Option<Ipv4Addr> + Send + 'static) -> SocketAddr {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = socket.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut asked: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
+        let mut buffer = [0; 1024];
+        while let Ok((length, client)) = socket.recv_from(&mut buffer) {
+            let Some((name, end)) = question(&buffer[..length]) else { continue };
+            let wants_ipv4 = buffer[end..end + 2] == [0, 1];
+            let mut found = None;
+            if wants_ipv4 {
+                let times = asked.entry(name.clone()).or_default();
+                found = answer(&name, *times);
+                *times += 1;
+            }
+            let _ = socket.send_to(&reply(&buffer[..end + 4], found), client);
+        }
+    });
+    address
+}
+
+/// The name that is asked for, and where it ends.
+fn question(message: &[u8]) -> Option<(String, usize)> {
+    let (mut labels, mut at) = (Vec::new(), 12);
+    loop {
+        let length = usize::from(*message.get(at)?);
+        at += 1;
+        if length == 0 {
+            return (message.len() >= at + 4).then(|| (labels.join("."), at));
+        }
+        labels.push(String::from_utf8_lossy(message.get(at..at + length)?).to_lowercase());
+        at += length;
+    }
+}
+
+fn reply(question: &[u8], found: Option<Ipv4Addr>) -> Vec<u8> {
+    let mut message = question.to_vec();
+    // An answer, without an error; one question, and the answer that counts for no time.
+    message[2..4].copy_from_slice(&[0x85, 0x80]);
+    message[4..12].copy_from_slice(&[0, 1, 0, u8::from(found.is_some()), 0, 0, 0, 0]);
+    if let Some(address) = found {
+        message.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4]);
+        message.extend(address.octets());
+    }
+    message
+}

@@ -1,0 +1,101 @@
+//! `weir crawl` and `weir demo` on a synthetic Web, as their users and the shell see them.
+
+use std::fs;
+
+use simweb::{Endpoints, PageRef, Settings, SimWeb};
+
+use crate::process::{Collection, run};
+
+#[test]
+fn a_crawl_finds_the_web_and_sums_it_up() {
+    let settings = Settings { sites: 10, pages: 200, ..Settings::plain() };
+    let web = SimWeb::start(settings, &Endpoints::default()).unwrap();
+    let collection = Collection::of_web(&web, "[politeness]\nwait = '1ms'\nlarge_site_wait = '1ms'\n");
+    let output = run(&["crawl", &collection.dir(), "--json"]);
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!((output.status.code(), err.as_ref()), (Some(0), ""), "{out}");
+    let summary: serde_json::Value = serde_json::from_str(&out).unwrap();
+    for name in ["pages_known", "pages_fetched", "sites", "bytes", "links", "cycle"] {
+        assert!(summary[name].as_u64().unwrap() > 0, "{name}: {summary}");
+    }
+    for name in ["seconds", "cpu_seconds", "pages_per_second"] {
+        assert!(summary[name].as_f64().unwrap() > 0.0, "{name}: {summary}");
+    }
+    assert!(summary["pages_fetched"].as_u64().unwrap() > 100, "{summary}");
+    assert_eq!((&summary["pages_queued"], &summary["stopped"]), (&0.into(), &false.into()), "{summary}");
+
+    let story = collection.why(&web.world.url(PageRef { site: 0, page: 0 }));
+    let told = (story["state"].as_str(), story["history"][0]["status"].as_u64());
+    assert_eq!(told, (Some("fetched"), Some(200)));
+}
+
+#[test]
+fn the_demo_makes_a_collection_and_replaces_nothing_but_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("c").into_os_string().into_string().unwrap();
+    let arguments = ["demo", &dir, "--sites", "10", "--pages", "100"];
+    let first = run(&arguments);
+    let out = String::from_utf8_lossy(&first.stdout);
+    assert_eq!(first.status.code(), Some(0), "{}", String::from_utf8_lossy(&first.stderr));
+    assert!(out.contains("What to look at next:") && out.contains(&format!("weir status {dir}")), "{out}");
+    let second = run(&[&arguments[..], &["--json"]].concat());
+    let summary: serde_json::Value = serde_json::from_slice(&second.stdout).unwrap();
+    assert!(summary["pages_fetched"].as_u64().unwrap() > 20, "{summary}");
+    fs::remove_file(folder.path().join("c/demo")).unwrap();
+    let third = run(&arguments);
+    assert_eq!(third.status.code(), Some(2));
+    let sentence = format!("weir: {dir} is there and is no demo; name another folder\n");
+    assert_eq!(String::from_utf8_lossy(&third.stderr), sentence);
+}
+
+#[test]
+fn help_says_what_there_is() {
+    let help = |command: &str| String::from_utf8(run(&[command, "-h"]).stdout).unwrap();
+    insta::assert_snapshot!(help("crawl"), @r"
+    Fetch pages, politely, and follow their links
+
+    Usage: weir crawl [OPTIONS] <DIR>
+
+    Arguments:
+      <DIR>  The collection
+
+    Options:
+          --cycles <N>          Stop after so many batches of pages
+          --pages <N>           Stop after so many pages
+          --for <TIME>          Stop after this time: 90s, 30m, 2h
+          --contact <URL|MAIL>  Your web page or mail address, instead of that in weir.toml
+          --progress            Show progress on stderr even with --json
+          --json                Write one JSON object per line instead of text for people
+      -h, --help                Print help
+
+    Examples:
+      weir crawl web                 until nothing is left
+      weir crawl web --for 2h        a part of it; the next start goes on from there
+      weir crawl web --pages 1000 --json
+
+    Ctrl-C (or SIGTERM) stops in order: requests under way are waited for, and everything is kept.
+    A second one stops at once. Either way nothing that was committed is lost, and the exit code
+    is 130. SIGHUP lets it read weir.toml again.
+    ");
+    insta::assert_snapshot!(help("why"), @r"
+    Tell why a page was fetched, or why not
+
+    Usage: weir why [OPTIONS] <DIR> <URL>
+
+    Arguments:
+      <DIR>  The collection
+      <URL>  The page; it need not be written as the crawl writes it
+
+    Options:
+          --snapshot <NAME>  A snapshot by its name or generation, instead of the last commit
+          --json             Write one JSON object per line instead of text for people
+      -h, --help             Print help
+
+    Examples:
+      weir why web https://example.org/news/
+      weir why web https://example.org/news/ --json | jq .reason
+
+    A URL that the crawl does not know is judged by the settings, and looked for among the links
+    that were not followed.
+    ");
+}
