@@ -5,21 +5,21 @@
 //!
 //! ```text
 //! sites.jsonl     one site per line, with its pages
-//! BATCH           written last: number, counts, XXH3 of the above; a folder without it is not complete
+//! BATCH           written last: number, counts, XXH3 of the above, addresses with their clocks; a folder without it
+//!                 is not complete
 //! ```
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 
 use model::{PageId, SiteId};
 use parse::{ROBOTS_LIMIT_BYTES, decode_content};
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::Xxh3;
 
-use crate::closed_folder::{self, FolderError};
+use crate::closed_folder::{self, FolderError, OpenFolder};
 use crate::http_head::HttpHead;
+use crate::json_lines::{self, LineReader, LineWriter};
 
 /// Pages that were chosen to be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,6 +28,8 @@ pub struct Batch {
     pub number: u64,
     /// Site by site.
     pub sites: Vec<BatchSite>,
+    /// Addresses that must be left alone, whichever site is there, until these times in Unix milliseconds.
+    pub addresses: Vec<(IpAddr, u64)>,
 }
 
 /// A site, its pages in the order in which they are to be fetched, and what is known about how to ask it.
@@ -109,12 +111,12 @@ struct Closing {
     sites: u64,
     pages: u64,
     xxh3: u64,
+    #[serde(default)]
+    addresses: Vec<(IpAddr, u64)>,
 }
 
 const SITES: &str = "sites.jsonl";
 const BATCH: &str = "BATCH";
-/// A line is a site with all its pages; longer ones are not ours.
-const LINE_LIMIT_BYTES: u64 = 256 << 20;
 
 impl Batch {
     /// How many pages it has.
@@ -124,42 +126,32 @@ impl Batch {
 
     /// Writes it as a folder, which must not exist.
     pub fn write(&self, folder: &Path) -> Result<(), FolderError> {
-        closed_folder::write(folder, BATCH, |folder| {
-            let mut out =
-                Hashing { out: BufWriter::new(File::create(folder.join(SITES))?), hash: Xxh3::new() };
-            for site in &self.sites {
-                serde_json::to_writer(&mut out, site)?;
-                out.write_all(b"\n")?;
-            }
-            out.out.flush()?;
-            out.out.get_ref().sync_all()?;
-            let closing = Closing {
-                number: self.number,
-                sites: self.sites.len() as u64,
-                pages: self.pages() as u64,
-                xxh3: out.hash.digest(),
-            };
-            Ok(serde_json::to_vec(&closing)?)
-        })
+        let open = OpenFolder::begin(folder)?;
+        let mut lines = LineWriter::new(open.file(SITES)?);
+        let written = self.sites.iter().try_for_each(|site| lines.push(site)).and_then(|()| lines.finish());
+        let (sites, xxh3) = written.map_err(|source| open.failed(source))?;
+        let closing = Closing {
+            number: self.number,
+            sites,
+            pages: self.pages() as u64,
+            xxh3,
+            addresses: self.addresses.clone(),
+        };
+        open.close(BATCH, &closing)
     }
 
     /// Reads a folder.
     pub fn read(folder: &Path) -> Result<Batch, FolderError> {
         closed_folder::read(folder, BATCH, |folder, closing| {
             let closing: Closing = serde_json::from_slice(closing)?;
-            let mut lines = BufReader::new(File::open(folder.join(SITES))?);
-            let (mut hash, mut line, mut sites) = (Xxh3::new(), Vec::new(), Vec::new());
-            loop {
-                line.clear();
-                if (&mut lines).take(LINE_LIMIT_BYTES).read_until(b'\n', &mut line)? == 0 {
-                    break;
-                }
-                hash.update(&line);
-                sites.push(serde_json::from_slice(&line)?);
+            let path = folder.join(SITES);
+            json_lines::verify(&path, closing.xxh3)?;
+            let (mut lines, mut sites) = (LineReader::open(&path)?, Vec::new());
+            while let Some(site) = lines.next()? {
+                sites.push(site);
             }
-            let batch = Batch { number: closing.number, sites };
-            let counts = (batch.sites.len() as u64, batch.pages() as u64, hash.digest());
-            if counts != (closing.sites, closing.pages, closing.xxh3) {
+            let batch = Batch { number: closing.number, sites, addresses: closing.addresses };
+            if (batch.sites.len() as u64, batch.pages() as u64) != (closing.sites, closing.pages) {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
                     "sites.jsonl is not what was written",
@@ -167,29 +159,6 @@ impl Batch {
             }
             Ok(batch)
         })
-    }
-
-    /// Takes a folder away, once its pages are in the collection.
-    pub fn remove(folder: &Path) -> io::Result<()> {
-        fs::remove_dir_all(folder)
-    }
-}
-
-/// Hashes what it writes.
-struct Hashing {
-    out: BufWriter<File>,
-    hash: Xxh3,
-}
-
-impl Write for Hashing {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.out.write(bytes)?;
-        self.hash.update(&bytes[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
     }
 }
 
@@ -211,6 +180,8 @@ pub(crate) mod bytes_as_characters {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn batch() -> Batch {
@@ -228,7 +199,8 @@ mod tests {
             pages: vec![page(1, "http://a.example/"), page(9, "http://a.example/ü")],
         };
         let other = BatchSite { address: None, robots: None, pages: vec![], ..site.clone() };
-        Batch { number: 12, sites: vec![site, other] }
+        let addresses = vec![("2001:db8::1".parse().unwrap(), 99)];
+        Batch { number: 12, sites: vec![site, other], addresses }
     }
 
     #[test]

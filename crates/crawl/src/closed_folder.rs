@@ -6,6 +6,8 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 /// A folder that cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
@@ -30,33 +32,61 @@ pub enum FolderError {
 }
 
 /// The closing file is small.
-const CLOSING_LIMIT_BYTES: u64 = 1 << 20;
+const CLOSING_LIMIT_BYTES: u64 = 16 << 20;
 
-/// Writes a folder, which must not exist; `fill` writes its files and gives the content of the closing one.
-pub(crate) fn write(
-    folder: &Path,
-    closing: &'static str,
-    fill: impl FnOnce(&Path) -> io::Result<Vec<u8>>,
-) -> Result<(), FolderError> {
-    let all = || {
-        if folder.exists() {
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is there already"));
-        }
-        let unfinished = unfinished(folder);
-        match fs::remove_dir_all(&unfinished) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => fs::create_dir_all(&unfinished)?,
-        }
-        let content = fill(&unfinished)?;
-        let mut last = File::create(unfinished.join(closing))?;
-        last.write_all(&content)?;
-        last.sync_all()?;
-        File::open(&unfinished)?.sync_all()?;
-        fs::rename(&unfinished, folder)?;
-        let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
-        File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
-    };
-    all().map_err(|source| FolderError::Io { what: "write", folder: folder.to_owned(), source })
+/// A folder that is being written. One that is never closed is thrown away by whoever writes it next.
+#[derive(Debug)]
+pub(crate) struct OpenFolder {
+    folder: PathBuf,
+    unfinished: PathBuf,
+}
+
+impl OpenFolder {
+    /// Begins a folder, which must not exist.
+    pub(crate) fn begin(folder: &Path) -> Result<OpenFolder, FolderError> {
+        let open = OpenFolder { folder: folder.to_owned(), unfinished: unfinished(folder) };
+        let begin = || {
+            if folder.exists() {
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is there already"));
+            }
+            remove(&open.unfinished)?;
+            fs::create_dir_all(&open.unfinished)
+        };
+        begin().map_err(|source| open.failed(source))?;
+        Ok(open)
+    }
+
+    /// A new file in it.
+    pub(crate) fn file(&self, name: &str) -> Result<File, FolderError> {
+        File::create(self.unfinished.join(name)).map_err(|source| self.failed(source))
+    }
+
+    /// Gives it its name; its files are synced, and `content` is for the closing one.
+    pub(crate) fn close(self, closing: &str, content: &impl Serialize) -> Result<(), FolderError> {
+        let close = || {
+            let mut last = File::create(self.unfinished.join(closing))?;
+            last.write_all(&serde_json::to_vec(content)?)?;
+            last.sync_all()?;
+            File::open(&self.unfinished)?.sync_all()?;
+            fs::rename(&self.unfinished, &self.folder)?;
+            let parent = self.folder.parent().filter(|parent| !parent.as_os_str().is_empty());
+            File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+        };
+        close().map_err(|source| self.failed(source))
+    }
+
+    /// What went wrong with it.
+    pub(crate) fn failed(&self, source: io::Error) -> FolderError {
+        FolderError::Io { what: "write", folder: self.folder.clone(), source }
+    }
+}
+
+/// Takes a folder away, if it is there.
+pub(crate) fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
 }
 
 /// Reads a folder; `take` gets the content of the closing file.

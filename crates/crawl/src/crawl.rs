@@ -18,27 +18,22 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use fetch::{Fetcher, Resolver};
 use model::SiteId;
 use store::Collection;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 use tokio::sync::watch;
-use tokio::task::LocalSet;
 
 use crate::crawl_settings::CrawlSettings;
+use crate::crew::{self, Crew, CrewPlan};
 use crate::error::Error;
-use crate::front_desk::{Desk, DeskRequest, FrontDesk, Work};
-use crate::gatherer::Gatherer;
-use crate::harvester::{Equipment, Harvester, Piece};
-use crate::journal::{self, Journal};
+use crate::harvester::Piece;
+use crate::journal;
 use crate::manager::Manager;
-use crate::outbox::Outbox;
+use crate::places;
 use crate::progress::{Counters, Progress};
-use crate::recovery::{address_clocks, lent_sites, replay_journals};
+use crate::recovery;
 use crate::rows::describe_sites;
 use crate::running::Running;
 use crate::seeder::{Seeder, release_queued};
@@ -60,6 +55,12 @@ impl Helm {
             stop: watch::Sender::new(Stop::No),
             settings: watch::Sender::new(Arc::new(settings)),
         }
+    }
+
+    /// What the threads of a crawl that begins now share.
+    pub(crate) fn running(&self, most_pages: Option<u64>) -> Running {
+        let (settings, counters) = (self.settings.subscribe(), Arc::clone(&self.counters));
+        Running::new(settings, self.stop.clone(), counters, most_pages)
     }
 
     /// How far the crawl has come.
@@ -105,9 +106,7 @@ pub struct CrawlSummary {
 
 /// Crawls until it is done, or stopped.
 pub fn crawl(collection: &mut Collection, helm: &Helm, end: CrawlEnd) -> Result<CrawlSummary, Error> {
-    let running =
-        Running::new(helm.settings.subscribe(), helm.stop.clone(), Arc::clone(&helm.counters), end.pages);
-    let mut cycle = Cycle::begin(collection, running, end)?;
+    let mut cycle = Cycle::begin(collection, helm.running(end.pages), end)?;
     let outcome = cycle.run(collection);
     let stopped = cycle.summary().stopped;
     // Whatever happened, nobody is left behind.
@@ -116,8 +115,6 @@ pub fn crawl(collection: &mut Collection, helm: &Helm, end: CrawlEnd) -> Result<
     outcome.and(ended.map(|summary| CrawlSummary { stopped, ..summary }))
 }
 
-/// Blocks that wait to be taken in.
-const BLOCKS: usize = 16;
 /// Pages are taken in when they have so many bytes, or so many pages and news wait, or when nothing else is to do.
 const SEED_BYTES: u64 = 8 << 20;
 const SEED_PIECES: usize = 2 << 10;
@@ -133,16 +130,15 @@ struct Cycle {
     end: CrawlEnd,
     began: Instant,
     runtime: Runtime,
-    pieces: Receiver<(usize, Vec<Piece>)>,
-    desk: UnboundedSender<DeskRequest>,
-    harvesters: Vec<JoinHandle<std::io::Result<Journal>>>,
-    front_desk: Option<JoinHandle<()>>,
+    crew: Crew,
     /// How many pieces of each harvester were taken in, and how many of those are committed.
     taken: Vec<u64>,
     committed: Vec<Arc<AtomicU64>>,
     manager: Manager,
     seeder: Seeder,
+    /// Sites whose batches are elsewhere, and how many must not be asked because of them.
     lent: HashSet<SiteId>,
+    lent_sites: usize,
     last_commit: Instant,
     bytes_since_commit: u64,
     changed_since_commit: bool,
@@ -158,48 +154,31 @@ impl Cycle {
     /// Brings the collection in order after whatever happened before, and starts all threads.
     fn begin(collection: &mut Collection, running: Running, end: CrawlEnd) -> Result<Cycle, Error> {
         let settings = running.settings();
-        let began_unknown = replay_journals(collection, &running)?;
-        let lent = lent_sites(collection)?;
+        let began_unknown = recovery::replay_journals(collection, &settings, running.clock.now_ms())?;
+        let lent = recovery::lent_sites(collection)?;
         release_queued(collection, &lent)?;
-        let threads = match settings.threads {
-            0 => thread::available_parallelism().map_or(2, std::num::NonZero::get),
-            threads => threads,
-        };
-        let (piece_sender, pieces) = channel(BLOCKS);
-        let (desk, desk_requests) = unbounded_channel();
+        let threads = crew::threads(&settings);
         let committed: Vec<Arc<AtomicU64>> = (0..threads).map(|_| Arc::default()).collect();
-        let clocks = Arc::new(address_clocks(collection, &running, began_unknown)?);
-        journal::start(collection.folder()).map_err(|source| journal_error(collection, source))?;
-        let (mut harvesters, mut ways) = (Vec::new(), Vec::new());
-        for (number, committed) in committed.iter().enumerate() {
-            let (way, work) = unbounded_channel();
-            ways.push(way);
-            let start = Start {
-                running: running.with_number(number),
-                fetcher: Fetcher::new(Arc::new(settings.fetch.clone()))?,
-                journal: Journal::create(collection.folder(), number, Arc::clone(committed))
-                    .map_err(|source| journal_error(collection, source))?,
-                outbox: Outbox::new(piece_sender.clone(), number),
-                desk: Desk(desk.clone()),
-                most_requests: settings.connections.div_ceil(threads),
-                began_unknown_ms: began_unknown.then(|| running.clock.now_ms()),
-                clocks: Arc::clone(&clocks),
-            };
-            harvesters.push(start.harvester(work)?);
-        }
-        let front_desk = start_front_desk(&running, ways, desk_requests, Outbox::new(piece_sender, threads))?;
+        let journal = places::journal(collection.folder());
+        journal::start(&journal, &[]).map_err(|source| crew::journal_error(&journal, source))?;
+        let crew = Crew::start(CrewPlan {
+            running: &running,
+            journal: &journal,
+            committed: &committed,
+            began_unknown,
+            clocks: recovery::address_clocks(collection, &settings, running.clock.now_ms(), began_unknown)?,
+            reads: true,
+        })?;
         let mut manager = Manager::default();
-        manager.lend(lent.iter().copied());
+        manager.lend(recovery::neighbours(collection, &lent)?);
         Ok(Cycle {
             seeder: Seeder::new(&settings, collection)?,
             running,
             end,
             began: Instant::now(),
             runtime: Builder::new_current_thread().enable_time().build().map_err(Error::Thread)?,
-            pieces,
-            desk,
-            harvesters,
-            front_desk: Some(front_desk),
+            crew,
+            lent_sites: manager.open_sites(),
             taken: vec![0; threads],
             committed,
             manager,
@@ -217,7 +196,7 @@ impl Cycle {
 
     /// Until there is nothing to do, or somebody stops it.
     fn run(&mut self, collection: &mut Collection) -> Result<CrawlSummary, Error> {
-        while self.running.stop() == Stop::No && !self.is_over() && !self.is_thread_gone() {
+        while self.running.stop() == Stop::No && !self.is_over() && !self.crew.is_thread_gone() {
             self.manage(collection)?;
             if self.is_idle() && !self.wait_for_work(collection)? {
                 break;
@@ -233,13 +212,11 @@ impl Cycle {
         self.end.duration.is_some_and(|duration| self.began.elapsed() >= duration)
     }
 
-    fn is_thread_gone(&self) -> bool {
-        self.harvesters.iter().any(JoinHandle::is_finished)
-    }
-
     /// Whether nobody works on anything.
     fn is_idle(&self) -> bool {
-        self.manager.open_sites() == self.lent.len() && self.seeder.waiting() == 0 && self.pieces.is_empty()
+        self.manager.open_sites() == self.lent_sites
+            && self.seeder.waiting() == 0
+            && self.crew.pieces.is_empty()
     }
 
     /// Whether the last batch that is wanted has been made.
@@ -268,8 +245,7 @@ impl Cycle {
             counters.cycles.store(batch.number, Ordering::Relaxed);
             counters.waiting_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
             counters.batch_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
-            // A front desk that is gone has panicked; the end will tell.
-            let _ = self.desk.send(DeskRequest::Batch(batch));
+            self.crew.hand_over(batch);
         }
         Ok(())
     }
@@ -317,11 +293,11 @@ impl Cycle {
 
     /// Takes what has come, and waits for it for a while if there is nothing.
     fn receive(&mut self, pause: Duration) {
-        let first = match self.pieces.try_recv() {
+        let first = match self.crew.pieces.try_recv() {
             Ok(block) => Some(block),
             Err(_) => self.runtime.block_on(async {
                 tokio::select! {
-                    block = self.pieces.recv() => block,
+                    block = self.crew.pieces.recv() => block,
                     () = tokio::time::sleep(pause) => None,
                     () = self.running.changed() => None,
                 }
@@ -329,7 +305,7 @@ impl Cycle {
         };
         first.into_iter().for_each(|(number, block)| self.take(number, block));
         while self.seeder.waiting_bytes() < SEED_BYTES && self.seeder.waiting() < SEED_PIECES {
-            let Ok((number, block)) = self.pieces.try_recv() else { return };
+            let Ok((number, block)) = self.crew.pieces.try_recv() else { return };
             self.take(number, block);
         }
     }
@@ -340,7 +316,7 @@ impl Cycle {
         }
         for piece in block {
             match piece {
-                Piece::Gathered(_, page) => self.seeder.take_page(*page),
+                Piece::Gathered(page) => self.seeder.take_page(*page),
                 Piece::News(news) => self.seeder.take_news(news),
                 // Harvesters of a crawl read their pages themselves.
                 Piece::Fetched(..) => {}
@@ -399,86 +375,23 @@ impl Cycle {
     /// Takes in what harvesters still bring until all have ended, and commits. `in_order` is false after an error: then the
     /// collection must not be written to any more.
     fn end(mut self, collection: &mut Collection, in_order: bool) -> Result<CrawlSummary, Error> {
-        while let Some((number, block)) = self.runtime.block_on(self.pieces.recv()) {
+        while let Some((number, block)) = self.runtime.block_on(self.crew.pieces.recv()) {
             if in_order {
                 self.take(number, block);
                 self.seed(collection)?;
             }
         }
-        let mut journals = Vec::new();
-        for harvester in self.harvesters.drain(..) {
-            let ended = harvester.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            journals.push(ended.map_err(|source| journal_error(collection, source))?);
-        }
-        if let Some(front_desk) = self.front_desk.take() {
-            front_desk.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        }
+        let journal = places::journal(collection.folder());
+        let journals = self.crew.end(&journal)?;
         if in_order {
             release_queued(collection, &self.lent)?;
             describe_sites(collection, self.running.clock.now_ms() as i64)?;
             self.commit(collection)?;
             if self.running.stop() < Stop::AtOnce {
                 drop(journals);
-                journal::clear(collection.folder()).map_err(|source| journal_error(collection, source))?;
+                journal::clear(&journal).map_err(|source| crew::journal_error(&journal, source))?;
             }
         }
         Ok(self.summary())
     }
-}
-
-/// What a harvester's thread begins with.
-struct Start {
-    running: Running,
-    fetcher: Fetcher,
-    journal: Journal,
-    outbox: Outbox<Piece>,
-    desk: Desk,
-    most_requests: usize,
-    began_unknown_ms: Option<u64>,
-    clocks: Arc<Vec<(std::net::IpAddr, u64)>>,
-}
-
-impl Start {
-    fn harvester(self, work: UnboundedReceiver<Work>) -> Result<JoinHandle<std::io::Result<Journal>>, Error> {
-        let run = move || {
-            let runtime = Builder::new_current_thread().enable_all().build()?;
-            let settings = self.running.settings();
-            let harvester = Harvester::new(Equipment {
-                running: self.running,
-                fetcher: self.fetcher,
-                gatherer: Some(Gatherer::new(&settings.gather)),
-                outbox: self.outbox,
-                journal: self.journal,
-                desk: self.desk,
-                most_requests: self.most_requests,
-                began_unknown_ms: self.began_unknown_ms,
-                clocks: &self.clocks,
-            });
-            LocalSet::new().block_on(&runtime, harvester.run(work))
-        };
-        thread::Builder::new().name("harvester".to_owned()).spawn(run).map_err(Error::Thread)
-    }
-}
-
-fn start_front_desk(
-    running: &Running,
-    ways: Vec<UnboundedSender<Work>>,
-    requests: UnboundedReceiver<DeskRequest>,
-    outbox: Outbox<Piece>,
-) -> Result<JoinHandle<()>, Error> {
-    let running = running.clone();
-    let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
-    let resolver = {
-        let _guard = runtime.enter();
-        Resolver::new(&running.settings().dns)?
-    };
-    let run = move || {
-        let desk = FrontDesk::new(running, resolver, ways, outbox);
-        LocalSet::new().block_on(&runtime, desk.run(requests));
-    };
-    thread::Builder::new().name("front desk".to_owned()).spawn(run).map_err(Error::Thread)
-}
-
-pub(crate) fn journal_error(collection: &Collection, source: std::io::Error) -> Error {
-    Error::Io { what: "write the journal in", path: collection.folder().to_owned(), source }
 }

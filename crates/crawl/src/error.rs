@@ -18,6 +18,25 @@ pub enum Error {
     /// A batch or a harvest cannot be read or written.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// Somebody else harvests this batch.
+    #[error("{} is being harvested by another process", folder.display())]
+    InHarvest {
+        /// The batch.
+        folder: PathBuf,
+    },
+    /// A harvest of pages that nobody asked for.
+    #[error(
+        "{} is the harvest of no open batch: there is no {}. If the batch was moved away, copy it back; the pages alone \
+         can be taken in by `weir import`",
+        harvest.display(),
+        batch.display()
+    )]
+    NoBatch {
+        /// The harvest.
+        harvest: PathBuf,
+        /// The batch that should be there.
+        batch: PathBuf,
+    },
     /// The operating system refused.
     #[error("cannot {what} {}: {source}", path.display())]
     Io {

@@ -16,6 +16,7 @@ use model::PageId;
 use store::{Appended, Collection, PageRecord, Result, Stage};
 
 use crate::fetched::Fetched;
+use crate::found::Found;
 use crate::gathered::Gathered;
 use crate::known_visits::KnownVisits;
 use crate::news::News;
@@ -51,13 +52,11 @@ pub struct Folded {
     pub duplicates: u64,
 }
 
-/// A page of the batch, when it is stored.
-pub(crate) struct Stored {
-    pub(crate) page: Gathered,
-    pub(crate) id: PageId,
-    pub(crate) visit: Visit,
-    /// Whether its links count.
-    pub(crate) links_count: bool,
+/// Pages that are stored, and what is still to be written about them.
+struct Stored {
+    news: News,
+    records: BTreeMap<PageId, PageRecord>,
+    found: Vec<Found>,
 }
 
 impl Fold {
@@ -78,12 +77,42 @@ impl Fold {
 
     /// Takes a batch in. After an error the collection must be opened again.
     pub fn fold(&mut self, collection: &mut Collection, batch: Vec<Gathered>) -> Result<Folded> {
-        let Some(first) = batch.first() else { return Ok(Folded::default()) };
-        let now_s = Fetched::seconds(first.fetched_ms);
+        if batch.is_empty() {
+            return Ok(Folded::default());
+        }
+        let Stored { mut news, mut records, found } = self.store(collection, batch)?;
+        news.take_links(collection, &found, &records, &self.rules)?;
+        news.write(collection, &mut records, &mut self.rules)?;
+        Ok(news.folded)
+    }
+
+    /// The first half of [`Fold::fold`]: pages, their states and what is said about them. Their links are given back.
+    pub(crate) fn store_pages(
+        &mut self,
+        collection: &mut Collection,
+        batch: Vec<Gathered>,
+    ) -> Result<(Folded, Vec<Found>)> {
+        let Stored { mut news, mut records, found } = self.store(collection, batch)?;
+        news.write(collection, &mut records, &mut self.rules)?;
+        Ok((news.folded, found))
+    }
+
+    /// The second half: where stored pages lead.
+    pub(crate) fn take_links(&mut self, collection: &mut Collection, found: &[Found]) -> Result<Folded> {
+        let ids: Vec<PageId> = found.iter().map(|page| page.id).collect();
+        let mut records = read_records(collection, &ids)?;
+        let mut news = News::default();
+        news.take_links(collection, found, &records, &self.rules)?;
+        news.write(collection, &mut records, &mut self.rules)?;
+        Ok(news.folded)
+    }
+
+    fn store(&mut self, collection: &mut Collection, batch: Vec<Gathered>) -> Result<Stored> {
+        let now_s = batch.first().map_or(0, |first| Fetched::seconds(first.fetched_ms));
         let mut news = News::default();
         let ids = news.number_pages(collection, &batch, now_s)?;
         let mut records = read_records(collection, &ids)?;
-        let mut stored = Vec::with_capacity(batch.len());
+        let mut found = Vec::with_capacity(batch.len());
         for (page, id) in batch.into_iter().zip(ids) {
             let Some(record) = records.get_mut(&id) else { continue };
             let known = self.known_visits.as_mut().map(|known| known.add(collection, id, record, &page));
@@ -91,23 +120,21 @@ impl Fold {
                 news.folded.known += 1;
                 continue;
             }
-            stored.push(self.store(collection, record, page, id, &mut news)?);
+            found.extend(self.store_page(collection, record, page, id, &mut news)?);
         }
-        let targets = news.number_links(collection, &stored, &records, now_s, &self.rules)?;
-        news.log_links(collection, &stored, &targets, &records)?;
-        news.write(collection, &mut records, &mut self.rules)?;
-        Ok(news.folded)
+        Ok(Stored { news, records, found })
     }
 
-    /// Stores a page, brings its record up to date, and writes the rows that are about it alone.
-    fn store(
+    /// Stores a page, brings its record up to date, and writes the rows that are about it alone. Gives its links if they
+    /// count.
+    fn store_page(
         &mut self,
         collection: &mut Collection,
         record: &mut PageRecord,
         mut page: Gathered,
         id: PageId,
         news: &mut News,
-    ) -> Result<Stored> {
+    ) -> Result<Option<Found>> {
         news.folded.pages += 1;
         news.folded.bytes += page.content_bytes;
         let visit = Visit::new(record, &page);
@@ -135,7 +162,7 @@ impl Fold {
         news.folded.duplicates += u64::from(duplicate && is_news);
         let follows = !duplicate || self.rules.links_of_duplicates;
         let links_count = visit.newest && is_news && follows && page.outcome.is_success();
-        Ok(Stored { page, id, visit, links_count })
+        Ok(links_count.then(|| Found::of(page, id, visit.first)))
     }
 
     /// The other page that had this body first; a page that is alone with its body is remembered.

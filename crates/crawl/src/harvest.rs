@@ -6,16 +6,6 @@ use model::{PageId, Reason, SiteId};
 use serde::{Deserialize, Serialize};
 
 use crate::batch::RobotsCopy;
-use crate::fetched::Fetched;
-
-/// One piece of news from a harvester.
-#[derive(Debug)]
-pub(crate) enum Harvested {
-    /// A page was asked for.
-    Visit { page: PageId, fetched: Box<Fetched> },
-    /// Anything else.
-    News(HarvestNews),
-}
 
 /// News that are no answer to a request for a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -46,7 +46,7 @@ use crate::stop::Stop;
 #[derive(Debug)]
 pub(crate) enum Piece {
     /// A page, read.
-    Gathered(PageId, Box<Gathered>),
+    Gathered(Box<Gathered>),
     /// A page as it came, where nobody reads it here.
     Fetched(PageId, Box<Fetched>),
     /// Everything else.
@@ -413,7 +413,7 @@ impl<'s> Harvester<'s> {
     fn read(&mut self, Unread { site, page, fetched }: Unread) -> std::io::Result<()> {
         let bytes = fetched.body.len() + fetched.head.len();
         let piece = match &mut self.gatherer {
-            Some(gatherer) => Piece::Gathered(page, Box::new(gatherer.read(&fetched))),
+            Some(gatherer) => Piece::Gathered(Box::new(gatherer.read(&fetched))),
             None => Piece::Fetched(page, Box::new(fetched)),
         };
         self.journal.count();

@@ -1,22 +1,20 @@
 //! How do archives of others become part of the collection? Their pages take the way of a harvest.
 //!
 //! One thread reads and unpacks the files, as many as there are cores read pages, and the calling one takes them in, in
-//! the order of the files. A queue of promises keeps that order and bounds what is under way: the reader hands a job to
-//! whoever is free, and puts the place where its answer will be into the queue.
+//! the order of the files. A [queue of promises](crate::gatherers) keeps that order and bounds what is under way.
 //!
 //! A file that cannot be read to its end does not stop the others, and what came before the break is kept.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use store::{Collection, Result, WarcError, WarcReader};
 
-use crate::fetched::Fetched;
 use crate::fold::Fold;
 use crate::gathered::Gathered;
-use crate::gatherer::{GatherSettings, Gatherer};
+use crate::gatherer::GatherSettings;
+use crate::gatherers::{self, Dealer, JOBS_UNDER_WAY, Promise, Stopped};
 use crate::rows::describe_sites;
 use crate::warc_page::{WarcPage, warc_page};
 
@@ -50,11 +48,6 @@ pub enum ImportEvent<'e> {
     Broken(&'e WarcError),
 }
 
-/// A job is handed over when it has so many bytes, or so many pages.
-const JOB_BYTES: usize = 1 << 20;
-const JOB_PAGES: usize = 64;
-/// Jobs that are under way or wait to be taken in.
-const JOBS_UNDER_WAY: usize = 32;
 /// Pages are taken in when they have so many bytes, or are so many.
 const BATCH_BYTES: u64 = 16 << 20;
 const BATCH_PAGES: usize = 4 << 10;
@@ -70,65 +63,34 @@ pub fn import(
     now_ms: impl Fn() -> i64,
     mut tell: impl FnMut(ImportEvent<'_>),
 ) -> Result<ImportSummary> {
-    let threads = thread::available_parallelism().map_or(2, std::num::NonZero::get);
-    let (job_sender, job_receiver) = sync_channel::<Job>(threads);
+    let (dealer, jobs) = gatherers::deal();
     let (step_sender, step_receiver) = sync_channel(JOBS_UNDER_WAY);
-    let jobs = Mutex::new(job_receiver);
     thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| gather(&jobs, settings));
-        }
-        let mut reading = Reading::new(settings, job_sender, step_sender);
+        gatherers::start(scope, &jobs, settings);
+        let mut reading = Reading { settings, dealer, steps: step_sender, records: 0, skipped: 0 };
         scope.spawn(move || reading.run(files));
         // Owns the receiver, so that an error here ends the reader, and that the others.
         take_in(collection, step_receiver, &now_ms, &mut tell)
     })
 }
 
-/// Pages to be read, and where the answer goes.
-struct Job {
-    pages: Vec<Fetched>,
-    answer: SyncSender<Vec<Gathered>>,
-}
-
 /// What comes next, in the order of the files.
 enum Step {
-    Pages { answer: Receiver<Vec<Gathered>>, records: u64, skipped: u64 },
+    Pages { answer: Promise, records: u64, skipped: u64 },
     Broken(WarcError),
     EndOfFile,
-}
-
-fn gather(jobs: &Mutex<Receiver<Job>>, settings: &GatherSettings) {
-    let mut gatherer = Gatherer::new(settings);
-    loop {
-        // The lock is held while waiting, not while working.
-        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(job) = job else { return };
-        let gathered = job.pages.iter().map(|page| gatherer.read(page)).collect();
-        // Nobody waits for it any more after an error.
-        let _ = job.answer.send(gathered);
-    }
 }
 
 /// Reads files and hands out their pages.
 struct Reading<'s> {
     settings: &'s GatherSettings,
-    jobs: SyncSender<Job>,
+    dealer: Dealer,
     steps: SyncSender<Step>,
-    pages: Vec<Fetched>,
-    bytes: usize,
     records: u64,
     skipped: u64,
 }
 
-/// The one who takes pages in has given up.
-struct Stopped;
-
-impl<'s> Reading<'s> {
-    fn new(settings: &'s GatherSettings, jobs: SyncSender<Job>, steps: SyncSender<Step>) -> Reading<'s> {
-        Reading { settings, jobs, steps, pages: Vec::new(), bytes: 0, records: 0, skipped: 0 }
-    }
-
+impl Reading<'_> {
     fn run(&mut self, files: &[PathBuf]) {
         for file in files {
             let outcome = match WarcReader::open(file) {
@@ -154,14 +116,12 @@ impl<'s> Reading<'s> {
             self.records += 1;
             match warc_page(&record, &self.settings.rules) {
                 WarcPage::Page(page) => {
-                    self.bytes += page.body.len();
-                    self.pages.push(page);
+                    if self.dealer.add(page) {
+                        self.hand_over()?;
+                    }
                 }
                 WarcPage::Unusable => self.skipped += 1,
                 WarcPage::NoPage => {}
-            }
-            if self.bytes >= JOB_BYTES || self.pages.len() >= JOB_PAGES {
-                self.hand_over()?;
             }
         }
         self.hand_over()?;
@@ -169,16 +129,13 @@ impl<'s> Reading<'s> {
     }
 
     fn hand_over(&mut self) -> std::result::Result<(), Stopped> {
-        let (sender, answer) = sync_channel(1);
-        self.bytes = 0;
-        let job = Job { pages: std::mem::take(&mut self.pages), answer: sender };
-        self.jobs.send(job).map_err(|_| Stopped)?;
+        let answer = self.dealer.hand_over()?;
         let (records, skipped) = (std::mem::take(&mut self.records), std::mem::take(&mut self.skipped));
         self.step(Step::Pages { answer, records, skipped })
     }
 
     fn step(&self, step: Step) -> std::result::Result<(), Stopped> {
-        self.steps.send(step).map_err(|_| Stopped)
+        Ok(self.steps.send(step)?)
     }
 }
 

@@ -20,10 +20,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use model::SiteId;
 use serde::{Deserialize, Serialize};
 
+use crate::closed_folder;
 use crate::harvest::HarvestNews;
+use crate::json_lines::LineWriter;
 
-/// Where journals are, in a collection's folder.
-const FOLDER: &str = "journal";
+/// What an earlier run was told and nobody has committed yet.
+const KEPT: &str = "kept.jsonl";
 /// Files are changed when they are this long.
 const FILE_BYTES: u64 = 1 << 20;
 /// A robots.txt of the longest kind, every byte of it as an escape.
@@ -45,7 +47,6 @@ pub(crate) struct Journal {
 impl Journal {
     /// A new journal; `committed` is how many of this harvester's pieces of news the collection holds for good.
     pub(crate) fn create(folder: &Path, harvester: usize, committed: Arc<AtomicU64>) -> io::Result<Journal> {
-        let folder = folder.join(FOLDER);
         let paths = ["a", "b"].map(|name| folder.join(format!("{harvester}-{name}.jsonl")));
         let open = |path: &PathBuf| OpenOptions::new().create(true).append(true).open(path);
         let files = [open(&paths[0])?, open(&paths[1])?];
@@ -114,7 +115,7 @@ impl Entry {
 
 /// What the journals of a run hold that did not end in order; nothing if the last one did.
 pub(crate) fn left_behind(folder: &Path) -> io::Result<Option<Vec<Entry>>> {
-    let entries = match fs::read_dir(folder.join(FOLDER)) {
+    let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         entries => entries?,
     };
@@ -125,19 +126,33 @@ pub(crate) fn left_behind(folder: &Path) -> io::Result<Option<Vec<Entry>>> {
     Ok(Some(all))
 }
 
-/// Makes room for the journals of a new run; what older ones hold is committed.
-pub(crate) fn start(folder: &Path) -> io::Result<()> {
-    let folder = folder.join(FOLDER);
-    fs::create_dir_all(&folder)?;
-    for entry in fs::read_dir(&folder)? {
-        fs::remove_file(entry?.path())?;
+/// Makes room for the journals of a new run. What older ones hold is committed, but for what is to be kept.
+pub(crate) fn start(folder: &Path, keep: &[Entry]) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let old: Vec<PathBuf> =
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    let kept = folder.join(KEPT);
+    if !keep.is_empty() {
+        let next = folder.join("next.jsonl");
+        let mut lines = LineWriter::new(File::create(&next)?);
+        keep.iter().try_for_each(|entry| lines.push(entry))?;
+        lines.finish()?;
+        fs::rename(&next, &kept)?;
+    }
+    for path in old.iter().filter(|path| **path != kept || keep.is_empty()) {
+        remove_if_there(path)?;
     }
     Ok(())
 }
 
 /// Takes journals away, once what they hold is committed.
 pub(crate) fn clear(folder: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(folder.join(FOLDER)) {
+    closed_folder::remove(folder)
+}
+
+/// A file that a dying run left half written has got its name meanwhile.
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,
     }
@@ -172,42 +187,44 @@ mod tests {
 
     #[test]
     fn what_was_noted_is_found_after_a_death() {
-        let folder = tempfile::tempdir().unwrap();
-        assert_eq!(left_behind(folder.path()).unwrap(), None);
-        start(folder.path()).unwrap();
-        let mut journal = Journal::create(folder.path(), 0, Arc::default()).unwrap();
-        assert_eq!(left_behind(folder.path()).unwrap(), Some(vec![]));
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("journal");
+        assert_eq!(left_behind(&folder).unwrap(), None);
+        start(&folder, &[]).unwrap();
+        let mut journal = Journal::create(&folder, 0, Arc::default()).unwrap();
+        assert_eq!(left_behind(&folder).unwrap(), Some(vec![]));
         let back_off = HarvestNews::BackOff { site: SiteId(2), until_ms: 5, errors_in_a_row: 1 };
         let news = [robots(1, 3), entry(&back_off)];
         for news in &news {
             journal.count();
             journal.keep(news).unwrap();
         }
-        assert_eq!(left_behind(folder.path()).unwrap(), Some(news.to_vec()));
+        assert_eq!(left_behind(&folder).unwrap(), Some(news.to_vec()));
         // A line that was cut off by the death is no news, and no error.
-        let path = folder.path().join(FOLDER).join("0-a.jsonl");
+        let path = folder.join("0-a.jsonl");
         let line = fs::read(&path).unwrap();
         fs::write(&path, &line[..line.len() - 3]).unwrap();
-        assert_eq!(left_behind(folder.path()).unwrap(), Some(news[..1].to_vec()));
-        clear(folder.path()).unwrap();
-        assert_eq!(left_behind(folder.path()).unwrap(), None);
+        assert_eq!(left_behind(&folder).unwrap(), Some(news[..1].to_vec()));
+        clear(&folder).unwrap();
+        assert_eq!(left_behind(&folder).unwrap(), None);
     }
 
     #[test]
     fn journals_do_not_grow_when_commits_come() {
-        let folder = tempfile::tempdir().unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("journal");
         let committed = Arc::new(AtomicU64::new(0));
-        start(folder.path()).unwrap();
-        let mut journal = Journal::create(folder.path(), 0, Arc::clone(&committed)).unwrap();
+        start(&folder, &[]).unwrap();
+        let mut journal = Journal::create(&folder, 0, Arc::clone(&committed)).unwrap();
         for number in 0..100 {
             journal.count();
             journal.keep(&robots(number, 200 << 10)).unwrap();
             committed.store(u64::from(number), Ordering::Release);
         }
-        let files = fs::read_dir(folder.path().join(FOLDER)).unwrap();
+        let files = fs::read_dir(&folder).unwrap();
         let bytes: u64 = files.map(|file| file.unwrap().metadata().unwrap().len()).sum();
         assert!(bytes < 3 * FILE_BYTES, "{bytes}");
-        let kept = left_behind(folder.path()).unwrap().unwrap();
+        let kept = left_behind(&folder).unwrap().unwrap();
         assert!(kept.contains(&robots(99, 200 << 10)));
     }
 }

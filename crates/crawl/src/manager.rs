@@ -67,7 +67,7 @@ impl Manager {
         settings: &CrawlSettings,
         now_ms: u64,
     ) -> Result<Option<Batch>> {
-        self.release_forbidden(collection)?;
+        release_forbidden(collection, &std::mem::take(&mut self.changed_robots))?;
         let mut standings = self.judge_sites(collection, settings, now_ms)?;
         let mut chosen = front_pages(collection, settings, &mut standings, now_ms)?;
         let room = settings.batch_pages.saturating_sub(chosen.len());
@@ -153,23 +153,6 @@ impl Manager {
         Ok(standings)
     }
 
-    /// What robots.txt forbade before it changed is new again.
-    fn release_forbidden(&mut self, collection: &mut Collection) -> Result<()> {
-        if self.changed_robots.is_empty() {
-            return Ok(());
-        }
-        let sites = std::mem::take(&mut self.changed_robots);
-        let columns = [store::Column::Site, store::Column::Marks];
-        let parts = collection.pages.reader().scan(&columns, |pages: &mut Vec<PageId>, row| {
-            if row.reason == Reason::RobotsForbid.code() && sites.contains(&row.site) {
-                pages.push(row.page);
-            }
-        })?;
-        let mut pages = parts.concat();
-        pages.sort_unstable();
-        collection.pages.update(&pages, |_, record| (record.stage, record.reason) = (Stage::New, 0))
-    }
-
     /// Makes a batch of pages, best first, and marks them. Pages that no longer belong by the settings are left out.
     fn compose(
         &mut self,
@@ -203,7 +186,7 @@ impl Manager {
             pages.push(BatchPage { page: *page, url });
         }
         reject(collection, rejected)?;
-        let mut batch = Batch { number: self.number + 1, sites: Vec::with_capacity(order.len()) };
+        let mut batch = Batch { number: self.number + 1, ..Batch::default() };
         for site in order {
             let pages = pages_of.remove(&site).unwrap_or_default();
             batch.sites.extend(batch_site(collection, settings, site, pages, now_s)?);
@@ -213,6 +196,22 @@ impl Manager {
         self.number += u64::from(!batch.sites.is_empty());
         Ok(batch)
     }
+}
+
+/// What robots.txt forbade before it changed is new again.
+pub(crate) fn release_forbidden(collection: &mut Collection, sites: &HashSet<SiteId>) -> Result<()> {
+    if sites.is_empty() {
+        return Ok(());
+    }
+    let columns = [store::Column::Site, store::Column::Marks];
+    let parts = collection.pages.reader().scan(&columns, |pages: &mut Vec<PageId>, row| {
+        if row.reason == Reason::RobotsForbid.code() && sites.contains(&row.site) {
+            pages.push(row.page);
+        }
+    })?;
+    let mut pages = parts.concat();
+    pages.sort_unstable();
+    collection.pages.update(&pages, |_, record| (record.stage, record.reason) = (Stage::New, 0))
 }
 
 /// The front pages of sites that nobody has asked yet, as many as fit. A site whose front page is not to be fetched is

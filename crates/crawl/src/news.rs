@@ -8,7 +8,8 @@ use model::{PageId, SiteId};
 use store::{Collection, Link, NewPage, PageFlags, PageRecord, Resolved, Result, SiteRecord, UrlBatch};
 
 use crate::fetched::Fetched;
-use crate::fold::{Folded, Stored};
+use crate::fold::Folded;
+use crate::found::Found;
 use crate::gathered::{Gathered, Target};
 use crate::outcome::Outcome;
 use crate::rows;
@@ -79,30 +80,42 @@ impl News {
         Ok(resolved.pages)
     }
 
-    /// Numbers where the links of the stored pages lead, as far as the rules admit them.
-    pub(crate) fn number_links(
+    /// Numbers where links lead, writes them to the log and the table, and counts them.
+    pub(crate) fn take_links(
         &mut self,
         collection: &mut Collection,
-        stored: &[Stored],
+        found: &[Found],
         records: &BTreeMap<PageId, PageRecord>,
-        now_s: u32,
+        rules: &Rules,
+    ) -> Result<()> {
+        let targets = self.number_links(collection, found, records, rules)?;
+        self.log_links(collection, found, &targets, records)
+    }
+
+    /// Numbers where the links of pages lead, as far as the rules admit them.
+    fn number_links(
+        &mut self,
+        collection: &mut Collection,
+        found: &[Found],
+        records: &BTreeMap<PageId, PageRecord>,
         rules: &Rules,
     ) -> Result<Targets> {
+        let now_s = found.first().map_or(0, |first| Fetched::seconds(first.fetched_ms));
         let mut urls = UrlBatch::new();
         // Where the links of each page end, and what they share.
-        let mut ends = Vec::new();
-        for page in stored.iter().filter(|page| page.links_count) {
-            urls.extend(&page.page.links.followed);
+        let mut ends = Vec::with_capacity(found.len());
+        for page in found {
+            urls.extend(&page.links.followed);
             ends.push((urls.len(), page));
         }
         let describe = |new: &NewPage| {
             let link = new.link as usize;
             let source = ends.partition_point(|(end, _)| *end <= link);
-            let (end, Stored { page, id, .. }) = ends[source];
+            let (end, page) = ends[source];
             let place = link + page.links.dynamic.len() - end;
             let dynamic = page.links.dynamic[place];
             let site_pages = rules.pages_known(new.site) + self.count_new(new.site, dynamic);
-            let Some(record) = records.get(id) else {
+            let Some(record) = records.get(&page.id) else {
                 return rules.new_page(new.site, site_pages, 0, 0, dynamic);
             };
             let redirects = match page.outcome {
@@ -126,53 +139,50 @@ impl News {
         Ok(Targets { pages: resolved.pages, first_new: resolved.first_new })
     }
 
-    /// Writes the links of the stored pages to the log and the table, and counts them.
-    pub(crate) fn log_links(
+    fn log_links(
         &mut self,
         collection: &mut Collection,
-        stored: &[Stored],
+        found: &[Found],
         targets: &Targets,
         records: &BTreeMap<PageId, PageRecord>,
     ) -> Result<()> {
         let mut rest = targets.pages.as_slice();
-        for stored in stored.iter().filter(|page| page.links_count) {
-            let (own, behind) = rest.split_at(stored.page.links.followed.len());
+        for page in found {
+            let (own, behind) = rest.split_at(page.links.followed.len());
             rest = behind;
-            let links = &stored.page.links.all;
+            let links = &page.links.all;
             let followed = links.iter().filter_map(|link| match link.target {
                 Target::Followed(place) if own[place as usize] == Resolved::REFUSED => None,
                 Target::Followed(place) => Some(Link {
                     target: own[place as usize],
                     kind: link.kind.code(),
                     context: link.context,
-                    anchor_chars: characters(stored.page.links.text(link.anchor)),
+                    anchor_chars: characters(page.links.text(link.anchor)),
                     position: (link.position.clamp(0.0, 1.0) * 65_535.0) as u16,
                 }),
                 Target::Noted(..) => None,
             });
-            collection.links.append(stored.id, followed)?;
-            rows::push_links(collection, stored.id, &stored.page, own);
+            collection.links.append(page.id, followed)?;
+            rows::push_links(collection, page, own);
             self.folded.links += links.len() as u64;
-            let depth = records.get(&stored.id).map_or(0, |record| depth_behind(record, stored.page.outcome));
-            self.count_in_links(stored, own, targets.first_new, depth);
+            let depth = records.get(&page.id).map_or(0, |record| depth_behind(record, page.outcome));
+            self.count_in_links(page, own, targets.first_new, depth);
         }
         Ok(())
     }
 
     /// A page that links twice counts once, and a link to itself not at all. Of pages that were read before, only links
     /// to pages unknown until now count: the others may have been there already.
-    fn count_in_links(&mut self, stored: &Stored, own: &[PageId], first_new: PageId, depth: u8) {
+    fn count_in_links(&mut self, page: &Found, own: &[PageId], first_new: PageId, depth: u8) {
         let counts = |target: PageId| {
-            let is_page = target != stored.id && target != Resolved::REFUSED;
-            is_page && (stored.visit.first || target >= first_new)
+            let is_page = target != page.id && target != Resolved::REFUSED;
+            is_page && (page.first || target >= first_new)
         };
-        let url = &stored.page.url;
+        let url = &page.url;
         let domain = url.registered_domain();
         let places = own.iter().enumerate().filter(|(_, target)| counts(**target));
         let mut targets: Vec<(PageId, Nearness)> = places
-            .map(|(place, target)| {
-                (*target, nearness(url.site(), domain, stored.page.links.followed.url(place)))
-            })
+            .map(|(place, target)| (*target, nearness(url.site(), domain, page.links.followed.url(place))))
             .collect();
         targets.sort_unstable();
         targets.dedup();

@@ -1,7 +1,10 @@
 //! How did a fetch go? By the status alone; why there was no answer is for the one who asked to tell.
 
+use serde::{Deserialize, Serialize};
+
 /// What a visit brought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Content.
     Ok,

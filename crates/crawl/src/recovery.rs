@@ -1,42 +1,39 @@
-//! What does a crawl have to know before its first request? What the last run was told and did not get to write down, which
-//! sites are in other hands, and when each address may be asked again.
+//! What must be known before anybody asks a server? What was going on when the last program ended, and who else is at
+//! work.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use model::SiteId;
 use store::{Collection, PageFlags, PageRecord, UrlBatch};
 
-use crate::crawl::journal_error;
+use crate::batch::Batch;
 use crate::crawl_settings::CrawlSettings;
+use crate::crew::journal_error;
 use crate::error::Error;
 use crate::journal::{self, Entry};
-use crate::running::Running;
+use crate::places::{self, Place};
 use crate::seeder::Seeder;
 
-/// Takes in what a run that died had been told by servers. True if there was one: then clocks are not known.
-pub(crate) fn replay_journals(collection: &mut Collection, running: &Running) -> Result<bool, Error> {
-    let left =
-        journal::left_behind(collection.folder()).map_err(|source| journal_error(collection, source))?;
+/// Takes in what a crawl that died had been told by servers. True if there was one: then clocks are not known.
+pub(crate) fn replay_journals(
+    collection: &mut Collection,
+    settings: &Arc<CrawlSettings>,
+    now_ms: u64,
+) -> Result<bool, Error> {
+    let folder = places::journal(collection.folder());
+    let left = journal::left_behind(&folder).map_err(|source| journal_error(&folder, source))?;
     let Some(news) = left else { return Ok(false) };
-    let mut seeder = Seeder::new(&running.settings(), collection)?;
+    let mut seeder = Seeder::new(settings, collection)?;
     for entry in news {
-        if let Some(site) = journalled_site(collection, &running.settings(), &entry)? {
+        if let Some(site) = journalled_site(collection, settings, &entry)? {
             seeder.take_news(entry.about(site));
         }
     }
     seeder.seed(collection)?;
-    collection.commit(running.clock.now_ms() as i64)?;
+    collection.commit(now_ms as i64)?;
     Ok(true)
-}
-
-/// The sites of batches that lie in the collection's folder, for somebody else to harvest.
-pub(crate) fn lent_sites(collection: &Collection) -> Result<HashSet<SiteId>, Error> {
-    let mut lent = HashSet::new();
-    for folder in crate::roles::open_batches(collection.folder())? {
-        lent.extend(crate::batch::Batch::read(&folder)?.sites.iter().map(|site| site.site));
-    }
-    Ok(lent)
 }
 
 /// The site that a journal speaks of. One that was found since the last commit is found again, by its front page.
@@ -64,14 +61,71 @@ fn journalled_site(
     Ok(site)
 }
 
+/// A crawl that died may have asked any site just now: all that were ever asked are left alone for their wait. From then
+/// on its journals are not needed any more.
+pub(crate) fn settle(
+    collection: &mut Collection,
+    settings: &CrawlSettings,
+    now_ms: u64,
+) -> Result<(), Error> {
+    let all: Vec<SiteId> = (0..collection.sites.reader().sites()).map(SiteId).collect();
+    let waits: Vec<u64> = all.iter().map(|site| own_wait(collection, settings, *site)).collect();
+    collection.sites.update(&all, |index, record| {
+        if record.robots_fetched_s != 0 || record.last_seen_s != 0 {
+            let crawl_delay_ms = u64::from(record.crawl_delay_ms);
+            let own_wait_ms = Some(waits[index]).filter(|wait_ms| *wait_ms > 0);
+            let wait_ms = settings.waits.site_wait_ms(record.pages_known, crawl_delay_ms, own_wait_ms);
+            record.next_request_ms = record.next_request_ms.max(now_ms + wait_ms);
+        }
+    })?;
+    collection.commit(now_ms as i64)?;
+    let folder = places::journal(collection.folder());
+    journal::clear(&folder).map_err(|source| journal_error(&folder, source))
+}
+
+/// What the settings say for this very site; 0 if nothing.
+fn own_wait(collection: &Collection, settings: &CrawlSettings, site: SiteId) -> u64 {
+    if settings.sites.is_empty() {
+        return 0;
+    }
+    let name = collection.urls.known().site_name(site).map(|name| format!("{name}/"));
+    let url = name.and_then(|name| settings.gather.rules.canonical(&name).ok());
+    url.and_then(|url| settings.site(&url)?.wait_ms).unwrap_or(0)
+}
+
+/// The sites of batches that lie in the collection's folder, for somebody else to harvest.
+pub(crate) fn lent_sites(collection: &Collection) -> Result<HashSet<SiteId>, Error> {
+    let mut lent = HashSet::new();
+    for (_, folder) in Place::Batches.list(collection.folder())? {
+        lent.extend(Batch::read(&folder)?.sites.iter().map(|site| site.site));
+    }
+    Ok(lent)
+}
+
+/// These sites, and those that are known to share an address with one of them: it must have one visitor at a time.
+pub(crate) fn neighbours(collection: &Collection, sites: &HashSet<SiteId>) -> Result<HashSet<SiteId>, Error> {
+    if sites.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let reader = collection.sites.reader();
+    let parts = reader.scan(|all: &mut Vec<(SiteId, IpAddr)>, site, record| {
+        all.extend(record.address.map(|address| (site, address.to_canonical())));
+    })?;
+    let known = parts.concat();
+    let shared: HashSet<IpAddr> =
+        known.iter().filter(|(site, _)| sites.contains(site)).map(|(_, address)| *address).collect();
+    let near = known.into_iter().filter(|(_, address)| shared.contains(address)).map(|(site, _)| site);
+    Ok(near.chain(sites.iter().copied()).collect())
+}
+
 /// When addresses may be asked again: when the site that was last asked there may, or after their own wait. If clocks are
 /// lost, any site may have been the last.
 pub(crate) fn address_clocks(
     collection: &Collection,
-    running: &Running,
+    settings: &CrawlSettings,
+    now_ms: u64,
     unknown: bool,
 ) -> Result<Vec<(IpAddr, u64)>, Error> {
-    let (settings, now_ms) = (running.settings(), running.clock.now_ms());
     let waits = &settings.waits;
     let parts = collection.sites.reader().scan(|clocks: &mut Vec<_>, _, record| {
         let Some(address) = record.address else { return };

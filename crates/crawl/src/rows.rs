@@ -6,6 +6,7 @@ use store::{
     Appended, Collection, DocumentRow, FetchRow, LinkRow, PageRecord, Resolved, Result, SiteRecord, SiteRow,
 };
 
+use crate::found::Found;
 use crate::gathered::{Gathered, GatheredDocument, Target};
 use crate::visit::Visit;
 
@@ -94,10 +95,10 @@ pub(crate) fn push_document(collection: &mut Collection, id: PageId, site: SiteI
 }
 
 /// `targets` are the pages that the followed links lead to.
-pub(crate) fn push_links(collection: &mut Collection, id: PageId, page: &Gathered, targets: &[PageId]) {
+pub(crate) fn push_links(collection: &mut Collection, page: &Found, targets: &[PageId]) {
     for link in &page.links.all {
         collection.tables.links.rows.push(&LinkRow {
-            source_page_id: id.0,
+            source_page_id: page.id.0,
             target_page_id: match link.target {
                 Target::Followed(place) => {
                     targets.get(place as usize).filter(|page| **page != Resolved::REFUSED).map(|page| page.0)

@@ -12,6 +12,7 @@ use store::{Collection, PageRecord, Resolved, Result, Stage, UrlBatch};
 use crate::batch::RobotsCopy;
 use crate::crawl_settings::CrawlSettings;
 use crate::fold::{Fold, Folded};
+use crate::found::Found;
 use crate::gathered::Gathered;
 use crate::harvest::{FoundPage, HarvestNews, ReasonCode, SiteReport};
 use crate::robots_answer::Robots;
@@ -38,7 +39,7 @@ pub(crate) struct Seeded {
 }
 
 /// As many bodies as the page store remembers by default.
-const DUPLICATE_WINDOW: usize = 1 << 20;
+pub(crate) const DUPLICATE_WINDOW: usize = 1 << 20;
 
 impl Seeder {
     pub(crate) fn new(settings: &Arc<CrawlSettings>, collection: &Collection) -> Result<Seeder> {
@@ -74,40 +75,26 @@ impl Seeder {
     pub(crate) fn seed(&mut self, collection: &mut Collection) -> Result<Seeded> {
         let mut seeded = Seeded { bytes: std::mem::take(&mut self.bytes), ..Seeded::default() };
         seeded.folded = self.fold.fold(collection, std::mem::take(&mut self.pages))?;
-        let (mut marks, mut reports) = (BTreeMap::new(), Vec::new());
-        for news in std::mem::take(&mut self.news) {
-            match news {
-                HarvestNews::Left { page, reason } => {
-                    marks.insert(page, Mark::Left(reason));
-                }
-                HarvestNews::Back { page, reason } => {
-                    marks.insert(page, Mark::Back(reason));
-                }
-                HarvestNews::Robots { site, robots } => {
-                    if note_robots(collection, site, &robots)? {
-                        seeded.changed_robots.push(site);
-                    }
-                }
-                HarvestNews::BackOff { site, until_ms, errors_in_a_row } => {
-                    collection.sites.update(&[site], |_, record| {
-                        record.back_off_until_ms = record.back_off_until_ms.max(until_ms);
-                        record.errors_in_a_row = errors_in_a_row;
-                    })?;
-                }
-                HarvestNews::Found { site, pages } => {
-                    seeded.folded.new_pages += self.note_found(collection, site, &pages)?;
-                }
-                HarvestNews::Done(report) => reports.push(report),
-            }
+        let noted = note_news(collection, std::mem::take(&mut self.news))?;
+        for (site, pages) in &noted.found {
+            seeded.folded.new_pages += self.note_found(collection, *site, pages)?;
         }
-        mark_pages(collection, &marks)?;
-        reports.sort_unstable_by_key(|report| report.site);
-        seeded.done = note_reports(collection, &reports)?;
+        (seeded.done, seeded.changed_robots) = (noted.done, noted.changed_robots);
         Ok(seeded)
     }
 
+    /// Takes links that somebody else has gathered into the collection.
+    pub(crate) fn take_links(&mut self, collection: &mut Collection, found: &[Found]) -> Result<Folded> {
+        self.fold.take_links(collection, found)
+    }
+
     /// Pages that a site names itself; they are one link away from its front page.
-    fn note_found(&mut self, collection: &mut Collection, site: SiteId, pages: &[FoundPage]) -> Result<u64> {
+    pub(crate) fn note_found(
+        &mut self,
+        collection: &mut Collection,
+        site: SiteId,
+        pages: &[FoundPage],
+    ) -> Result<u64> {
         let rules = &self.fold.rules;
         let gather = &self.settings.gather;
         let mut urls = UrlBatch::new();
@@ -148,6 +135,50 @@ impl Seeder {
         self.fold.rules.note_size(collection);
         Ok(u64::from(new_static + new_dynamic))
     }
+}
+
+/// What news meant.
+#[derive(Debug, Default)]
+pub(crate) struct Noted {
+    /// Sites that came back.
+    pub(crate) done: Vec<SiteId>,
+    /// Sites whose robots.txt is not what it was.
+    pub(crate) changed_robots: Vec<SiteId>,
+    /// Pages that sites name themselves.
+    pub(crate) found: Vec<(SiteId, Vec<FoundPage>)>,
+}
+
+/// Takes news into the states of pages and sites.
+pub(crate) fn note_news(collection: &mut Collection, news: Vec<HarvestNews>) -> Result<Noted> {
+    let mut noted = Noted::default();
+    let (mut marks, mut reports) = (BTreeMap::new(), Vec::new());
+    for news in news {
+        match news {
+            HarvestNews::Left { page, reason } => {
+                marks.insert(page, Mark::Left(reason));
+            }
+            HarvestNews::Back { page, reason } => {
+                marks.insert(page, Mark::Back(reason));
+            }
+            HarvestNews::Robots { site, robots } => {
+                if note_robots(collection, site, &robots)? {
+                    noted.changed_robots.push(site);
+                }
+            }
+            HarvestNews::BackOff { site, until_ms, errors_in_a_row } => {
+                collection.sites.update(&[site], |_, record| {
+                    record.back_off_until_ms = record.back_off_until_ms.max(until_ms);
+                    record.errors_in_a_row = errors_in_a_row;
+                })?;
+            }
+            HarvestNews::Found { site, pages } => noted.found.push((site, pages)),
+            HarvestNews::Done(report) => reports.push(report),
+        }
+    }
+    mark_pages(collection, &marks)?;
+    reports.sort_unstable_by_key(|report| report.site);
+    noted.done = note_reports(collection, &reports)?;
+    Ok(noted)
 }
 
 /// What happened to a page that was not asked for.
@@ -217,7 +248,7 @@ fn note_changes(collection: &mut Collection, resolved: &Resolved, found: &[(bool
 }
 
 /// Keeps a robots.txt; tells whether it is another than before.
-pub(crate) fn note_robots(collection: &mut Collection, site: SiteId, robots: &RobotsCopy) -> Result<bool> {
+fn note_robots(collection: &mut Collection, site: SiteId, robots: &RobotsCopy) -> Result<bool> {
     let Some(before) = collection.sites.reader().get(site)? else { return Ok(false) };
     if before.robots_fetched_s > robots.fetched_s {
         return Ok(false);

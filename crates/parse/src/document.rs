@@ -137,6 +137,16 @@ impl LinkKind {
         self as u8
     }
 
+    /// What a number in a log stands for.
+    pub fn from_code(code: u8) -> std::option::Option<LinkKind> {
+        use LinkKind::*;
+        const ALL: [LinkKind; 19] = [
+            A, Area, Frame, Iframe, Link, Canonical, Alternate, Stylesheet, Option, Form, Refresh, Img,
+            Srcset, Media, Embed, Script, Text, Feed, Redirect,
+        ];
+        ALL.into_iter().find(|kind| kind.code() == code)
+    }
+
     /// Whether it leads to a page, rather than to a part of this one (an image, a script).
     pub fn leads_to_page(self) -> bool {
         use LinkKind::{Embed, Img, Media, Script, Srcset, Stylesheet};

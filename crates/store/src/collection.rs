@@ -5,6 +5,7 @@
 //!
 //! After an error of any method the collection must be opened again: it then stands at its last commit.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use model::{PageId, SiteId};
@@ -66,6 +67,9 @@ pub struct Collection {
     pub links: LinkLog,
     /// What others may ask.
     pub tables: Tables,
+    /// Numbers that are committed with the rest, for whoever has to know what a commit holds: few, for every commit
+    /// writes all of them.
+    pub notes: BTreeMap<String, u64>,
 }
 
 impl Collection {
@@ -88,6 +92,7 @@ impl Collection {
             bodies: PageStore::open(folder, manifest, settings.bodies)?,
             links: LinkLog::open(folder, manifest)?,
             tables: Tables::open(folder, manifest),
+            notes: manifest.notes.clone(),
             directory,
         })
     }
@@ -161,7 +166,7 @@ impl Collection {
         failpoint("commit: links");
         files.extend(self.tables.commit(generation)?);
         failpoint("commit: tables");
-        self.directory.commit(files, now_ms)?;
+        self.directory.commit(files, self.notes.clone(), now_ms)?;
         Tables::show(self.directory.folder(), self.directory.current()?)?;
         failpoint("commit: ends");
         self.directory.current()

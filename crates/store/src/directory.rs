@@ -5,7 +5,7 @@
 //! its generation, and a link to it takes the name `MANIFEST`. The rename is the moment at which the commit exists.
 //! Opening undoes whatever did not get that far. Files go when no kept manifest names them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -75,9 +75,14 @@ impl Directory {
     }
 
     /// Makes `files`, which are synced, the next commit.
-    pub(crate) fn commit(&mut self, files: Vec<FileEntry>, now_ms: i64) -> Result<&Manifest> {
+    pub(crate) fn commit(
+        &mut self,
+        files: Vec<FileEntry>,
+        notes: BTreeMap<String, u64>,
+        now_ms: i64,
+    ) -> Result<&Manifest> {
         let generation = self.current()?.generation + 1;
-        self.put(Manifest { version: FORMAT_VERSION, generation, committed_ms: now_ms, files })?;
+        self.put(Manifest { version: FORMAT_VERSION, generation, committed_ms: now_ms, files, notes })?;
         self.sweep(RECENT_COMMITS)?;
         self.current()
     }

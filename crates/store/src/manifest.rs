@@ -4,6 +4,7 @@
 //! It is JSON, so that people can read it, and one line of checksum below, so that a torn or edited one is refused.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -23,6 +24,9 @@ pub struct Manifest {
     pub committed_ms: i64,
     /// Every file, by name.
     pub files: Vec<FileEntry>,
+    /// Numbers that whoever writes wants to find again exactly as they were at this commit.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub notes: BTreeMap<String, u64>,
 }
 
 /// One file of a commit.
@@ -64,7 +68,13 @@ impl FileEntry {
 impl Manifest {
     /// The state of a collection that holds nothing yet.
     pub fn empty() -> Manifest {
-        Manifest { version: FORMAT_VERSION, generation: 0, committed_ms: 0, files: Vec::new() }
+        Manifest {
+            version: FORMAT_VERSION,
+            generation: 0,
+            committed_ms: 0,
+            files: Vec::new(),
+            notes: BTreeMap::new(),
+        }
     }
 
     /// The files below a folder of the collection, such as `urls`, in the manifest's order.

@@ -133,7 +133,7 @@ mod tests {
         let path = directory.folder().join(name);
         fs::write(path, name).unwrap();
         let files = vec![FileEntry::complete(name, name.len() as u64, 0)];
-        directory.commit(files, 1_000).unwrap().generation
+        directory.commit(files, Default::default(), 1_000).unwrap().generation
     }
 
     #[test]

@@ -19,8 +19,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    check, compact, crawl, demo, export, import, init, parse, robots, simweb, sites, snapshots, status, url,
-    why,
+    check, compact, crawl, demo, export, gatherer, harvester, import, init, manager, parse, robots, seeder,
+    simweb, sites, snapshots, status, url, why,
 };
 use crate::printer::Printer;
 
@@ -65,6 +65,10 @@ enum Command {
     Compact(compact::Args),
     Simweb(simweb::Args),
     Demo(demo::Args),
+    Manager(manager::Args),
+    Harvester(harvester::Args),
+    Gatherer(gatherer::Args),
+    Seeder(seeder::Args),
 }
 
 fn main() -> ExitCode {
@@ -86,6 +90,10 @@ fn main() -> ExitCode {
         Command::Compact(args) => compact::run(&args, &mut printer),
         Command::Demo(args) => demo::run(&args, &mut printer),
         Command::Simweb(args) => simweb::run(args, &mut printer),
+        Command::Manager(args) => manager::run(&args, &mut printer),
+        Command::Harvester(args) => harvester::run(&args, &mut printer),
+        Command::Gatherer(args) => gatherer::run(&args, &mut printer),
+        Command::Seeder(args) => seeder::run(&args, &mut printer),
     };
     failure::exit_code(answer.and_then(|code| printer.finish().map(|()| code)))
 }

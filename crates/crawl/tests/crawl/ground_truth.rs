@@ -21,8 +21,14 @@ fn a_plain_web_is_found_page_by_page() {
 
 #[test]
 fn a_web_with_everything_that_can_happen_is_found_page_by_page() {
-    let web =
-        start(Settings { sites: 100, pages: 4_000, crawl_delay_s: 0, slow_ms: 20, dripping: 0.0, ..Settings::default() });
+    let web = start(Settings {
+        sites: 100,
+        pages: 4_000,
+        crawl_delay_s: 0,
+        slow_ms: 20,
+        dripping: 0.0,
+        ..Settings::default()
+    });
     let folder = tempfile::tempdir().unwrap();
     let mut collection = collection(folder.path(), &web);
     let mut settings = settings(&web);

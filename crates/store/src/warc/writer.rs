@@ -40,6 +40,11 @@ impl Prepared {
     pub fn digest(&self) -> &str {
         &self.line.digest
     }
+
+    /// The record as it stands in a file: complete gzip members.
+    pub fn members(&self) -> &[u8] {
+        &self.members
+    }
 }
 
 /// Compresses pages; one per thread.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crawl::{CrawlEnd, CrawlSummary, Helm};
+use crawl::{CrawlEnd, CrawlSettings, CrawlSummary, Helm};
 use model::{CanonicalUrl, PageId};
 use serde::Serialize;
 use store::{Collection, Column, PageFlags, Snapshot};
@@ -61,11 +61,11 @@ pub(crate) struct EndArgs {
 pub(crate) struct MannerArgs {
     /// Your web page or mail address, instead of that in weir.toml.
     #[arg(long, value_name = "URL|MAIL", value_parser = settings::checked_contact)]
-    contact: Option<String>,
+    pub(crate) contact: Option<String>,
 
     /// Show progress on stderr even with --json.
     #[arg(long)]
-    progress: bool,
+    pub(crate) progress: bool,
 }
 
 impl EndArgs {
@@ -134,7 +134,10 @@ pub(crate) fn crawl_on(
     let helm = Helm::new(settings.crawl_settings(&folder)?);
     let style = Style::choose(printer.json(), manner.progress);
     let cpu_before = process::cpu_seconds();
-    let reload = || reload(&folder, settings, manner, &helm);
+    let reload = || {
+        let read = || load(&folder, manner).and_then(|new| Ok((new.crawl_settings(&folder)?, new)));
+        reload(settings, read(), &helm)
+    };
     let (summary, code) =
         steering::steer(&helm, style, reload, || Ok(crawl::crawl(collection, &helm, end)?))?;
     answer(&folder, &summary, process::cpu_seconds() - cpu_before, printer)?;
@@ -142,8 +145,7 @@ pub(crate) fn crawl_on(
 }
 
 /// Lets a crawl take new settings; says what it took.
-fn reload(folder: &Path, old: &Settings, manner: &MannerArgs, helm: &Helm) -> String {
-    let read = load(folder, manner).and_then(|new| Ok((new.crawl_settings(folder)?, new)));
+pub(crate) fn reload(old: &Settings, read: anyhow::Result<(CrawlSettings, Settings)>, helm: &Helm) -> String {
     let (typed, new) = match read {
         Ok(read) => read,
         Err(error) => return format!("the settings stay as they are: {error:#}"),

@@ -32,13 +32,8 @@ pub(crate) struct Args {
     /// The folder; it must be empty, or not exist.
     dir: PathBuf,
 
-    /// A page to start from; may be given more than once.
-    #[arg(long = "seed", value_name = "URL")]
-    seeds: Vec<String>,
-
-    /// A file with pages to start from, one per line, each with settings of its site behind it; `-` is standard input.
-    #[arg(long = "seeds", value_name = "FILE")]
-    list: Option<String>,
+    #[command(flatten)]
+    seeds: SeedArgs,
 
     /// Stay on hosts that end so, such as .example.org; may be given more than once.
     #[arg(long, value_name = "SUFFIX", value_parser = settings::word::<Suffix>)]
@@ -47,6 +42,18 @@ pub(crate) struct Args {
     /// Your web page or mail address, sent with every request, so that whoever runs a site can reach you.
     #[arg(long, value_name = "URL|MAIL", value_parser = settings::checked_contact)]
     contact: Option<String>,
+}
+
+/// Where to start.
+#[derive(clap::Args)]
+pub(crate) struct SeedArgs {
+    /// A page to start from; may be given more than once.
+    #[arg(long = "seed", value_name = "URL")]
+    seeds: Vec<String>,
+
+    /// A file with pages to start from, one per line, each with settings of its site behind it; `-` is standard input.
+    #[arg(long = "seeds", value_name = "FILE")]
+    list: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -67,7 +74,7 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
     let mut settings = Settings::default();
     settings.scope.accept.extend(args.accept.iter().cloned());
     settings.crawl.contact = args.contact.clone().unwrap_or_default();
-    let seeds = read_seeds(&args, &settings.url_rules(), printer)?;
+    let seeds = args.seeds.read(&settings.url_rules(), printer)?;
     settings.sites = seeds.sites;
     let collection = make(&args.dir, &settings, &seeds.urls)?;
     let known = collection.urls.known();
@@ -98,18 +105,20 @@ pub(crate) fn make(folder: &Path, settings: &Settings, seeds: &[CanonicalUrl]) -
     Ok(collection)
 }
 
-/// All seeds, or none: each bad one is told with its reason.
-fn read_seeds(args: &Args, rules: &UrlRules, printer: &mut Printer) -> anyhow::Result<Seeds> {
-    let mut seeds = Seeds::default();
-    for seed in &args.seeds {
-        seeds.take(rules, "--seed", seed, printer)?;
+impl SeedArgs {
+    /// All seeds, or none: each bad one is told with its reason.
+    pub(crate) fn read(&self, rules: &UrlRules, printer: &mut Printer) -> anyhow::Result<Seeds> {
+        let mut seeds = Seeds::default();
+        for seed in &self.seeds {
+            seeds.take(rules, "--seed", seed, printer)?;
+        }
+        if let Some(list) = &self.list {
+            seeds.take_list(rules, list, printer)?;
+        }
+        if seeds.bad > 0 {
+            let sentence = format!("{} cannot be used; nothing was done", words::counted(seeds.bad, "seed"));
+            return Err(WrongUse(sentence).into());
+        }
+        Ok(seeds)
     }
-    if let Some(list) = &args.list {
-        seeds.take_list(rules, list, printer)?;
-    }
-    if seeds.bad > 0 {
-        let sentence = format!("{} cannot be used; nothing was made", words::counted(seeds.bad, "seed"));
-        return Err(WrongUse(sentence).into());
-    }
-    Ok(seeds)
 }

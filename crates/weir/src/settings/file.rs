@@ -19,13 +19,15 @@ impl Settings {
     /// Reads the settings of a collection; without the file, all of them are the defaults.
     pub(crate) fn load(folder: &Path) -> anyhow::Result<Settings> {
         let path = folder.join(FILE);
+        if path.exists() { Settings::load_file(&path) } else { Ok(Settings::default()) }
+    }
+
+    /// Reads the settings of a file, wherever it lies.
+    pub(crate) fn load_file(path: &Path) -> anyhow::Result<Settings> {
         let mut text = String::new();
-        let read = fs::File::open(&path).and_then(|file| file.take(LIMIT_BYTES).read_to_string(&mut text));
-        match read {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Settings::default()),
-            Err(error) => return Err(WrongUse(format!("cannot read {}: {error}", path.display())).into()),
-        }
+        let read = fs::File::open(path).and_then(|file| file.take(LIMIT_BYTES).read_to_string(&mut text));
+        let cannot = |error: io::Error| WrongUse(format!("cannot read {}: {error}", path.display()));
+        read.map_err(cannot)?;
         let wrong = |what| WrongUse(format!("{}: {what}", path.display()));
         Ok(Settings::parse(&text).map_err(wrong)?)
     }
@@ -66,13 +68,7 @@ impl Settings {
         for row in every.rows() {
             let _ = writeln!(text, "#   {:14}{}", row.name, row.meaning.concat().trim());
         }
-        for site in &self.sites {
-            text.push_str("\n[[site]]\n");
-            for row in different(site, &every) {
-                let _ = writeln!(text, "{} = {}", row.name, row.value);
-            }
-        }
-        text
+        text + &sites_to_toml(&self.sites)
     }
 
     /// The names of the settings that differ in `new`, each with whether a running crawl can take it.
@@ -102,6 +98,18 @@ const SITE_EXAMPLE: &str = "\
 #   wait = \"30s\"
 #   pages = 1000
 ";
+
+/// Entries for sites, as they stand in the file.
+pub(crate) fn sites_to_toml(sites: &[SiteSection]) -> String {
+    let (mut text, every) = (String::new(), SiteSection::default());
+    for site in sites {
+        text.push_str("\n[[site]]\n");
+        for row in different(site, &every) {
+            let _ = writeln!(text, "{} = {}", row.name, row.value);
+        }
+    }
+    text
+}
 
 fn push_section(text: &mut String, section: &dyn Section) {
     text.push('\n');

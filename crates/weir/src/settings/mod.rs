@@ -22,7 +22,7 @@ use sections::{
 };
 
 pub(crate) use contact::checked_contact;
-pub(crate) use file::FILE;
+pub(crate) use file::{FILE, sites_to_toml};
 pub(crate) use place::{SiteMatch, Suffix};
 pub(crate) use section::{Section, SetError};
 pub(crate) use sections::{SiteSection, parse_keep};

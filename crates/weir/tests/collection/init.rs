@@ -79,7 +79,7 @@ fn bad_seeds_are_told_one_by_one_and_nothing_is_made() {
     weir: DIR/seeds.txt line 5: wait: `5` is no time; write a number and a unit in quotes, such as "15s", "500ms", "2h" or "1d"
     weir: DIR/seeds.txt line 6: `x` behind a seed is no setting; write one such as wait=5s or pages=100
     weir: DIR/seeds.txt line 7: a seed has no setting `x`; there are skip, wait, pages, depth, headers, cookies, login, robots_agent
-    weir: 6 seeds cannot be used; nothing was made
+    weir: 6 seeds cannot be used; nothing was done
     "#);
     assert!(!dir.join("c").exists());
 }
