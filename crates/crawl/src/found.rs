@@ -176,7 +176,7 @@ impl<'r> FoundReader<'r> {
             Some(Line::Page(line)) => line,
         };
         let mut links = GatheredLinks::default();
-        line.links.into_iter().for_each(|link| self.keep(link, &mut links));
+        line.links.iter().for_each(|link| self.keep(link, &mut links));
         let no_url = |_| io::Error::new(io::ErrorKind::InvalidData, format!("{} is no URL", line.url));
         Ok(Some(FoundLine::Page(Found {
             id: line.page,
@@ -189,7 +189,7 @@ impl<'r> FoundReader<'r> {
     }
 
     /// A link that was followed is noted, if it is no URL by the rules of today.
-    fn keep(&self, link: LinkLine, links: &mut GatheredLinks) {
+    fn keep(&self, link: &LinkLine, links: &mut GatheredLinks) {
         let Some(kind) = LinkKind::from_code(link.kind) else { return };
         let target = match (link.dynamic, self.rules.canonical(&link.url)) {
             (Some(dynamic), Ok(url)) => links.follow(&url, dynamic),

@@ -9,6 +9,7 @@
 //!
 //! It never decides what is worth fetching, and never touches the collection.
 
+mod reading;
 mod robots;
 
 use std::collections::{HashMap, VecDeque};
@@ -24,6 +25,7 @@ use parse::ROBOTS_LIMIT_BYTES;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
+use self::reading::{MOST_UNREAD, Unread};
 use crate::batch::{BatchSite, RobotsCopy};
 use crate::crawl_settings::CrawlSettings;
 use crate::errand::Errands;
@@ -79,16 +81,6 @@ pub(crate) struct Harvester<'s> {
     /// Sites whose clocks nobody knows wait at least until then, and their own wait.
     began_unknown_ms: Option<u64>,
 }
-
-/// A page that has come.
-struct Unread {
-    site: SiteId,
-    page: PageId,
-    fetched: Fetched,
-}
-
-/// So many pages wait to be read before nothing more is asked for: enough that no server waits for us, and little memory.
-const MOST_UNREAD: usize = 32;
 
 /// A request that has ended.
 struct Ended {
@@ -394,34 +386,6 @@ impl<'s> Harvester<'s> {
     /// Whether another request may be sent.
     fn has_room(&self) -> bool {
         self.requests.len() < self.most_requests && self.unread.len() < MOST_UNREAD && !self.outbox.is_full()
-    }
-
-    fn page_came(&mut self, site: SiteId, page: PageId, url: CanonicalUrl, answer: Answer) {
-        let fetched = Fetched::new(url, answer, self.running.clock.now_ms());
-        let counters = &self.running.counters;
-        counters.waiting_pages.fetch_sub(1, Relaxed);
-        counters.bytes.fetch_add(fetched.body.len() as u64, Relaxed);
-        let good = (200..400).contains(&fetched.status) && fetched.failure.is_none();
-        if good { &counters.pages } else { &counters.errors }.fetch_add(1, Relaxed);
-        if let Some(run) = self.sites.get_mut(&site) {
-            run.unread += 1;
-        }
-        self.unread.push_back(Unread { site, page, fetched });
-    }
-
-    /// Reads a page, or hands it on as it is.
-    fn read(&mut self, Unread { site, page, fetched }: Unread) -> std::io::Result<()> {
-        let bytes = fetched.body.len() + fetched.head.len();
-        let piece = match &mut self.gatherer {
-            Some(gatherer) => Piece::Gathered(Box::new(gatherer.read(&fetched))),
-            None => Piece::Fetched(page, Box::new(fetched)),
-        };
-        self.journal.count();
-        self.outbox.push(piece, bytes);
-        if let Some(run) = self.sites.get_mut(&site) {
-            run.unread -= 1;
-        }
-        self.close_if_done(site)
     }
 
     /// The pages of a site that were not asked for go back.

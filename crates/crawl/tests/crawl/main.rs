@@ -1,4 +1,5 @@
 //! Crawls of the synthetic Web, compared with its truth and with its request log.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 mod ground_truth;
 mod web;
