@@ -45,7 +45,7 @@ struct Answer {
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     let settings = Settings::load(&args.dir)?;
-    let mut collection = Collection::open(&args.dir, settings.page_settings().into())?;
+    let mut collection = Collection::open(&args.dir, settings.store_settings())?;
     let summary = gather(&mut collection, &Arc::new(settings.crawl_settings(&args.dir)?))?;
     let GatherSummary { harvests, pages, bytes, with_links, not_asked } = summary;
     let seconds = start.elapsed().as_secs_f64();

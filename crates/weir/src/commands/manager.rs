@@ -54,7 +54,7 @@ struct Made {
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let settings = Settings::load(&args.dir)?;
-    let mut collection = Collection::open(&args.dir, settings.page_settings().into())?;
+    let mut collection = Collection::open(&args.dir, settings.store_settings())?;
     let managed = manage(&mut collection, &Arc::new(settings.crawl_settings(&args.dir)?), args.batches)?;
     if printer.json() {
         let made = |batch: BatchMade| {

@@ -52,7 +52,7 @@ struct Answer {
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     let settings = Settings::load(&args.dir)?;
-    let mut collection = Collection::open(&args.dir, settings.page_settings().into())?;
+    let mut collection = Collection::open(&args.dir, settings.store_settings())?;
     let seeds = args.seeds.read(&settings.url_rules(), printer)?;
     add_sites(&args.dir, &seeds.sites)?;
     let typed = Arc::new(settings.crawl_settings(&args.dir)?);
