@@ -207,3 +207,75 @@ impl<'r> FoundReader<'r> {
         links.all.push(kept);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::fetched::Fetched;
+    use crate::gatherer::{GatherSettings, Gatherer};
+
+    fn found() -> Found {
+        let body = "<a href='/a?b=1' rel='next nofollow'>no</a> <a href=/ü>läßt</a> <img src=i.png> <a href='mailto:x'>m</a>\
+                    <h1><a href=http://b.example/>b</a></h1>";
+        let fetched = Fetched {
+            url: UrlRules::default().canonical("http://a.example/").unwrap(),
+            fetched_ms: 1_794_731_400_125,
+            address: None,
+            protocols: Vec::new(),
+            status: 200,
+            head: b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n".to_vec(),
+            body: body.as_bytes().to_vec(),
+            truncated: None,
+            failure: None,
+            latency_ms: None,
+            duration_ms: None,
+        };
+        let settings = GatherSettings::default();
+        Found::of(Gatherer::new(&settings).read(&fetched), PageId(7), true)
+    }
+
+    fn links(found: &Found) -> Vec<String> {
+        let links = &found.links;
+        let described = links.all.iter().map(|link| {
+            let target = match link.target {
+                Target::Followed(place) => format!("followed, dynamic {}", links.dynamic[place as usize]),
+                Target::Noted(_, reason) => format!("noted {reason:?}"),
+            };
+            let texts = (links.url(link.target), links.text(link.rel), links.text(link.anchor));
+            format!("{target} {texts:?} {:?}", (link.kind, link.context, link.position, link.internal))
+        });
+        described.collect()
+    }
+
+    #[test]
+    fn links_come_back_as_they_were() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("000001");
+        let before = found();
+        assert_eq!(links(&before).len(), 5);
+        let mut writer = FoundWriter::begin(&folder, 1).unwrap();
+        writer.push(&before).unwrap();
+        let named = vec![FoundPage { url: "http://a.example/s".to_owned(), modified_s: 3 }];
+        writer.push_named(SiteId(2), named.clone()).unwrap();
+        writer.close().unwrap();
+
+        let rules = UrlRules::default();
+        let mut reader = FoundReader::open(&folder, &rules).unwrap();
+        let Some(FoundLine::Page(after)) = reader.next().unwrap() else { panic!("no page") };
+        assert_eq!(links(&after), links(&before));
+        let what =
+            |found: &Found| (found.id, found.url.clone(), found.fetched_ms, found.outcome, found.first);
+        assert_eq!(what(&after), what(&before));
+        let Some(FoundLine::Named { site, pages }) = reader.next().unwrap() else { panic!("no list") };
+        assert_eq!((site, pages), (SiteId(2), named));
+        assert!(reader.next().unwrap().is_none());
+
+        let path = folder.join(LINES);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replacen("b.example", "c.example", 1)).unwrap();
+        let error = FoundReader::open(&folder, &rules).err().unwrap().to_string();
+        assert!(error.contains("found.jsonl is not what was written"), "{error}");
+    }
+}

@@ -260,3 +260,64 @@ impl VisitLine {
 fn invalid(what: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use model::{SiteId, UrlRules};
+
+    use super::*;
+
+    fn visit(path: &str, status: u16) -> Fetched {
+        let answered = status != 0;
+        Fetched {
+            url: UrlRules::default().canonical(&format!("http://a.example/{path}")).unwrap(),
+            fetched_ms: 1_794_731_400_125,
+            address: answered.then(|| [192, 0, 2, 1].into()),
+            protocols: if answered { vec!["h2".to_owned(), "tls/1.3".to_owned()] } else { Vec::new() },
+            status,
+            head: if answered { b"HTTP/2 404 \r\nServer: x\r\n\r\n".to_vec() } else { Vec::new() },
+            body: if answered { b"body".to_vec() } else { Vec::new() },
+            truncated: answered.then_some(Truncated::Time),
+            failure: (!answered).then_some(Reason::TooSlow),
+            latency_ms: Some(3),
+            duration_ms: answered.then_some(4),
+        }
+    }
+
+    #[test]
+    fn what_came_back_comes_back() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("000001");
+        let visits = [visit("a", 404), visit("b", 0), visit("c", 404)];
+        let news = HarvestNews::BackOff { site: SiteId(1), until_ms: 5, errors_in_a_row: 1 };
+        let mut writer = HarvestWriter::begin(&folder, 9, "weir", 0).unwrap();
+        for (number, visit) in visits.iter().enumerate() {
+            writer.push_visit(PageId(number as u32), visit).unwrap();
+        }
+        writer.push_news(news.clone()).unwrap();
+        assert!(HarvestReader::open(&folder).is_err(), "it is not closed");
+        assert_eq!(writer.close().unwrap(), 3);
+
+        let mut reader = HarvestReader::open(&folder).unwrap();
+        assert_eq!(reader.number, 9);
+        for (number, expected) in visits.iter().enumerate() {
+            let Some(HarvestPiece::Visit(line, head, body)) = reader.next().unwrap() else {
+                panic!("no visit")
+            };
+            assert_eq!((line.page, line.url.as_str()), (PageId(number as u32), expected.url.as_str()));
+            let fetched = line.fetched(expected.url.clone(), head, body);
+            assert_eq!(format!("{fetched:?}"), format!("{expected:?}"));
+        }
+        let Some(HarvestPiece::News(told)) = reader.next().unwrap() else { panic!("no news") };
+        assert_eq!(told, news);
+        assert!(reader.next().unwrap().is_none());
+
+        let mut warc = fs::read(folder.join(WARC)).unwrap();
+        *warc.last_mut().unwrap() ^= 1;
+        fs::write(folder.join(WARC), warc).unwrap();
+        let error = HarvestReader::open(&folder).err().unwrap().to_string();
+        assert!(error.contains("pages.warc.gz is not what was written"), "{error}");
+    }
+}

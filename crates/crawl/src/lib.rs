@@ -5,6 +5,9 @@
 //! store, its links into the URL table, what was learned into states and tables. [`import()`] does all of that with files
 //! in the WARC format.
 //!
+//! [`crawl()`] is the whole in one process. [`manage`], [`harvest_collection`], [`gather`] and [`seed`] are its four programs,
+//! each alone, with folders between them.
+//!
 //! This crate never prints, and never reads arguments: it reports to those who do.
 
 mod batch;

@@ -10,6 +10,7 @@ mod politeness;
 mod process;
 mod request_log;
 mod retry_after;
+mod roles;
 mod servers;
 mod stops;
 mod terminal;

@@ -67,6 +67,13 @@ impl Collection {
         Crawl::new(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
     }
 
+    /// Starts one of the four programs that a crawl consists of.
+    pub(crate) fn start_role(&self, name: &str) -> Crawl {
+        let mut command = weir();
+        command.args([name, &self.dir(), "--json"]);
+        Crawl::new(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    }
+
     /// Crawls to the end, and tells the summary.
     pub(crate) fn crawl(&self, arguments: &[&str]) -> Value {
         let ended = self.start(arguments).wait();
