@@ -31,7 +31,7 @@ use crate::error::Error;
 use crate::harvester::Piece;
 use crate::journal;
 use crate::manager::Manager;
-use crate::places;
+use crate::places::{self, LAST_BATCH};
 use crate::progress::{Counters, Progress};
 use crate::recovery;
 use crate::rows::describe_sites;
@@ -73,10 +73,18 @@ impl Helm {
         self.stop.send_modify(|stop| *stop = (*stop).max(how));
     }
 
-    /// New settings hold from now on: waits, patience and what is different for some sites. The others from the next start
-    /// on.
+    /// New settings hold from now on, but for those by which pages are read and judged, asked for and resolved: these hold
+    /// from the next start on.
     pub fn change(&self, settings: CrawlSettings) {
-        self.settings.send_replace(Arc::new(settings));
+        self.settings.send_modify(|old| {
+            *old = Arc::new(CrawlSettings {
+                gather: old.gather.clone(),
+                limits: old.limits.clone(),
+                fetch: old.fetch.clone(),
+                dns: old.dns.clone(),
+                ..settings
+            });
+        });
     }
 }
 
@@ -122,6 +130,8 @@ const SEED_PIECES: usize = 2 << 10;
 const COMMIT_LINKS: usize = 1 << 20;
 /// The manager takes no more than this share of the time.
 const MANAGER_SHARE: u32 = 10;
+/// So many batches may wait in the harvesters.
+const MOST_BATCHES: u64 = 8;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 
 /// The calling thread's side of a crawl.
@@ -155,6 +165,9 @@ impl Cycle {
     fn begin(collection: &mut Collection, running: Running, end: CrawlEnd) -> Result<Cycle, Error> {
         let settings = running.settings();
         let began_unknown = recovery::replay_journals(collection, &settings, running.clock.now_ms())?;
+        if began_unknown {
+            recovery::let_rest(collection, &settings, running.clock.now_ms())?;
+        }
         let lent = recovery::lent_sites(collection)?;
         release_queued(collection, &lent)?;
         let threads = crew::threads(&settings);
@@ -170,6 +183,7 @@ impl Cycle {
             reads: true,
         })?;
         let mut manager = Manager::default();
+        manager.number = places::last_batch(&collection.notes);
         manager.lend(recovery::neighbours(collection, &lent)?);
         Ok(Cycle {
             seeder: Seeder::new(&settings, collection)?,
@@ -221,7 +235,7 @@ impl Cycle {
 
     /// Whether the last batch that is wanted has been made.
     fn has_all_batches(&self) -> bool {
-        self.end.cycles.is_some_and(|cycles| self.manager.number >= cycles)
+        self.end.cycles.is_some_and(|cycles| self.running.counters.cycles.load(Ordering::Relaxed) >= cycles)
     }
 
     /// Makes the next batch, if the harvesters may soon run out of work.
@@ -229,7 +243,11 @@ impl Cycle {
         let settings = self.running.settings();
         let counters = Arc::clone(&self.running.counters);
         let waiting = counters.waiting_pages.load(Ordering::Relaxed);
-        let short_of_work = waiting < settings.batch_pages as u64 / 4;
+        let active_sites = counters.active_sites.load(Ordering::Relaxed);
+        // Few pages, or few sites with many pages: then there is little to ask for at any one time.
+        let short_of_work = waiting < settings.batch_pages as u64 / 4
+            || (active_sites < settings.connections as u64
+                && waiting < settings.batch_pages as u64 * MOST_BATCHES);
         let pause = (self.last_batch_took * MANAGER_SHARE).max(SHORTEST_PAUSE);
         let rested = self.is_idle() || self.last_batch.elapsed() >= pause;
         if !(self.worth_a_look && short_of_work && rested) || self.has_all_batches() {
@@ -242,7 +260,8 @@ impl Cycle {
         self.worth_a_look = false;
         if let Some(batch) = batch {
             self.changed_since_commit = true;
-            counters.cycles.store(batch.number, Ordering::Relaxed);
+            collection.notes.insert(LAST_BATCH.to_owned(), batch.number);
+            counters.cycles.fetch_add(1, Ordering::Relaxed);
             counters.waiting_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
             counters.batch_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
             self.crew.hand_over(batch);
@@ -328,6 +347,7 @@ impl Cycle {
         if self.seeder.waiting() == 0 {
             return Ok(());
         }
+        self.seeder.follow(&self.running.settings());
         let seeded = self.seeder.seed(collection)?;
         let counters = &self.running.counters;
         counters.links.fetch_add(seeded.folded.links, Ordering::Relaxed);

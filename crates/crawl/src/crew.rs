@@ -89,7 +89,8 @@ impl Crew {
 
     /// Whether somebody has failed.
     pub(crate) fn is_thread_gone(&self) -> bool {
-        self.harvesters.iter().any(JoinHandle::is_finished)
+        let desk_is_gone = self.front_desk.as_ref().is_some_and(JoinHandle::is_finished);
+        desk_is_gone || self.harvesters.iter().any(JoinHandle::is_finished)
     }
 
     /// Waits for the end of all threads, once they have been stopped and nothing comes any more. Gives their journals.

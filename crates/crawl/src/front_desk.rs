@@ -119,8 +119,10 @@ impl FrontDesk {
             tokio::select! {
                 biased;
                 resolution = self.questions.join_next(), if !self.questions.is_empty() => {
-                    if let Some(Ok(resolution)) = resolution {
-                        self.take(resolution);
+                    match resolution {
+                        Some(Ok(resolution)) => self.take(resolution),
+                        Some(Err(error)) => std::panic::resume_unwind(error.into_panic()),
+                        None => {}
                     }
                 }
                 request = requests.recv() => match request {
@@ -219,28 +221,24 @@ impl FrontDesk {
         let _ = self.harvesters[harvester].send(work);
     }
 
+    /// Nobody knows where it is: its pages go back, and it is left alone for a while.
     fn cannot_be_found(&mut self, site: &BatchSite, reason: Reason) {
         let settings = self.running.settings();
         let mut verdict = settings.patience.after(Event::NoAnswer(reason), site.errors_in_a_row, 0, random());
         give_up_at_last(&mut verdict, &settings);
-        let back_off_until_ms = self.running.clock.now_ms() + verdict.site_back_off_ms;
-        self.hand_back(site, Some(reason), back_off_until_ms, verdict.errors_in_a_row);
-    }
-
-    fn hand_back(&mut self, site: &BatchSite, reason: Option<Reason>, back_off_until_ms: u64, errors: u16) {
         for page in &site.pages {
             self.running.counters.waiting_pages.fetch_sub(1, Relaxed);
-            let news = HarvestNews::Back { page: page.page, reason: reason.map(Into::into) };
+            let news = HarvestNews::Back { page: page.page, reason: Some(reason.into()) };
             self.outbox.push(Piece::News(news), 64);
         }
-        let now_s = self.running.clock.now_s();
+        let back_off_until_ms = self.running.clock.now_ms() + verdict.site_back_off_ms;
         let report = SiteReport {
             site: site.site,
             address: site.address,
-            resolved_s: if reason.is_some() { now_s } else { 0 },
-            resolve_again_s: if reason.is_some() { seconds(back_off_until_ms) } else { site.resolve_again_s },
+            resolved_s: self.running.clock.now_s(),
+            resolve_again_s: seconds(back_off_until_ms),
             next_request_ms: site.not_before_ms,
-            errors_in_a_row: errors,
+            errors_in_a_row: verdict.errors_in_a_row,
             back_off_until_ms,
             sitemaps_read_s: 0,
         };

@@ -313,7 +313,7 @@ impl<'s> Harvester<'s> {
         };
         self.running.counters.open_requests.fetch_sub(1, Relaxed);
         self.running.counters.requests.fetch_add(1, Relaxed);
-        let event = event(&answer);
+        let event = event(&answer, self.running.clock.now_s());
         self.rest(turn, event, connection, ended_ms)?;
         match job {
             Job::Page { page, url } => self.page_came(turn.site, page, url, answer),
@@ -435,7 +435,7 @@ impl<'s> Harvester<'s> {
         }
         let Some(run) = self.sites.remove(&site) else { return Ok(()) };
         self.by_name.remove(run.front.site());
-        self.rest_by_name(run.front.site(), run.next_request_ms);
+        self.rest_by_name(run.front.site(), run.next_request_ms.max(run.back_off_until_ms));
         self.workbench.remove_site(site);
         if self.kept.get(&run.address).is_some_and(|(owner, _)| *owner == site) {
             self.kept.remove(&run.address);
@@ -469,11 +469,11 @@ pub(crate) fn give_up_at_last(verdict: &mut Verdict, settings: &CrawlSettings) {
 }
 
 /// What an answer means for the peace of a site.
-fn event(answer: &Answer) -> Event {
+fn event(answer: &Answer, now_s: u32) -> Event {
     match answer.failure {
         None | Some(Reason::MediaType) => {
             let head = HttpHead(&answer.head);
-            Event::of_status(answer.status, head.retry_after_ms())
+            Event::of_status(answer.status, head.retry_after_ms(now_s))
         }
         Some(reason) => Event::NoAnswer(reason),
     }

@@ -43,14 +43,15 @@ impl<'h> HttpHead<'h> {
         self.values(name).find(|value| !value.is_empty())
     }
 
-    /// How long `Retry-After` asks us to wait, by seconds or by a date; dates count from the server's own `Date`.
-    pub(crate) fn retry_after_ms(self) -> Option<u64> {
+    /// How long `Retry-After` asks us to wait, by seconds or by a date; dates count from the server's own `Date`, or where
+    /// it tells none, from ours.
+    pub(crate) fn retry_after_ms(self, now_s: u32) -> Option<u64> {
         let value = self.value("Retry-After")?;
         let seconds = match value.trim().parse::<u64>() {
             Ok(seconds) => seconds,
             Err(_) => {
                 let until_s = parse_date(&value)?;
-                let now_s = parse_date(&self.value("Date")?)?;
+                let now_s = self.value("Date").and_then(|date| parse_date(&date)).unwrap_or(i64::from(now_s));
                 u64::try_from(until_s.saturating_sub(now_s)).unwrap_or(0)
             }
         };
@@ -103,12 +104,14 @@ mod tests {
 
     #[test]
     fn retry_after_is_seconds_or_a_date() {
-        let wait =
-            |lines: &str| HttpHead(format!("HTTP/1.1 429 x\r\n{lines}\r\n").as_bytes()).retry_after_ms();
+        let wait = |lines: &str| {
+            HttpHead(format!("HTTP/1.1 429 x\r\n{lines}\r\n").as_bytes()).retry_after_ms(1_445_412_480)
+        };
         assert_eq!(wait("Retry-After: 120\r\n"), Some(120_000));
         let date = "Date: Wed, 21 Oct 2015 07:28:00 GMT\r\n";
         assert_eq!(wait(&format!("{date}Retry-After: Wed, 21 Oct 2015 07:28:30 GMT\r\n")), Some(30_000));
         assert_eq!(wait(&format!("{date}Retry-After: Wed, 21 Oct 2015 07:27:00 GMT\r\n")), Some(0));
+        assert_eq!(wait("Retry-After: Wed, 21 Oct 2015 07:28:30 GMT\r\n"), Some(30_000));
         assert_eq!(wait("Retry-After: soon\r\n"), None);
         assert_eq!(wait(""), None);
     }

@@ -72,6 +72,7 @@ pub use harvester_alone::{HarvestSummary, harvest_batch, harvest_collection, ope
 pub use import::{ImportEvent, ImportSummary, import};
 pub use manager_alone::{BatchMade, Managed, manage};
 pub use outcome::Outcome;
+pub use places::last_batch;
 pub use progress::{Counters, Progress};
 pub use robots_answer::Robots;
 pub use rows::describe_sites;

@@ -15,7 +15,7 @@ use store::{Collection, PageFlags, PageRecord, Result, ScanRow, SiteRecord, Stag
 
 use crate::batch::{Batch, BatchPage, BatchSite, RobotsCopy};
 use crate::clock::seconds;
-use crate::crawl_settings::CrawlSettings;
+use crate::crawl_settings::{CrawlSettings, SiteOverride};
 
 /// Makes batches.
 #[derive(Debug, Default)]
@@ -33,6 +33,7 @@ struct Standing {
     take: Take,
     /// Pages that were not fetched yet.
     pending: u32,
+    fetched: u32,
     back_off_until_ms: u64,
 }
 
@@ -68,6 +69,23 @@ impl Manager {
         now_ms: u64,
     ) -> Result<Option<Batch>> {
         release_forbidden(collection, &std::mem::take(&mut self.changed_robots))?;
+        // Pages that do not belong any more are found out when they are chosen: then there is another choice.
+        loop {
+            let (batch, chosen) = self.choose(collection, settings, now_ms)?;
+            if !batch.sites.is_empty() || chosen == 0 {
+                self.open_sites.extend(batch.sites.iter().map(|site| site.site));
+                return Ok(Some(batch).filter(|batch| !batch.sites.is_empty()));
+            }
+        }
+    }
+
+    /// The best pages, and how many were chosen before the last look at them.
+    fn choose(
+        &mut self,
+        collection: &mut Collection,
+        settings: &CrawlSettings,
+        now_ms: u64,
+    ) -> Result<(Batch, usize)> {
         let mut standings = self.judge_sites(collection, settings, now_ms)?;
         let mut chosen = front_pages(collection, settings, &mut standings, now_ms)?;
         let room = settings.batch_pages.saturating_sub(chosen.len());
@@ -85,8 +103,7 @@ impl Manager {
         let top = collection.pages.reader().top_k(room, settings.batch_pages_per_site, score)?;
         chosen.extend(top.into_iter().map(|(page, _)| page));
         let batch = self.compose(collection, settings, &chosen, now_s)?;
-        self.open_sites.extend(batch.sites.iter().map(|site| site.site));
-        Ok(Some(batch).filter(|batch| !batch.sites.is_empty()))
+        Ok((batch, chosen.len()))
     }
 
     /// When the next page was or will be due after this time: one that was not fetched yet, or has failed.
@@ -142,7 +159,15 @@ impl Manager {
                 _ => Take::Pages,
             };
             let pending = record.pages_known.saturating_sub(record.pages_fetched);
-            all.push((site, Standing { take, pending, back_off_until_ms: record.back_off_until_ms }));
+            all.push((
+                site,
+                Standing {
+                    take,
+                    pending,
+                    fetched: record.pages_fetched,
+                    back_off_until_ms: record.back_off_until_ms,
+                },
+            ));
         })?;
         let mut standings = vec![Standing::default(); collection.sites.reader().sites() as usize];
         for (site, standing) in parts.into_iter().flatten() {
@@ -256,14 +281,16 @@ fn front_page(collection: &Collection, settings: &CrawlSettings, site: SiteId) -
     settings.gather.rules.canonical(&format!("{name}/")).ok()
 }
 
-/// Sites that the settings leave out.
+/// Sites that the settings leave out, or that have as many pages as the settings allow them.
 fn skip_sites(collection: &Collection, settings: &CrawlSettings, standings: &mut [Standing]) {
-    if !settings.sites.iter().any(|site| site.skip) {
+    if !settings.sites.iter().any(|site| site.skip || site.pages.is_some()) {
         return;
     }
     for (number, standing) in standings.iter_mut().enumerate() {
         let front = front_page(collection, settings, SiteId(number as u32));
-        if front.is_some_and(|url| settings.site(&url).is_some_and(|site| site.skip)) {
+        let own = front.and_then(|url| settings.site(&url));
+        let is_full = |site: &SiteOverride| site.pages.is_some_and(|most| standing.fetched >= most);
+        if own.is_some_and(|site| site.skip || is_full(site)) {
             standing.take = Take::Nothing;
         }
     }

@@ -56,7 +56,7 @@ pub fn manage(
     let mut managed = Managed::default();
     for _ in 0..most_batches {
         let mut manager = Manager::default();
-        manager.number = collection.notes.get(LAST_BATCH).copied().unwrap_or(0);
+        manager.number = places::last_batch(&collection.notes);
         manager.lend(recovery::neighbours(collection, &lent)?);
         let now_ms = clock.now_ms();
         let Some(mut batch) = manager.prepare(collection, settings, now_ms)? else {

@@ -4,6 +4,7 @@
 //! `found/000007` for the seeder. The collection notes, as a part of its commits, what it has taken in; so a folder that
 //! outlived its program by an accident is never taken in twice.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -76,6 +77,11 @@ impl Place {
 
 /// The note with the number of the last batch.
 pub(crate) const LAST_BATCH: &str = "batches";
+
+/// The number of the last batch that was made, by the notes of a commit.
+pub fn last_batch(notes: &BTreeMap<String, u64>) -> u64 {
+    notes.get(LAST_BATCH).copied().unwrap_or(0)
+}
 /// Begins the notes of batches that the collection has taken in, in part.
 const BATCH: &str = "batch ";
 

@@ -61,9 +61,20 @@ fn journalled_site(
     Ok(site)
 }
 
-/// A crawl that died may have asked any site just now: all that were ever asked are left alone for their wait. From then
-/// on its journals are not needed any more.
+/// Takes note of a crawl that died: from then on its journals are not needed any more.
 pub(crate) fn settle(
+    collection: &mut Collection,
+    settings: &CrawlSettings,
+    now_ms: u64,
+) -> Result<(), Error> {
+    let_rest(collection, settings, now_ms)?;
+    let folder = places::journal(collection.folder());
+    journal::clear(&folder).map_err(|source| journal_error(&folder, source))
+}
+
+/// A crawl that died may have asked any site just now, also one that it had never asked before: all are left alone for
+/// their wait, whatever becomes of this run.
+pub(crate) fn let_rest(
     collection: &mut Collection,
     settings: &CrawlSettings,
     now_ms: u64,
@@ -71,16 +82,13 @@ pub(crate) fn settle(
     let all: Vec<SiteId> = (0..collection.sites.reader().sites()).map(SiteId).collect();
     let waits: Vec<u64> = all.iter().map(|site| own_wait(collection, settings, *site)).collect();
     collection.sites.update(&all, |index, record| {
-        if record.robots_fetched_s != 0 || record.last_seen_s != 0 {
-            let crawl_delay_ms = u64::from(record.crawl_delay_ms);
-            let own_wait_ms = Some(waits[index]).filter(|wait_ms| *wait_ms > 0);
-            let wait_ms = settings.waits.site_wait_ms(record.pages_known, crawl_delay_ms, own_wait_ms);
-            record.next_request_ms = record.next_request_ms.max(now_ms + wait_ms);
-        }
+        let crawl_delay_ms = u64::from(record.crawl_delay_ms);
+        let own_wait_ms = Some(waits[index]).filter(|wait_ms| *wait_ms > 0);
+        let wait_ms = settings.waits.site_wait_ms(record.pages_known, crawl_delay_ms, own_wait_ms);
+        record.next_request_ms = record.next_request_ms.max(now_ms + wait_ms);
     })?;
     collection.commit(now_ms as i64)?;
-    let folder = places::journal(collection.folder());
-    journal::clear(&folder).map_err(|source| journal_error(&folder, source))
+    Ok(())
 }
 
 /// What the settings say for this very site; 0 if nothing.

@@ -37,6 +37,12 @@ impl Rules {
         }
     }
 
+    /// New patience holds from now on.
+    pub(crate) fn follow(&mut self, settings: &CrawlSettings) {
+        self.patience = settings.patience.clone();
+        self.revisits = settings.revisits;
+    }
+
     /// Looks which sites are full, at the start.
     pub(crate) fn count(&mut self, collection: &Collection) -> Result<()> {
         let parts = collection.sites.reader().scan(|known: &mut Vec<(SiteId, u32)>, site, record| {
@@ -133,7 +139,11 @@ impl Rules {
             _ => Event::of_status(page.status, None),
         };
         // Failures in a row are not kept; for a page that never brought anything, visits are failures.
-        let failures = if record.content_hash == 0 { record.visits.saturating_sub(1) } else { 0 };
+        let mut failures = if record.content_hash == 0 { record.visits.saturating_sub(1) } else { 0 };
+        if matches!(event, Event::AskedToWait { .. }) {
+            // Whoever asked too often is the site's trouble more than the page's.
+            failures /= 4;
+        }
         let verdict = self.patience.after(event, 0, failures, random());
         let (reason, wait_s) = match verdict.page {
             PageVerdict::Done => (page.failure, self.revisits.ok_s),

@@ -50,6 +50,14 @@ impl Seeder {
         Ok(Seeder { fold, pages: Vec::new(), bytes: 0, news: Vec::new(), settings })
     }
 
+    /// Goes by these settings from now on.
+    pub(crate) fn follow(&mut self, settings: &Arc<CrawlSettings>) {
+        if !Arc::ptr_eq(&self.settings, settings) {
+            self.settings = Arc::clone(settings);
+            self.fold.rules.follow(settings);
+        }
+    }
+
     /// Keeps a page until [`Seeder::seed`].
     pub(crate) fn take_page(&mut self, page: Gathered) {
         self.bytes += page.content_bytes();

@@ -9,6 +9,6 @@ pub enum Stop {
     No,
     /// Requests under way are waited for; everything is committed.
     InOrder,
-    /// Requests under way are dropped; what has come is committed.
+    /// Requests under way are dropped, and pages that were not read yet; what was taken in is committed.
     AtOnce,
 }

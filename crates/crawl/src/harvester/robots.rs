@@ -86,8 +86,10 @@ impl Harvester<'_> {
         if !std::mem::take(&mut run.sitemaps_due) {
             return Vec::new();
         }
-        run.sitemaps_read_s = self.running.clock.now_s();
         let urls = sitemaps::of_site(run, &self.settings);
+        if urls.is_empty() {
+            run.sitemaps_read_s = self.running.clock.now_s();
+        }
         urls.into_iter().map(|url| self.jobs.add(Job::Sitemap { url, level: 0 })).collect()
     }
 
@@ -100,6 +102,10 @@ impl Harvester<'_> {
     ) -> std::io::Result<()> {
         let Some(run) = self.sites.get_mut(&site) else { return Ok(()) };
         let read = sitemaps::read(run, url, answer, &self.settings);
+        // A server in trouble is asked again; one that answered is not, for a while.
+        if (200..500).contains(&answer.status) && answer.status != 429 {
+            run.sitemaps_read_s = self.running.clock.now_s();
+        }
         if level < sitemaps::LEVELS {
             for url in read.sitemaps {
                 let job = self.jobs.add(Job::Sitemap { url, level: level + 1 });

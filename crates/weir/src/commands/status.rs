@@ -216,7 +216,7 @@ pub(crate) fn look(snapshot: &Snapshot) -> store::Result<Answer> {
         errors: at(Stage::Failed),
         pages_rejected: at(Stage::Rejected),
         pages_new: at(Stage::New),
-        cycle: 0,
+        cycle: crawl::last_batch(&manifest.notes),
         generation: manifest.generation,
         committed_ms: manifest.committed_ms,
         disk_bytes: lengths(|_| true),
