@@ -314,6 +314,9 @@ impl<'s> Harvester<'s> {
         self.running.counters.open_requests.fetch_sub(1, Relaxed);
         self.running.counters.requests.fetch_add(1, Relaxed);
         let event = event(&answer, self.running.clock.now_s());
+        if let Some(run) = self.sites.get_mut(&turn.site) {
+            run.pace(answer.status, &self.settings.waits);
+        }
         self.rest(turn, event, connection, ended_ms)?;
         match job {
             Job::Page { page, url } => self.page_came(turn.site, page, url, answer),
@@ -333,9 +336,6 @@ impl<'s> Harvester<'s> {
         ended_ms: u64,
     ) -> std::io::Result<()> {
         let Some(run) = self.sites.get_mut(&turn.site) else { return Ok(()) };
-        if matches!(event, Event::AskedToWait { .. }) {
-            run.slow_down(&self.settings.waits);
-        }
         let wait_ms = run.wait_ms(&self.settings.waits);
         let mut verdict = self.settings.patience.after(event, run.errors_in_a_row, 0, random());
         give_up_at_last(&mut verdict, &self.settings);

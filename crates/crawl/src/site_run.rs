@@ -124,10 +124,16 @@ impl SiteRun {
         waits.site_wait_ms(self.pages_known, self.crawl_delay_ms, self.own_wait_ms).max(self.asked_wait_ms)
     }
 
-    /// It says that we come too often: from now on its wait is twice as long, up to a limit.
-    pub(crate) fn slow_down(&mut self, waits: &Waits) {
+    /// Who says that we come too often (429) gets twice the wait, up to a limit; it becomes shorter again, slowly, while the
+    /// site answers well. Other trouble says nothing about our pace.
+    pub(crate) fn pace(&mut self, status: u16, waits: &Waits) {
         let twice_ms = (self.wait_ms(waits) * 2).max(SHORTEST_ASKED_WAIT_MS);
-        self.asked_wait_ms = twice_ms.min(waits.most_crawl_delay_ms);
+        match status {
+            429 => self.asked_wait_ms = twice_ms.min(waits.most_crawl_delay_ms),
+            // By a 64th: who was asked too often once would be again soon if this was any faster.
+            200..=399 => self.asked_wait_ms -= self.asked_wait_ms.div_ceil(64),
+            _ => {}
+        }
     }
 
     /// Takes a verdict on a request that ended at this time.

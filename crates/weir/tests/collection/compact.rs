@@ -52,5 +52,5 @@ fn a_second_writer_is_refused_in_one_sentence() {
     let _first = sample::make(dir, 1);
     let second = told(dir, &["compact", "DIR"]);
     let sentence = "weir: DIR is being written to by another process; wait for it, or stop it\n";
-    assert_eq!(second, (1, String::new(), sentence.to_owned()));
+    assert_eq!(second, (2, String::new(), sentence.to_owned()));
 }
