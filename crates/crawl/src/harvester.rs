@@ -341,8 +341,10 @@ impl<'s> Harvester<'s> {
         give_up_at_last(&mut verdict, &self.settings);
         run.suffer(&verdict, ended_ms);
         (run.ended_ms, run.next_request_ms) = (ended_ms, ended_ms + wait_ms);
-        let site_ready_ms = ended_ms + wait_ms.max(verdict.site_back_off_ms);
-        let address_ready_ms = ended_ms + self.settings.waits.address_wait_ms.unwrap_or(wait_ms);
+        // Who need not wait does not wait for the next millisecond either.
+        let after = |wait_ms: u64| if wait_ms == 0 { 0 } else { ended_ms + wait_ms };
+        let site_ready_ms = after(wait_ms.max(verdict.site_back_off_ms));
+        let address_ready_ms = after(self.settings.waits.address_wait_ms.unwrap_or(wait_ms));
         self.workbench.finish(turn.site, site_ready_ms, address_ready_ms);
         let (errors_in_a_row, until_ms) = (run.errors_in_a_row, run.back_off_until_ms);
         if verdict.site_back_off_ms > 0 {
