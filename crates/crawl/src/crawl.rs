@@ -131,7 +131,7 @@ const COMMIT_LINKS: usize = 1 << 20;
 /// The manager takes no more than this share of the time.
 const MANAGER_SHARE: u32 = 10;
 /// So many batches may wait in the harvesters.
-const MOST_BATCHES: u64 = 8;
+const MOST_BATCHES: u64 = 4;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 
 /// The calling thread's side of a crawl.
@@ -238,19 +238,16 @@ impl Cycle {
         self.end.cycles.is_some_and(|cycles| self.running.counters.cycles.load(Ordering::Relaxed) >= cycles)
     }
 
-    /// Makes the next batch, if the harvesters may soon run out of work.
+    /// Makes the next batch, if there may be something to put into it.
     fn manage(&mut self, collection: &mut Collection) -> Result<(), Error> {
         let settings = self.running.settings();
         let counters = Arc::clone(&self.running.counters);
         let waiting = counters.waiting_pages.load(Ordering::Relaxed);
-        let active_sites = counters.active_sites.load(Ordering::Relaxed);
-        // Few pages, or few sites with many pages: then there is little to ask for at any one time.
-        let short_of_work = waiting < settings.batch_pages as u64 / 4
-            || (active_sites < settings.connections as u64
-                && waiting < settings.batch_pages as u64 * MOST_BATCHES);
+        // A site that came back should not have to wait for others: the rate of a polite crawl is the number of sites in work.
+        let has_room = waiting < settings.batch_pages as u64 * MOST_BATCHES;
         let pause = (self.last_batch_took * MANAGER_SHARE).max(SHORTEST_PAUSE);
         let rested = self.is_idle() || self.last_batch.elapsed() >= pause;
-        if !(self.worth_a_look && short_of_work && rested) || self.has_all_batches() {
+        if !(self.worth_a_look && has_room && rested) || self.has_all_batches() {
             return Ok(());
         }
         let started = Instant::now();
@@ -285,8 +282,10 @@ impl Cycle {
             return Ok(true);
         }
         self.commit(collection)?;
+        let due = self.running.clock.instant(due_ms);
+        let end = self.end.duration.map(|duration| self.began + duration);
         self.runtime.block_on(async {
-            let due = tokio::time::sleep_until(self.running.clock.instant(due_ms).into());
+            let due = tokio::time::sleep_until(end.map_or(due, |end| end.min(due)).into());
             tokio::select! {
                 () = due => {}
                 () = self.running.changed() => {}

@@ -97,13 +97,20 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     settings.require_contact(&seeds(&collection, &settings)?)?;
     let (summary, code) = crawl_on(&mut collection, &settings, args.end.end(), &args.manner, printer)?;
     if !printer.json() {
-        let next = what_next(&args.dir, &summary);
+        let next = what_next(&args.dir, &summary, crawl::open_batches(&args.dir)?.len());
         printer.line(&printer.paint(Meaning::Aside, &next))?;
     }
     Ok(code)
 }
 
-fn what_next(folder: &Path, summary: &CrawlSummary) -> String {
+fn what_next(folder: &Path, summary: &CrawlSummary, lent: usize) -> String {
+    if lent > 0 {
+        let batches = if lent == 1 { "batch" } else { "batches" };
+        return format!(
+            "the sites of {lent} open {batches} were left alone: `weir harvester {0}` and `weir gatherer {0}` go on with them",
+            folder.display()
+        );
+    }
     match (summary.stopped, summary.next_due_ms) {
         (true, _) => format!("stopped before it was done; `weir crawl {}` goes on", folder.display()),
         (false, Some(due_ms)) => {

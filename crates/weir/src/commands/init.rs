@@ -76,6 +76,12 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
     settings.crawl.contact = args.contact.clone().unwrap_or_default();
     let seeds = args.seeds.read(&settings.url_rules(), printer)?;
     settings.sites = seeds.sites;
+    let scope = settings.scope()?;
+    for url in &seeds.urls {
+        if let Err(reason) = scope.judge(url) {
+            printer.complain(&format!("the seed {url} will be left out: {reason}"))?;
+        }
+    }
     let collection = make(&args.dir, &settings, &seeds.urls)?;
     let known = collection.urls.known();
     let (folder, seeds) = (args.dir.display().to_string(), u64::from(known.pages()));

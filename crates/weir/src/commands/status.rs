@@ -198,7 +198,7 @@ pub(crate) fn look(snapshot: &Snapshot) -> store::Result<Answer> {
     let mut reasons = BTreeMap::new();
     for reason in Reason::all() {
         let place = |stage: Stage| (stage as usize) << 8 | usize::from(reason.code());
-        let pages = of(place(Stage::Failed)) + of(place(Stage::Rejected));
+        let pages = of(place(Stage::New)) + of(place(Stage::Failed)) + of(place(Stage::Rejected));
         if pages > 0 {
             reasons.insert(reason.as_str(), pages);
         }

@@ -124,7 +124,7 @@ pub(super) fn story(snapshot: &Snapshot, settings: &Settings, input: &str) -> an
     let robots = site.map(|(site, id)| robots(snapshot, &rules, &url, id, &site)).transpose()?.flatten();
     let judged = judge(&rules, &url);
     let (state, reason, because) = match &record {
-        Some(record) => known(record),
+        Some(record) => known(record, site.as_ref().map(|(site, _)| site)),
         None => {
             unknown(&judged, &links, robots.as_ref(), site.is_some_and(|(site, _)| site.alias_of.is_some()))
         }
@@ -172,10 +172,13 @@ fn judge(rules: &CrawlSettings, url: &CanonicalUrl) -> Result<UrlClass, Reason> 
 
 type State = (&'static str, Option<Reason>, String);
 
-fn known(record: &PageRecord) -> State {
-    let reason = Reason::from_code(record.reason);
+fn known(record: &PageRecord, site: Option<&SiteRecord>) -> State {
+    let waits = matches!(record.stage, Stage::New | Stage::Queued);
+    let alias = site.filter(|site| waits && site.alias_of.is_some()).map(|_| Reason::Alias);
+    let reason = alias.or(Reason::from_code(record.reason));
     let why = reason.map_or_else(|| "no reason was recorded".to_owned(), |reason| reason.to_string());
     match record.stage {
+        Stage::New if reason.is_some() => ("new", reason, format!("it waits: {why}")),
         Stage::New => ("new", reason, "it is known, and waits to be chosen".to_owned()),
         Stage::Queued => ("queued", reason, "it is in a batch that is being fetched".to_owned()),
         Stage::Fetched => ("fetched", reason, "it was fetched".to_owned()),
