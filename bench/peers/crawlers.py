@@ -59,6 +59,7 @@ WEIR_SETTINGS = """\
 [scope]
 accept = [".test"]
 reject = ["?"]
+links_of_duplicates = true
 
 [politeness]
 wait = "0s"

@@ -99,6 +99,7 @@ fn fetched(pages: &[Page]) -> anyhow::Result<Vec<Fetched>> {
             head: head(page.bytes.len()),
             body: page.bytes.clone(),
             truncated: None,
+            request: Vec::new(),
             failure: None,
             latency_ms: Some(40),
             duration_ms: Some(90),

@@ -25,6 +25,8 @@ pub struct Fetched {
     pub body: Vec<u8>,
     /// Why the body is not complete, where it is not.
     pub truncated: Option<Truncated>,
+    /// The request as it was sent; empty where it is not known.
+    pub request: Vec<u8>,
     /// Why there is no answer, or no whole one.
     pub failure: Option<Reason>,
     /// From the request to the first byte.
@@ -49,6 +51,7 @@ impl Fetched {
                 Cut::Time => Truncated::Time,
                 Cut::Disconnect => Truncated::Disconnect,
             }),
+            request: answer.request,
             failure: answer.failure,
             latency_ms: answer.latency_ms,
             duration_ms: answer.duration_ms,

@@ -228,6 +228,7 @@ mod tests {
             head: b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n".to_vec(),
             body: body.as_bytes().to_vec(),
             truncated: None,
+            request: Vec::new(),
             failure: None,
             latency_ms: None,
             duration_ms: None,

@@ -32,6 +32,8 @@ pub struct GatherSettings {
     pub options: Options,
     /// Compression level of the store, from 1 to 12.
     pub level: u8,
+    /// Whether requests are stored beside the answers.
+    pub keep_requests: bool,
 }
 
 impl Default for GatherSettings {
@@ -41,6 +43,7 @@ impl Default for GatherSettings {
             scope: Scope::default(),
             options: Options::default(),
             level: 1,
+            keep_requests: false,
         }
     }
 }
@@ -111,17 +114,20 @@ impl<'s> Gatherer<'s> {
             return None;
         }
         let protocols: Vec<&str> = fetched.protocols.iter().map(String::as_str).collect();
-        Some(self.preparer.prepare(&Capture {
-            url: fetched.url.as_str(),
-            fetched_at_ms: fetched.fetched_ms,
-            address: fetched.address,
-            protocols: &protocols,
-            head: &fetched.head,
-            body: &fetched.body,
-            truncated: fetched.truncated,
-            request: None,
-            metadata: &[],
-        }))
+        Some(
+            self.preparer.prepare(&Capture {
+                url: fetched.url.as_str(),
+                fetched_at_ms: fetched.fetched_ms,
+                address: fetched.address,
+                protocols: &protocols,
+                head: &fetched.head,
+                body: &fetched.body,
+                truncated: fetched.truncated,
+                request: Some(fetched.request.as_slice())
+                    .filter(|request| self.settings.keep_requests && !request.is_empty()),
+                metadata: &[],
+            }),
+        )
     }
 
     fn read_content(

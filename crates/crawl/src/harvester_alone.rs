@@ -2,7 +2,7 @@
 //! for each batch. It never opens the collection, so that it can work anywhere.
 //!
 //! A harvest that is stopped is closed with what it has; pages that were not asked for go back. One that dies leaves a
-//! folder without a name, and the batch is harvested again. What servers asked of us is in a [journal](crate::journal)
+//! folder without a name, and the batch is harvested again. What servers asked of us is in a journal
 //! beside it, and since nobody knows when sites were last asked, each is first left alone for its wait.
 
 use std::collections::HashMap;

@@ -75,6 +75,7 @@ fn visit(record: &WarcRecord, rules: &UrlRules) -> Option<Fetched> {
         status: 0,
         head: Vec::new(),
         body: Vec::new(),
+        request: Vec::new(),
         failure: None,
         truncated: record.truncated(),
         latency_ms: None,

@@ -20,7 +20,7 @@ mod workbench;
 
 pub use error::Error;
 pub use hosts::HostList;
-pub use limits::{DomainBudget, Known, Limits};
+pub use limits::{DomainBudget, Limits};
 pub use linking_domains::{linking_bit, linking_domains};
 pub use patience::{Event, PageVerdict, Patience, Verdict};
 pub use reject::RejectPatterns;

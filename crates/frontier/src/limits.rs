@@ -2,7 +2,7 @@
 //!
 //! Depth and number of pages end every maze in time; the budget of a domain sees to it that one who owns a name, and with
 //! it endlessly many sites below it, gets no more than others think it is worth (Lee, Leonard, Wang and Loguinov, "IRLbot",
-//! WWW 2008). Everything is judged before a page is numbered or chosen; this module counts nothing itself.
+//! WWW 2008). This module counts nothing itself.
 
 use model::{Reason, UrlClass};
 
@@ -25,21 +25,6 @@ pub struct Limits {
     pub domain: DomainBudget,
 }
 
-/// What is known about the place where one more page would go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Known {
-    /// Pages of the collection.
-    pub pages: u64,
-    /// Sites of the collection.
-    pub sites: u64,
-    /// Pages of the page's site; none if the site is not known yet.
-    pub site_pages: Option<u64>,
-    /// Pages of all sites of its registered domain.
-    pub domain_pages: u64,
-    /// Other domains that link to it, by [`linking_domains`](crate::linking_domains).
-    pub linking_domains: u32,
-}
-
 /// How many pages a registered domain may have: more, the more other domains link to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DomainBudget {
@@ -60,20 +45,6 @@ impl Limits {
             UrlClass::Logged(_) => return Err(Reason::NotAPage),
         };
         if depth > most { Err(Reason::TooDeep) } else { Ok(()) }
-    }
-
-    /// Whether there is room for one more page.
-    pub fn judge_room(&self, known: &Known) -> Result<(), Reason> {
-        if known.pages >= self.pages || (known.site_pages.is_none() && known.sites >= self.sites) {
-            return Err(Reason::CollectionFull);
-        }
-        if known.site_pages.unwrap_or(0) >= self.pages_per_site {
-            return Err(Reason::SiteFull);
-        }
-        if known.domain_pages >= self.domain.pages(known.linking_domains) {
-            return Err(Reason::DomainBudget);
-        }
-        Ok(())
     }
 }
 
@@ -130,24 +101,5 @@ mod tests {
         );
         let endless = DomainBudget { base: 1, per_linking_domain: u64::MAX, most: u64::MAX };
         assert_eq!(endless.pages(u32::MAX), u64::MAX);
-    }
-
-    #[test]
-    fn each_limit_has_its_reason() {
-        let limits = Limits::default();
-        let room = Known { site_pages: Some(1), ..Known::default() };
-        let cases = [
-            (room, Ok(())),
-            (Known { pages: 10_000_000, ..room }, Err(Reason::CollectionFull)),
-            (Known { sites: 100_000, ..room }, Ok(())),
-            (Known { sites: 100_000, site_pages: None, ..room }, Err(Reason::CollectionFull)),
-            (Known { site_pages: Some(24_999), ..room }, Ok(())),
-            (Known { site_pages: Some(25_000), ..room }, Err(Reason::SiteFull)),
-            (Known { domain_pages: 25_000, ..room }, Err(Reason::DomainBudget)),
-            (Known { domain_pages: 25_000, linking_domains: 1, ..room }, Ok(())),
-        ];
-        for (known, expected) in cases {
-            assert_eq!(limits.judge_room(&known), expected, "{known:?}");
-        }
     }
 }

@@ -1,12 +1,14 @@
 //! Does a crawl find what there is, and nothing else?
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 use crawl::CrawlEnd;
 use frontier::RejectPatterns;
 use model::SiteId;
 use simweb::{Copied, Settings, SimWeb};
-use store::{Collection, PageRecord};
+use store::{Collection, PageRecord, WarcReader};
 
 use crate::web::{collection, fetched, run, settings, start, urls};
 
@@ -15,8 +17,25 @@ fn a_plain_web_is_found_page_by_page() {
     let web = start(Settings { sites: 20, pages: 600, ..Settings::plain() });
     let folder = tempfile::tempdir().unwrap();
     let mut collection = collection(folder.path(), &web);
-    run(&mut collection, settings(&web), CrawlEnd::default());
-    assert_same(&truth(&web), &urls(&collection, fetched));
+    let mut settings = settings(&web);
+    settings.gather.keep_requests = true;
+    run(&mut collection, settings, CrawlEnd::default());
+    let found = urls(&collection, fetched);
+    assert_same(&truth(&web), &found);
+    assert_eq!(kept_requests(folder.path()), found);
+}
+
+/// The URLs whose requests are in the page files, each with our name.
+fn kept_requests(folder: &Path) -> BTreeSet<String> {
+    let files = fs::read_dir(folder.join("pages")).unwrap().map(|file| file.unwrap().path());
+    let warcs = files.filter(|path| path.to_string_lossy().ends_with(".warc.gz"));
+    let records = warcs.flat_map(|path| WarcReader::open(&path).unwrap()).map(|record| record.unwrap());
+    let requests = records.filter(|record| record.header.get("WARC-Type") == Some("request"));
+    let checked = requests.inspect(|record| {
+        let text = String::from_utf8_lossy(record.block()).into_owned();
+        assert!(text.starts_with("GET /") && text.contains("\r\nUser-Agent: weir/"), "{text}");
+    });
+    checked.map(|record| record.header.url().unwrap().to_owned()).collect()
 }
 
 #[test]

@@ -122,6 +122,7 @@ impl Settings {
                 keep: None,
             },
             level: self.pages.compression_level,
+            keep_requests: self.pages.requests,
         })
     }
 

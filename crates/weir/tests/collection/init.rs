@@ -27,7 +27,7 @@ fn a_collection_is_made_with_its_seeds_and_settings() {
         assert!(settings.lines().any(|found| found == line), "{line}");
     }
     insta::assert_snapshot!(settings.split_once("# What is different").unwrap().1, @r#"
-     for some sites. Each entry begins with [[site]]; where several fit, the first counts.
+     for some sites. Each entry begins with `[[site]]`; where several fit, the first counts.
     # For example:
     #
     #   [[site]]

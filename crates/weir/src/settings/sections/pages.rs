@@ -14,6 +14,8 @@ section! {
         roll_over: Size = Size(1_000_000_000), within Size(1)..=Size(1 << 40);
         /// How much they are compressed, from 1 (fast) to 12 (small).
         compression_level: u8 = 1, within 1..=12;
+        /// Whether `weir crawl` keeps its requests beside the answers, as WARC records of their own.
+        requests: bool = false;
     }
 }
 

@@ -8,7 +8,7 @@ use crate::settings::section::section;
 use super::crawl::AgentName;
 
 section! {
-    /// What is different for some sites. Each entry begins with [[site]]; where several fit, the first counts.
+    /// What is different for some sites. Each entry begins with `[[site]]`; where several fit, the first counts.
     "site", SiteSection {
         /// For which sites: a host, an ending of hosts (".example.org"), or the beginning of a site in SURT form
         /// ("org,example:8080)").
