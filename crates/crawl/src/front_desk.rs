@@ -224,8 +224,9 @@ impl FrontDesk {
     /// Nobody knows where it is: its pages go back, and it is left alone for a while.
     fn cannot_be_found(&mut self, site: &BatchSite, reason: Reason) {
         let settings = self.running.settings();
-        let mut verdict = settings.patience.after(Event::NoAnswer(reason), site.errors_in_a_row, 0, random());
-        give_up_at_last(&mut verdict, &settings);
+        let event = Event::NoAnswer(reason);
+        let mut verdict = settings.patience.after(event, site.errors_in_a_row, 0, random());
+        give_up_at_last(&mut verdict, event, &settings);
         for page in &site.pages {
             self.running.counters.waiting_pages.fetch_sub(1, Relaxed);
             let news = HarvestNews::Back { page: page.page, reason: Some(reason.into()) };

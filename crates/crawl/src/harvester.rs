@@ -338,7 +338,7 @@ impl<'s> Harvester<'s> {
         let Some(run) = self.sites.get_mut(&turn.site) else { return Ok(()) };
         let wait_ms = run.wait_ms(&self.settings.waits);
         let mut verdict = self.settings.patience.after(event, run.errors_in_a_row, 0, random());
-        give_up_at_last(&mut verdict, &self.settings);
+        give_up_at_last(&mut verdict, event, &self.settings);
         run.suffer(&verdict, ended_ms);
         (run.ended_ms, run.next_request_ms) = (ended_ms, ended_ms + wait_ms);
         // Who need not wait does not wait for the next millisecond either.
@@ -461,10 +461,25 @@ impl<'s> Harvester<'s> {
 /// Beyond this, those that have rested are forgotten.
 const MOST_RESTS: usize = 1 << 12;
 
-/// A site that fails again and again, however long it is left alone in between, is given up until failed pages are visited
-/// again: a crawl must come to an end.
-pub(crate) fn give_up_at_last(verdict: &mut Verdict, settings: &CrawlSettings) {
-    if verdict.errors_in_a_row >= settings.patience.site_errors.saturating_mul(2) {
+/// A site that gives no answer again and again, however long it is left alone in between, is given up until failed pages are
+/// visited again: a crawl must come to an end. One that answers, if badly, is not: when only bad pages are left, they fail
+/// in a row.
+pub(crate) fn give_up_at_last(verdict: &mut Verdict, event: Event, settings: &CrawlSettings) {
+    let answers = !matches!(
+        event,
+        Event::NoAnswer(
+            Reason::NameNotFound
+                | Reason::NameServerFailed
+                | Reason::BlockedAddress
+                | Reason::ConnectFailed
+                | Reason::ConnectTimedOut
+                | Reason::Certificate
+                | Reason::TlsFailed
+                | Reason::FirstByteTimedOut
+                | Reason::ProxyFailed
+        )
+    );
+    if !answers && verdict.errors_in_a_row >= settings.patience.site_errors.saturating_mul(2) {
         verdict.site_gives_up = true;
         verdict.site_back_off_ms = verdict.site_back_off_ms.max(u64::from(settings.revisits.error_s) * 1_000);
     }

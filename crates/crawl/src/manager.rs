@@ -27,6 +27,9 @@ pub(crate) struct Manager {
     pub(crate) changed_robots: HashSet<SiteId>,
 }
 
+/// More than any score.
+const SECOND_TRY: f32 = 1e12;
+
 /// What the manager thinks of a site.
 #[derive(Debug, Clone, Copy, Default)]
 struct Standing {
@@ -96,9 +99,10 @@ impl Manager {
                 Stage::New | Stage::Failed | Stage::Fetched => row.not_before_s <= now_s,
                 Stage::Queued | Stage::Rejected => false,
             };
-            let strategy = settings.strategy;
-            (due && standing.take == Take::Pages)
-                .then(|| strategy.score(row.depth, row.in_links, standing.pending))
+            // What has failed before comes after all that was never tried: it may fail again, and its site with it.
+            let tried = if row.stage == Stage::Failed { SECOND_TRY } else { 0.0 };
+            let score = || settings.strategy.score(row.depth, row.in_links, standing.pending) - tried;
+            (due && standing.take == Take::Pages).then(score)
         };
         let top = collection.pages.reader().top_k(room, settings.batch_pages_per_site, score)?;
         chosen.extend(top.into_iter().map(|(page, _)| page));
