@@ -20,7 +20,7 @@ use crate::batch::{Batch, BatchSite, RobotsCopy};
 use crate::clock::seconds;
 use crate::errand::Errand;
 use crate::harvest::{HarvestNews, SiteReport};
-use crate::harvester::{Piece, give_up_at_last};
+use crate::harvester::Piece;
 use crate::outbox::Outbox;
 use crate::random::random;
 use crate::running::Running;
@@ -224,9 +224,7 @@ impl FrontDesk {
     /// Nobody knows where it is: its pages go back, and it is left alone for a while.
     fn cannot_be_found(&mut self, site: &BatchSite, reason: Reason) {
         let settings = self.running.settings();
-        let event = Event::NoAnswer(reason);
-        let mut verdict = settings.patience.after(event, site.errors_in_a_row, 0, random());
-        give_up_at_last(&mut verdict, event, &settings);
+        let verdict = settings.patience.after(Event::NoAnswer(reason), site.errors_in_a_row, 0, random());
         for page in &site.pages {
             self.running.counters.waiting_pages.fetch_sub(1, Relaxed);
             let news = HarvestNews::Back { page: page.page, reason: Some(reason.into()) };

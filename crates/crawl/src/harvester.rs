@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fetch::{Answer, Connection, FetchJob, Fetcher};
-use frontier::{Event, Turn, Verdict, Workbench};
+use frontier::{Event, Turn, Workbench};
 use model::{CanonicalUrl, PageId, Reason, SiteId};
 use parse::ROBOTS_LIMIT_BYTES;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -63,7 +63,7 @@ pub(crate) struct Harvester<'s> {
     gatherer: Option<Gatherer<'s>>,
     workbench: Workbench,
     jobs: Jobs,
-    pub(crate) sites: HashMap<SiteId, SiteRun>,
+    sites: HashMap<SiteId, SiteRun>,
     /// The same by their names: scheme, host and port.
     by_name: HashMap<Box<str>, SiteId>,
     /// When sites may be asked again that are not in work here, but were a while ago.
@@ -288,7 +288,6 @@ impl<'s> Harvester<'s> {
             Job::Robots { .. } | Job::Errand(_) => ROBOTS_LIMIT_BYTES,
             Job::Sitemap { .. } => self.settings.sitemap_bytes,
         };
-        self.running.counters.open_requests.fetch_add(1, Relaxed);
         self.requests.spawn_local(async move {
             let asked = FetchJob {
                 url: job.url(),
@@ -311,8 +310,6 @@ impl<'s> Harvester<'s> {
             Ok(ended) => ended,
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         };
-        self.running.counters.open_requests.fetch_sub(1, Relaxed);
-        self.running.counters.requests.fetch_add(1, Relaxed);
         let event = event(&answer, self.running.clock.now_s());
         if let Some(run) = self.sites.get_mut(&turn.site) {
             run.pace(answer.status, &self.settings.waits);
@@ -337,8 +334,7 @@ impl<'s> Harvester<'s> {
     ) -> std::io::Result<()> {
         let Some(run) = self.sites.get_mut(&turn.site) else { return Ok(()) };
         let wait_ms = run.wait_ms(&self.settings.waits);
-        let mut verdict = self.settings.patience.after(event, run.errors_in_a_row, 0, random());
-        give_up_at_last(&mut verdict, event, &self.settings);
+        let verdict = self.settings.patience.after(event, run.errors_in_a_row, 0, random());
         run.suffer(&verdict, ended_ms);
         (run.ended_ms, run.next_request_ms) = (ended_ms, ended_ms + wait_ms);
         // Who need not wait does not wait for the next millisecond either.
@@ -460,30 +456,6 @@ impl<'s> Harvester<'s> {
 
 /// Beyond this, those that have rested are forgotten.
 const MOST_RESTS: usize = 1 << 12;
-
-/// A site that gives no answer again and again, however long it is left alone in between, is given up until failed pages are
-/// visited again: a crawl must come to an end. One that answers, if badly, is not: when only bad pages are left, they fail
-/// in a row.
-pub(crate) fn give_up_at_last(verdict: &mut Verdict, event: Event, settings: &CrawlSettings) {
-    let answers = !matches!(
-        event,
-        Event::NoAnswer(
-            Reason::NameNotFound
-                | Reason::NameServerFailed
-                | Reason::BlockedAddress
-                | Reason::ConnectFailed
-                | Reason::ConnectTimedOut
-                | Reason::Certificate
-                | Reason::TlsFailed
-                | Reason::FirstByteTimedOut
-                | Reason::ProxyFailed
-        )
-    );
-    if !answers && verdict.errors_in_a_row >= settings.patience.site_errors.saturating_mul(2) {
-        verdict.site_gives_up = true;
-        verdict.site_back_off_ms = verdict.site_back_off_ms.max(u64::from(settings.revisits.error_s) * 1_000);
-    }
-}
 
 /// What an answer means for the peace of a site.
 fn event(answer: &Answer, now_s: u32) -> Event {

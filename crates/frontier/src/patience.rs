@@ -20,6 +20,10 @@ pub struct Patience {
     pub most_retry_after_ms: u64,
     /// A site is given up for its batch after so many failures in a row. 5.
     pub site_errors: u16,
+    /// How long a site is left alone that gave no answer at all in twice that many visits, however far apart: a crawl must
+    /// come to an end. One that answers, if badly, is not given up for that: when only bad pages are left, they fail in a
+    /// row. 30 days.
+    pub given_up_ms: u64,
     /// A site that has to be left alone for longer goes back to the manager instead. 10 min.
     pub longest_wait_in_batch_ms: u64,
     /// A page is given up after so many failed visits. 3.
@@ -137,6 +141,22 @@ fn trouble_of(reason: Reason) -> Trouble {
     }
 }
 
+/// Whether nobody answered, or nobody we may listen to.
+fn is_silence(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::NameNotFound
+            | Reason::NameServerFailed
+            | Reason::BlockedAddress
+            | Reason::ConnectFailed
+            | Reason::ConnectTimedOut
+            | Reason::Certificate
+            | Reason::TlsFailed
+            | Reason::FirstByteTimedOut
+            | Reason::ProxyFailed
+    )
+}
+
 impl Patience {
     /// What follows from a visit.
     ///
@@ -171,6 +191,9 @@ impl Patience {
             Event::AskedToWait { retry_after_ms } => {
                 retry_after_ms.unwrap_or(0).min(self.most_retry_after_ms)
             }
+            Event::NoAnswer(reason) if is_silence(reason) && errors >= self.site_errors.saturating_mul(2) => {
+                self.given_up_ms
+            }
             _ => 0,
         };
         with_jitter(own.max(asked), jitter)
@@ -200,6 +223,7 @@ impl Default for Patience {
             most_back_off_ms: DAY_MS,
             most_retry_after_ms: DAY_MS,
             site_errors: 5,
+            given_up_ms: 30 * DAY_MS,
             longest_wait_in_batch_ms: 10 * MINUTE_MS,
             page_failures: 3,
             first_retry_ms: 10 * MINUTE_MS,
@@ -254,9 +278,12 @@ mod tests {
             ((timed_out, 2, 2), (2 * MINUTE_MS, false, 3, give_up(Reason::FirstByteTimedOut))),
             ((timed_out, 3, 0), (4 * MINUTE_MS, false, 4, retry(10 * MINUTE_MS))),
             ((timed_out, 4, 0), (8 * MINUTE_MS, true, 5, retry(10 * MINUTE_MS))),
-            ((timed_out, 9, 0), (256 * MINUTE_MS, true, 10, retry(256 * MINUTE_MS))),
-            ((timed_out, 60_000, 60_000), (DAY_MS, true, 60_001, give_up(Reason::FirstByteTimedOut))),
-            ((timed_out, u16::MAX, 0), (DAY_MS, true, u16::MAX, retry(DAY_MS))),
+            ((timed_out, 8, 0), (128 * MINUTE_MS, true, 9, retry(128 * MINUTE_MS))),
+            // Ten times without an answer are enough; a server that answers badly is only left alone for longer.
+            ((timed_out, 9, 0), (30 * DAY_MS, true, 10, retry(30 * DAY_MS))),
+            ((Event::ServerError, 9, 0), (256 * MINUTE_MS, true, 10, retry(256 * MINUTE_MS))),
+            ((Event::ServerError, 60_000, 60_000), (DAY_MS, true, 60_001, give_up(Reason::ServerTrouble))),
+            ((Event::ServerError, u16::MAX, 0), (DAY_MS, true, u16::MAX, retry(DAY_MS))),
             // Asked to wait: the longer of what is asked and what failures demand, and no batch waits for hours.
             ((asked(None), 0, 0), (30_000, false, 1, retry(10 * MINUTE_MS))),
             ((asked(Some(5_000)), 0, 0), (30_000, false, 1, retry(10 * MINUTE_MS))),

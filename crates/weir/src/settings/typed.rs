@@ -186,6 +186,7 @@ impl Settings {
             most_back_off_ms: ms(polite.most_back_off),
             most_retry_after_ms: ms(polite.most_retry_after),
             site_errors: polite.site_errors,
+            given_up_ms: ms(self.revisit.error),
             longest_wait_in_batch_ms: ms(polite.longest_wait_in_batch),
             page_failures: polite.tries,
             first_retry_ms: ms(polite.page_retry),
