@@ -260,7 +260,6 @@ impl Cycle {
             collection.notes.insert(LAST_BATCH.to_owned(), batch.number);
             counters.cycles.fetch_add(1, Ordering::Relaxed);
             counters.waiting_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
-            counters.batch_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
             self.crew.hand_over(batch);
         }
         Ok(())
@@ -351,7 +350,6 @@ impl Cycle {
         let counters = &self.running.counters;
         counters.links.fetch_add(seeded.folded.links, Ordering::Relaxed);
         counters.pages_known.store(u64::from(collection.urls.known().pages()), Ordering::Relaxed);
-        counters.sites_known.store(u64::from(collection.urls.known().sites()), Ordering::Relaxed);
         self.bytes_since_commit += seeded.bytes;
         self.changed_since_commit = true;
         self.worth_a_look |= !seeded.done.is_empty() || seeded.folded.new_pages > 0;
@@ -377,7 +375,6 @@ impl Cycle {
         for (committed, taken) in self.committed.iter().zip(&self.taken) {
             committed.store(*taken, Ordering::Release);
         }
-        self.running.counters.commits.fetch_add(1, Ordering::Relaxed);
         (self.last_commit, self.bytes_since_commit, self.changed_since_commit) = (Instant::now(), 0, false);
         Ok(())
     }

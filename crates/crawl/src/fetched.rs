@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use fetch::{Answer, Cut};
 use model::{CanonicalUrl, Reason};
-use store::Truncated;
+use store::{Capture, Truncated};
 
 /// The answer of a server to one request, or that there was none. Not looked at yet.
 #[derive(Debug, Clone)]
@@ -55,6 +55,21 @@ impl Fetched {
             failure: answer.failure,
             latency_ms: answer.latency_ms,
             duration_ms: answer.duration_ms,
+        }
+    }
+
+    /// What a WARC record is made of; `protocols` are its own, as `&str`.
+    pub(crate) fn capture<'f>(&'f self, protocols: &'f [&'f str], request: Option<&'f [u8]>) -> Capture<'f> {
+        Capture {
+            url: self.url.as_str(),
+            fetched_at_ms: self.fetched_ms,
+            address: self.address,
+            protocols,
+            head: &self.head,
+            body: &self.body,
+            truncated: self.truncated,
+            request,
+            metadata: &[],
         }
     }
 

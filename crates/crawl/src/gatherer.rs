@@ -13,7 +13,7 @@ use parse::html::Options;
 use parse::{
     Document, LinkKind, PageKind, RobotsDirectives, decode_content, detect_language, parse_date, simhash,
 };
-use store::{Capture, Preparer};
+use store::Preparer;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::fetched::Fetched;
@@ -114,20 +114,9 @@ impl<'s> Gatherer<'s> {
             return None;
         }
         let protocols: Vec<&str> = fetched.protocols.iter().map(String::as_str).collect();
-        Some(
-            self.preparer.prepare(&Capture {
-                url: fetched.url.as_str(),
-                fetched_at_ms: fetched.fetched_ms,
-                address: fetched.address,
-                protocols: &protocols,
-                head: &fetched.head,
-                body: &fetched.body,
-                truncated: fetched.truncated,
-                request: Some(fetched.request.as_slice())
-                    .filter(|request| self.settings.keep_requests && !request.is_empty()),
-                metadata: &[],
-            }),
-        )
+        let request = Some(fetched.request.as_slice());
+        let request = request.filter(|request| self.settings.keep_requests && !request.is_empty());
+        Some(self.preparer.prepare(&fetched.capture(&protocols, request)))
     }
 
     fn read_content(

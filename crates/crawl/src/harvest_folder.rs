@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use model::{PageId, Reason};
 use serde::{Deserialize, Serialize};
-use store::{Capture, Preparer, Truncated, WarcKind, WarcReader};
+use store::{Preparer, Truncated, WarcKind, WarcReader};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::closed_folder::{self, FolderError, OpenFolder};
@@ -109,17 +109,7 @@ impl HarvestWriter {
         let offset = self.warc_bytes;
         if fetched.status != 0 {
             let protocols: Vec<&str> = fetched.protocols.iter().map(String::as_str).collect();
-            let prepared = self.preparer.prepare(&Capture {
-                url: fetched.url.as_str(),
-                fetched_at_ms: fetched.fetched_ms,
-                address: fetched.address,
-                protocols: &protocols,
-                head: &fetched.head,
-                body: &fetched.body,
-                truncated: fetched.truncated,
-                request: None,
-                metadata: &[],
-            })?;
+            let prepared = self.preparer.prepare(&fetched.capture(&protocols, None))?;
             self.append(prepared.members())?;
         }
         self.visits += 1;

@@ -161,7 +161,6 @@ impl Harvesting {
         counters.cycles.store(batches.len() as u64, Relaxed);
         for batch in batches {
             counters.waiting_pages.fetch_add(batch.pages() as u64, Relaxed);
-            counters.batch_pages.fetch_add(batch.pages() as u64, Relaxed);
             crew.hand_over(batch);
         }
         Ok(crew)

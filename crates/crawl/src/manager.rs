@@ -37,6 +37,8 @@ struct Standing {
     /// Pages that were not fetched yet.
     pending: u32,
     fetched: u32,
+    /// The sketch of the domains that link to it.
+    linking_domains: u64,
     back_off_until_ms: u64,
 }
 
@@ -74,15 +76,15 @@ impl Manager {
         release_forbidden(collection, &std::mem::take(&mut self.changed_robots))?;
         // Pages that do not belong any more are found out when they are chosen: then there is another choice.
         loop {
-            let (batch, chosen) = self.choose(collection, settings, now_ms)?;
-            if !batch.sites.is_empty() || chosen == 0 {
+            let (batch, rejected) = self.choose(collection, settings, now_ms)?;
+            if !batch.sites.is_empty() || rejected == 0 {
                 self.open_sites.extend(batch.sites.iter().map(|site| site.site));
                 return Ok(Some(batch).filter(|batch| !batch.sites.is_empty()));
             }
         }
     }
 
-    /// The best pages, and how many were chosen before the last look at them.
+    /// The best pages, and how many of the best turned out not to belong.
     fn choose(
         &mut self,
         collection: &mut Collection,
@@ -106,8 +108,7 @@ impl Manager {
         };
         let top = collection.pages.reader().top_k(room, settings.batch_pages_per_site, score)?;
         chosen.extend(top.into_iter().map(|(page, _)| page));
-        let batch = self.compose(collection, settings, &chosen, now_s)?;
-        Ok((batch, chosen.len()))
+        self.compose(collection, settings, &chosen, now_s)
     }
 
     /// When the next page was or will be due after this time: one that was not fetched yet, or has failed.
@@ -169,6 +170,7 @@ impl Manager {
                     take,
                     pending,
                     fetched: record.pages_fetched,
+                    linking_domains: record.linking_domains,
                     back_off_until_ms: record.back_off_until_ms,
                 },
             ));
@@ -178,18 +180,19 @@ impl Manager {
             standings[site.index()] = standing;
         }
         skip_sites(collection, settings, &mut standings);
-        hold_to_budget(collection, settings, &mut standings)?;
+        hold_to_budget(collection, settings, &mut standings);
         Ok(standings)
     }
 
-    /// Makes a batch of pages, best first, and marks them. Pages that no longer belong by the settings are left out.
+    /// Makes a batch of pages, best first, and marks them. Pages that no longer belong by the settings are left out; tells
+    /// how many.
     fn compose(
         &mut self,
         collection: &mut Collection,
         settings: &CrawlSettings,
         chosen: &[PageId],
         now_s: u32,
-    ) -> Result<Batch> {
+    ) -> Result<(Batch, usize)> {
         let mut sorted = chosen.to_vec();
         sorted.sort_unstable();
         let urls = collection.urls.known().urls(&sorted)?;
@@ -214,6 +217,7 @@ impl Manager {
             });
             pages.push(BatchPage { page: *page, url });
         }
+        let left_out = rejected.len();
         reject(collection, rejected)?;
         let mut batch = Batch { number: self.number + 1, ..Batch::default() };
         for site in order {
@@ -223,7 +227,7 @@ impl Manager {
         batch.sites.retain(|site| !site.pages.is_empty());
         mark_queued(collection, &batch)?;
         self.number += u64::from(!batch.sites.is_empty());
-        Ok(batch)
+        Ok((batch, left_out))
     }
 }
 
@@ -301,27 +305,19 @@ fn skip_sites(collection: &Collection, settings: &CrawlSettings, standings: &mut
 }
 
 /// Sites of a registered domain that has as many pages as it has earned.
-fn hold_to_budget(
-    collection: &Collection,
-    settings: &CrawlSettings,
-    standings: &mut [Standing],
-) -> Result<()> {
+fn hold_to_budget(collection: &Collection, settings: &CrawlSettings, standings: &mut [Standing]) {
     let budget = &settings.limits.domain;
     // Nobody can be over it in a collection that is smaller.
     if u64::from(collection.pages.reader().pages()) < budget.base {
-        return Ok(());
+        return;
     }
     let mut domains: HashMap<String, (u64, u64, Vec<SiteId>)> = HashMap::new();
-    for number in 0..standings.len() as u32 {
-        let site = SiteId(number);
-        let (Some(record), Some(url)) =
-            (collection.sites.reader().get(site)?, front_page(collection, settings, site))
-        else {
-            continue;
-        };
+    for (number, standing) in standings.iter().enumerate() {
+        let site = SiteId(number as u32);
+        let Some(url) = front_page(collection, settings, site) else { continue };
         let domain = domains.entry(url.registered_domain().unwrap_or(url.host()).to_owned()).or_default();
-        domain.0 += u64::from(record.pages_fetched);
-        domain.1 |= record.linking_domains;
+        domain.0 += u64::from(standing.fetched);
+        domain.1 |= standing.linking_domains;
         domain.2.push(site);
     }
     for (fetched, sketch, sites) in domains.into_values() {
@@ -329,7 +325,6 @@ fn hold_to_budget(
             sites.into_iter().for_each(|site| standings[site.index()].take = Take::Nothing);
         }
     }
-    Ok(())
 }
 
 /// A site with the address, the robots.txt and the front page of another is that other, by another name. Virtual hosts

@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// The counters of a running crawl.
 #[derive(Debug, Default)]
 pub struct Counters {
-    /// Requests that ended, robots.txt and sitemaps included.
-    pub requests: AtomicU64,
     /// Pages that brought content.
     pub pages: AtomicU64,
     /// Bytes of bodies, as transferred.
@@ -15,64 +13,46 @@ pub struct Counters {
     pub errors: AtomicU64,
     /// Pages that were left out when their turn came.
     pub left_out: AtomicU64,
-    /// Requests under way.
-    pub open_requests: AtomicU64,
     /// Sites with work in the harvester.
     pub active_sites: AtomicU64,
     /// Pages in open batches that were not visited yet.
     pub waiting_pages: AtomicU64,
-    /// Pages in open batches.
-    pub batch_pages: AtomicU64,
     /// Links that were found.
     pub links: AtomicU64,
     /// Pages of which the URL is known.
     pub pages_known: AtomicU64,
-    /// Sites of which the name is known.
-    pub sites_known: AtomicU64,
     /// Batches so far.
     pub cycles: AtomicU64,
-    /// Commits so far.
-    pub commits: AtomicU64,
 }
 
 /// The counters at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs, reason = "they are those of Counters")]
 pub struct Progress {
-    pub requests: u64,
     pub pages: u64,
     pub bytes: u64,
     pub errors: u64,
     pub left_out: u64,
-    pub open_requests: u64,
     pub active_sites: u64,
     pub waiting_pages: u64,
-    pub batch_pages: u64,
     pub links: u64,
     pub pages_known: u64,
-    pub sites_known: u64,
     pub cycles: u64,
-    pub commits: u64,
 }
 
 impl Counters {
     /// All of them, now.
     pub fn progress(&self) -> Progress {
         Progress {
-            requests: self.requests.load(Relaxed),
             pages: self.pages.load(Relaxed),
             bytes: self.bytes.load(Relaxed),
             errors: self.errors.load(Relaxed),
             left_out: self.left_out.load(Relaxed),
-            open_requests: self.open_requests.load(Relaxed),
             active_sites: self.active_sites.load(Relaxed),
             waiting_pages: self.waiting_pages.load(Relaxed),
-            batch_pages: self.batch_pages.load(Relaxed),
             links: self.links.load(Relaxed),
             pages_known: self.pages_known.load(Relaxed),
-            sites_known: self.sites_known.load(Relaxed),
             cycles: self.cycles.load(Relaxed),
-            commits: self.commits.load(Relaxed),
         }
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Running {
     settings: watch::Receiver<Arc<CrawlSettings>>,
     stop: watch::Sender<Stop>,
     stopped: watch::Receiver<Stop>,
-    /// Pages that may still be asked for; any number if negative at the start.
+    /// Pages that may still be asked for; nothing stands for any number.
     pages_left: Arc<Option<AtomicI64>>,
 }
 

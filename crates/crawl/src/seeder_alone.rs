@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use model::{CanonicalUrl, PageId, SiteId, UrlClass};
+use frontier::Limits;
+use model::{CanonicalUrl, ExtensionLists, PageId, SiteId, UrlClass};
 use store::{Collection, PageFlags, PageRecord, UrlBatch};
 
 use crate::clock::{Clock, seconds};
@@ -109,13 +110,14 @@ fn take(
 /// Makes pages known that the user names, and commits. Tells how many were not known.
 pub fn add_seeds(
     collection: &mut Collection,
-    settings: &CrawlSettings,
+    extensions: &ExtensionLists,
+    limits: &Limits,
     urls: &[CanonicalUrl],
 ) -> Result<u64, Error> {
     let now_ms = Clock::start().now_ms();
     let mut batch = UrlBatch::new();
     urls.iter().for_each(|url| batch.push(url));
-    let is_dynamic = |url: &CanonicalUrl| url.class(&settings.gather.scope.extensions) == UrlClass::Dynamic;
+    let is_dynamic = |url: &CanonicalUrl| url.class(extensions) == UrlClass::Dynamic;
     let mut counts: BTreeMap<SiteId, (u32, u32)> = BTreeMap::new();
     let resolved = collection.resolve(&batch, seconds(now_ms), |new| {
         let dynamic = is_dynamic(&urls[new.link as usize]);
@@ -123,7 +125,8 @@ pub fn add_seeds(
         *(if dynamic { &mut count.1 } else { &mut count.0 }) += 1;
         PageRecord::new(new.site, 0, if dynamic { PageFlags::DYNAMIC } else { PageFlags::default() })
     })?;
-    let rules = Rules::new(settings);
+    let mut rules = Rules::default();
+    rules.limits.clone_from(limits);
     let mut pages: Vec<PageId> = resolved.pages;
     pages.sort_unstable();
     pages.dedup();

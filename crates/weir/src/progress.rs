@@ -192,20 +192,15 @@ mod tests {
     use super::*;
 
     const BEFORE: Progress = Progress {
-        requests: 0,
         pages: 1_000,
         bytes: 1_000_000,
         errors: 2,
         left_out: 0,
-        open_requests: 0,
         active_sites: 0,
         waiting_pages: 0,
-        batch_pages: 0,
         links: 10,
         pages_known: 0,
-        sites_known: 0,
         cycles: 2,
-        commits: 0,
     };
 
     fn after() -> Progress {

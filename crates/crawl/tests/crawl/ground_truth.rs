@@ -8,7 +8,7 @@ use crawl::CrawlEnd;
 use frontier::RejectPatterns;
 use model::SiteId;
 use simweb::{Copied, Settings, SimWeb};
-use store::{Collection, PageRecord, WarcReader};
+use store::{Collection, PageRecord, SiteRecord, WarcReader};
 
 use crate::web::{collection, fetched, run, settings, start, urls};
 
@@ -82,6 +82,7 @@ fn copied_sites(web: &SimWeb) -> Vec<String> {
 
 /// Second names on one address are recognised, and nothing else is taken for one.
 fn assert_aliases_are_known(web: &SimWeb, collection: &Collection) {
+    let mut aliases = 0;
     for number in 0..web.world.settings.sites as u32 {
         let truth = web.world.site_truth(number);
         let known = collection.urls.known();
@@ -101,9 +102,23 @@ fn assert_aliases_are_known(web: &SimWeb, collection: &Collection) {
                 );
             }
             (Some(Copied::Mirror), Some(_)) => panic!("{} is a mirror, no alias of {original}", truth.url),
-            (Some(Copied::Alias), _) => {}
+            // Where both names were seen, one of them is known for the other.
+            (Some(Copied::Alias), alias_of) => {
+                let name = truth.copy_of.unwrap_or_default();
+                let twin = (0..web.world.settings.sites as u32).map(|site| web.world.site_truth(site));
+                let twin = twin.filter(|twin| twin.name == name).find_map(|twin| {
+                    let site = known.find_site(twin.url.trim_end_matches('/'))?;
+                    collection.sites.reader().get(site).unwrap()
+                });
+                let seen = |record: &SiteRecord| record.front_hash != 0 && record.robots_fetched_s != 0;
+                if let Some(twin) = twin.filter(|twin| seen(twin) && seen(&record)) {
+                    aliases += 1;
+                    assert!(alias_of.is_some() || twin.alias_of.is_some(), "{} of {name}", truth.url);
+                }
+            }
         }
     }
+    assert!(aliases > 0, "this Web has no alias to be found");
 }
 
 fn site_number(web: &SimWeb, name: &str) -> u32 {

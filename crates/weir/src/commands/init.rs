@@ -3,12 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use model::{CanonicalUrl, SiteId, UrlRules};
+use model::{CanonicalUrl, UrlRules};
 use serde::Serialize;
-use store::{Collection, PageFlags, PageRecord, UrlBatch};
+use store::Collection;
 
 use crate::failure::WrongUse;
 use crate::printer::Printer;
@@ -97,15 +96,8 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
 
 /// Makes a collection with these seeds, and writes its settings.
 pub(crate) fn make(folder: &Path, settings: &Settings, seeds: &[CanonicalUrl]) -> anyhow::Result<Collection> {
-    let mut batch = UrlBatch::new();
-    seeds.iter().for_each(|url| batch.push(url));
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut collection = Collection::create(folder, settings.store_settings())?;
-    let resolved = collection
-        .resolve(&batch, now.as_secs() as u32, |page| PageRecord::new(page.site, 0, PageFlags::SEED))?;
-    let sites: Vec<SiteId> = resolved.new.iter().map(|page| page.site).collect();
-    collection.sites.update(&sites, |_, site| site.pages_known += 1)?;
-    collection.commit(now.as_millis() as i64)?;
+    crawl::add_seeds(&mut collection, &settings.scope()?.extensions, &settings.limits(), seeds)?;
     let path = folder.join(settings::FILE);
     fs::write(&path, settings.to_toml()).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(collection)

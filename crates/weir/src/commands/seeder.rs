@@ -56,7 +56,11 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let seeds = args.seeds.read(&settings.url_rules(), printer)?;
     add_sites(&args.dir, &seeds.sites)?;
     let typed = Arc::new(settings.crawl_settings(&args.dir)?);
-    let new_seeds = if seeds.urls.is_empty() { 0 } else { add_seeds(&mut collection, &typed, &seeds.urls)? };
+    let new_seeds = if seeds.urls.is_empty() {
+        0
+    } else {
+        add_seeds(&mut collection, &typed.gather.scope.extensions, &typed.limits, &seeds.urls)?
+    };
     let SeedSummary { folders, links, new_pages } = seed(&mut collection, &typed)?;
     let seconds = start.elapsed().as_secs_f64();
     if printer.json() {
@@ -65,7 +69,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     }
     if !seeds.urls.is_empty() {
         let given = counted(seeds.urls.len() as u64, "seed");
-        printer.line(&format!("{given}, of which {new_seeds} were not known"))?;
+        printer.line(&format!("{given}, {new_seeds} of them not known before"))?;
     }
     printer.line(&format!(
         "took in {} to {} in {seconds:.1} s",
