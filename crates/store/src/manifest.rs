@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::error::{Error, Result, damaged};
 
 /// The newest format this program writes and reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// The state of a collection at one commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn a_newer_version_is_refused_by_name() {
         let text = String::from_utf8(manifest().encode().unwrap()).unwrap();
-        let newer = text.replace("\"version\": 1", "\"version\": 99");
+        let newer = text.replace("\"version\": 2", "\"version\": 99");
         let error = Manifest::decode(newer.as_bytes(), Path::new("M")).unwrap_err();
         assert!(error.to_string().contains("format version 99"), "{error}");
     }

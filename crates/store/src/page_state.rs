@@ -182,8 +182,8 @@ pub enum Column {
     Cash = 6,
     /// [`ScanRow::cash_history`].
     CashHistory = 7,
-    /// [`ScanRow::score`].
-    Score = 8,
+    /// [`ScanRow::relevance`], [`ScanRow::location`].
+    Merit = 8,
 }
 
 impl Column {
@@ -197,7 +197,7 @@ impl Column {
         Column::InLinks,
         Column::Cash,
         Column::CashHistory,
-        Column::Score,
+        Column::Merit,
     ];
 }
 
@@ -217,7 +217,8 @@ pub struct ScanRow {
     pub in_links: u32,
     pub cash: f32,
     pub cash_history: f32,
-    pub score: f32,
+    pub relevance: u16,
+    pub location: u16,
 }
 
 fn for_each_row(chunk: &Chunk, mut each: impl FnMut(&ScanRow)) {
@@ -231,9 +232,10 @@ fn for_each_row(chunk: &Chunk, mut each: impl FnMut(&ScanRow)) {
     let in_links = column(Column::InLinks);
     let cash = column(Column::Cash);
     let cash_history = column(Column::CashHistory);
-    let score = column(Column::Score);
+    let merit = column(Column::Merit);
     for index in 0..records {
         let (depth, stage, reason, flags) = record::marks(marks[index]);
+        let [relevance_low, relevance_high, location_low, location_high] = merit[index];
         each(&ScanRow {
             page: PageId(chunk.first() + index as u32),
             site: SiteId(u32::from_le_bytes(sites[index])),
@@ -247,7 +249,8 @@ fn for_each_row(chunk: &Chunk, mut each: impl FnMut(&ScanRow)) {
             in_links: u32::from_le_bytes(in_links[index]),
             cash: f32::from_le_bytes(cash[index]),
             cash_history: f32::from_le_bytes(cash_history[index]),
-            score: f32::from_le_bytes(score[index]),
+            relevance: u16::from_le_bytes([relevance_low, relevance_high]),
+            location: u16::from_le_bytes([location_low, location_high]),
         });
     }
 }
@@ -286,7 +289,7 @@ mod tests {
     fn page(number: u32) -> PageRecord {
         let stored = Some(PageLocation { file: number, offset: u64::from(number) << 9, length: number % 3 });
         PageRecord {
-            score: number as f32 / 7.0,
+            relevance: number as u16,
             content_hash: u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15),
             stored: stored.filter(|stored| stored.length > 0),
             ..PageRecord::new(SiteId(number % 9), (number % 5) as u8, PageFlags::DYNAMIC)
@@ -403,7 +406,7 @@ mod tests {
             let mut seen: Vec<ScanRow> = parts.into_iter().flatten().collect();
             seen.sort_by_key(|row| row.page);
             for (row, record) in seen.iter().zip(&model.truth) {
-                prop_assert_eq!((row.site, row.last_visit_s, row.score), (record.site, record.last_visit_s, 0.0));
+                prop_assert_eq!((row.site, row.last_visit_s, row.relevance), (record.site, record.last_visit_s, 0));
             }
             prop_assert_eq!(seen.len(), model.truth.len());
         }
@@ -415,12 +418,12 @@ mod tests {
         model.append(1_000);
         model.commit();
         model.update(&[999, 998, 5]);
-        let score = |row: &ScanRow| (row.last_visit_s == 0).then_some(row.score);
+        let score = |row: &ScanRow| (row.last_visit_s == 0).then_some(f32::from(row.relevance));
         let top = model.state.reader().top_k(20, 2, score).unwrap();
         // Nine sites of two pages each; the two best pages of all were visited already.
         let expected: Vec<u32> = (980..998).rev().collect();
         assert_eq!(top.iter().map(|(page, _)| page.0).collect::<Vec<_>>(), expected);
-        assert_eq!(top[0].1, 997.0 / 7.0);
+        assert_eq!(top[0].1, 997.0);
     }
 
     /// Twenty segments, of which most have a delta, and some changes in the log.

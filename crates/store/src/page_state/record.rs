@@ -1,6 +1,6 @@
 //! What is known about one page, and how it lies in its record.
 //!
-//! A record has 92 bytes in ten columns, little-endian and without gaps, in the order of [`PageRecord`]'s fields. The
+//! A record has 94 bytes in ten columns, little-endian and without gaps, in the order of [`PageRecord`]'s fields. The
 //! first nine columns have four bytes each and are what the manager looks through to choose the next batch; the last
 //! holds everything that is only read together with the rest of a page's record:
 //!
@@ -14,8 +14,8 @@
 //! | 5 `InLinks` | in-links `u32` |
 //! | 6 `Cash` | cash `f32` |
 //! | 7 `CashHistory` | cash history `f32` |
-//! | 8 `Score` | score `f32` |
-//! | 9 `Past` | status `u16`, visits `u16`, changes `u16`, first visit `u32`, last change `u32`, unchanged `u32`, content hash `u64`, content length `u32`, text hash `u64`, stored: file `u32`, offset 48 bits, length `u32`; duplicate of `u32` (0 none, else page id + 1) |
+//! | 8 `Merit` | relevance `u16`, location `u16` |
+//! | 9 `Past` | status `u16`, visits `u16`, compared `u16`, changes `u16`, first visit `u32`, last change `u32`, unchanged `u32`, content hash `u64`, content length `u32`, text hash `u64`, stored: file `u32`, offset 48 bits, length `u32`; duplicate of `u32` (0 none, else page id + 1) |
 //!
 //! Times are Unix seconds in 32 bits, enough until 2106; 0 stands for never.
 
@@ -25,9 +25,9 @@ use crate::fields::{PutFields, TakeFields};
 use crate::page_store::PageLocation;
 
 /// A record's size.
-pub(super) const ROW_BYTES: usize = 92;
+pub(super) const ROW_BYTES: usize = 94;
 /// The widths of the columns.
-pub(super) const COLUMN_BYTES: [usize; 10] = [4, 4, 4, 4, 4, 4, 4, 4, 4, 56];
+pub(super) const COLUMN_BYTES: [usize; 10] = [4, 4, 4, 4, 4, 4, 4, 4, 4, 58];
 
 /// Everything that is known about a page.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,13 +54,18 @@ pub struct PageRecord {
     pub cash: f32,
     /// OPIC: importance it has passed on so far.
     pub cash_history: f32,
-    /// The manager's last judgement of its quality.
-    pub score: f32,
+    /// How well it meets the driving query, by its text or, as long as that is unknown, by the links to it; 65,535 is
+    /// entirely.
+    pub relevance: u16,
+    /// How promising its URL is, by its host and its words; 65,535 is most.
+    pub location: u16,
     /// HTTP status of the last visit; 0 if there was no answer.
     pub status: u16,
     /// How often it was visited; 65,535 stands for that many or more.
     pub visits: u16,
-    /// At how many visits its content had changed; 65,535 stands for that many or more.
+    /// How many of the visits could be compared with the one before: what its change rate is estimated from.
+    pub compared: u16,
+    /// At how many of those its content had changed; 65,535 stands for that many or more.
     pub changes: u16,
     /// When it was first visited, in Unix seconds; 0 if never.
     pub first_visit_s: u32,
@@ -123,6 +128,11 @@ impl PageFlags {
     /// It was named by the user, not found by a link.
     pub const SEED: PageFlags = PageFlags(4);
 
+    /// Its server says when it was modified.
+    pub const DATED: PageFlags = PageFlags(64);
+    /// Its site says that it has changed since the last visit.
+    pub const STALE: PageFlags = PageFlags(128);
+
     /// Bits that count the redirects that led to it.
     const REDIRECTS: u8 = 0b0011_1000;
 
@@ -175,9 +185,11 @@ impl PageRecord {
         put.u32(self.in_links);
         put.f32(self.cash);
         put.f32(self.cash_history);
-        put.f32(self.score);
+        put.u16(self.relevance);
+        put.u16(self.location);
         put.u16(self.status);
         put.u16(self.visits);
+        put.u16(self.compared);
         put.u16(self.changes);
         put.u32(self.first_visit_s);
         put.u32(self.last_change_s);
@@ -207,9 +219,11 @@ impl PageRecord {
             in_links: take.u32(),
             cash: take.f32(),
             cash_history: take.f32(),
-            score: take.f32(),
+            relevance: take.u16(),
+            location: take.u16(),
             status: take.u16(),
             visits: take.u16(),
+            compared: take.u16(),
             changes: take.u16(),
             first_visit_s: take.u32(),
             last_change_s: take.u32(),
@@ -247,9 +261,11 @@ mod tests {
             in_links: 9,
             cash: 10.5,
             cash_history: 11.5,
-            score: 12.5,
+            relevance: 12,
+            location: 13,
             status: 404,
             visits: 14,
+            compared: 26,
             changes: 15,
             first_visit_s: 16,
             last_change_s: 17,
