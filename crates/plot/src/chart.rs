@@ -217,7 +217,7 @@ impl Frame {
             }
         }
         let wanted: Vec<f64> = ends.iter().map(|((_, y), ..)| *y).collect();
-        let places = spread(&wanted, NAME_GAP, TOP - 8.0, self.bottom - 4.0);
+        let places = spread(&wanted, NAME_GAP, TOP - 8.0, self.bottom - 10.0);
         for (((x, y), name, class), place) in ends.into_iter().zip(places) {
             // A line that ends early has its name beside it.
             let start = (x + LEAD).min(self.right + LEAD);
