@@ -21,6 +21,8 @@ mod profit;
 mod quality;
 mod reject;
 mod scope;
+#[cfg(test)]
+mod seeded;
 mod strategy;
 mod term;
 mod trap;
