@@ -76,15 +76,12 @@ pub fn regular_rate(visits: u32, changes: u32, interval_days: f64) -> f64 {
 /// solves Σ_changed I/(e^{λI} − 1) = Σ_unchanged I. If all or none had changed there is no such λ, and the estimate is
 /// that for regular visits at the mean interval.
 pub fn irregular_rate(intervals: &[(f64, bool)]) -> f64 {
-    let usable = intervals.iter().filter(|(interval, _)| days(*interval) > 0.0);
-    let (changed, unchanged): (Vec<f64>, Vec<f64>) = usable.fold(Default::default(), |mut both, entry| {
-        if entry.1 {
-            both.0.push(entry.0)
-        } else {
-            both.1.push(entry.0)
-        }
-        both
-    });
+    let of = |wanted: bool| -> Vec<f64> {
+        let usable =
+            intervals.iter().filter(|(interval, changed)| *changed == wanted && days(*interval) > 0.0);
+        usable.map(|(interval, _)| *interval).collect()
+    };
+    let (changed, unchanged) = (of(true), of(false));
     let (changes, visits) = (changed.len() as u32, (changed.len() + unchanged.len()) as u32);
     let (changed_days, unchanged_days): (f64, f64) = (changed.iter().sum(), unchanged.iter().sum());
     if changes == 0 || changes == visits {

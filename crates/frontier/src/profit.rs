@@ -114,8 +114,7 @@ fn known_stale_index(aim: Aim, rate: f64, age: f64) -> f64 {
 
 /// A number that can be compared and added up, whatever was put in.
 fn bounded(value: f64) -> f32 {
-    // Not `clamp`, which would keep what is not a number.
-    value.max(0.0).min(f64::from(f32::MAX)) as f32
+    if value > 0.0 { value.min(f64::from(f32::MAX)) as f32 } else { 0.0 }
 }
 
 impl Aim {

@@ -108,8 +108,8 @@ impl Scales {
             Term::LinkRank => rank(3),
             Term::SiteRank => rank(4),
         };
-        // Not `clamp`, which would keep what is not a number. A page may have more than was seen in the scan.
-        score.max(0.0).min(1.0)
+        // What is not a number is 0. A page may have more than was seen in the scan.
+        if score > 0.0 { score.min(1.0) } else { 0.0 }
     }
 }
 
