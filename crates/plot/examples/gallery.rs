@@ -35,8 +35,11 @@ fn lines() -> String {
 
 fn ccdf() -> String {
     let points = |power: f64| (0..60).map(|n| 1.3f64.powi(n)).map(|x| (x, x.powf(-power))).collect();
-    let tail = |name: &str, power, shape| {
-        Series { name: name.to_owned(), shape, points: points(power), ..Series::default() }
+    let tail = |name: &str, power, shape| Series {
+        name: name.to_owned(),
+        shape,
+        points: points(power),
+        ..Series::default()
     };
     Chart {
         title: "Two power laws".to_owned(),

@@ -137,7 +137,8 @@ fn log_ticks(low: f64, high: f64, outward: bool) -> Vec<f64> {
     let decades = last - first;
     let every = (decades / 8).max(0) as usize + 1;
     let steps: &[f64] = if decades <= 2 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-    let all = (first..=last).step_by(every).flat_map(|power| steps.iter().map(move |s| s * 10f64.powi(power)));
+    let all =
+        (first..=last).step_by(every).flat_map(|power| steps.iter().map(move |s| s * 10f64.powi(power)));
     let all: Vec<f64> = all.collect();
     let below = all.iter().rposition(|tick| *tick <= low * 1.000_001).unwrap_or(0);
     let above = all.iter().position(|tick| *tick >= high * 0.999_999).unwrap_or(all.len() - 1);

@@ -1,7 +1,7 @@
 //! Bars that lie, so that long names can be read, each with its value.
 
 use crate::axis::{Axis, Ruler};
-use crate::canvas::{Canvas, Palette, Tone};
+use crate::canvas::{Canvas, Tone};
 use crate::labels::width;
 
 /// One value for each of several names, from top to bottom.
@@ -64,9 +64,10 @@ impl Bars {
 
     fn draw(&self, bar: &Bar, middle: f64, (left, right): (f64, f64), ruler: &Ruler, canvas: &mut Canvas) {
         let colour = match bar.tone {
-            Tone::Colour => "c0".to_owned(),
-            Tone::Strong => "c1".to_owned(),
-            tone => Palette::default().next(tone).replace(" dashed", ""),
+            Tone::Colour => "c0",
+            Tone::Strong => "s",
+            Tone::Reference => "ink",
+            Tone::Quiet => "quiet",
         };
         let strong = if bar.tone == Tone::Strong { " strong" } else { "" };
         canvas.text(left - 8.0, middle + 4.0, &format!("end{strong}"), &bar.name);

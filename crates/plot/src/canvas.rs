@@ -8,7 +8,7 @@ pub enum Tone {
     /// In the next colour.
     #[default]
     Colour,
-    /// In the next colour, and stronger than its neighbours.
+    /// In a colour of its own, the same in every picture, and stronger than its neighbours.
     Strong,
     /// In the colour of text, dashed: what others are held against.
     Reference,
@@ -17,7 +17,7 @@ pub enum Tone {
 }
 
 /// How many colours there are; further series are dashed.
-pub(crate) const COLOURS: usize = 8;
+pub(crate) const COLOURS: usize = 7;
 
 /// A picture that is being written.
 pub(crate) struct Canvas {
@@ -123,8 +123,8 @@ impl Canvas {
 /// Colours in light and dark. The hues are those of Okabe and Ito, darker or lighter so that names in them can be read; each
 /// rule gives the light colour first, for programs without custom properties.
 const STYLE: &str = "<style>
-svg.plot{--ground:#fff;--ink:#1c2024;--dim:#5d6670;--rule:#e4e7eb;--quiet:#a9b0b8;--c0:#0068a8;--c1:#c24e00;--c2:#00805c;--c3:#a8437f;--c4:#8a6a00;--c5:#5a4fc0;--c6:#0e8aa8;--c7:#7a4a2a;max-width:100%;height:auto;font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',Arial,sans-serif;font-size:12px}
-@media (prefers-color-scheme:dark){svg.plot{--ground:#14171a;--ink:#e6e9ec;--dim:#9aa4ae;--rule:#2b3138;--quiet:#5c656e;--c0:#5ab4ee;--c1:#ff9152;--c2:#35c99b;--c3:#ea94c6;--c4:#e3ba4a;--c5:#aba1ff;--c6:#6cd9ee;--c7:#d6a27d}}
+svg.plot{--ground:#fff;--ink:#1c2024;--dim:#5d6670;--rule:#e4e7eb;--quiet:#a9b0b8;--s:#c24e00;--c0:#0068a8;--c1:#00805c;--c2:#a8437f;--c3:#8a6a00;--c4:#5a4fc0;--c5:#0e8aa8;--c6:#7a4a2a;max-width:100%;height:auto;font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',Arial,sans-serif;font-size:12px}
+@media (prefers-color-scheme:dark){svg.plot{--ground:#14171a;--ink:#e6e9ec;--dim:#9aa4ae;--rule:#2b3138;--quiet:#5c656e;--s:#ff9152;--c0:#5ab4ee;--c1:#35c99b;--c2:#ea94c6;--c3:#e3ba4a;--c4:#aba1ff;--c5:#6cd9ee;--c6:#d6a27d}}
 .plot .ground{fill:#fff;fill:var(--ground)}
 .plot text{fill:#1c2024;fill:var(--ink)}
 .plot .title{font-size:16px;font-weight:600}
@@ -142,14 +142,14 @@ svg.plot{--ground:#fff;--ink:#1c2024;--dim:#5d6670;--rule:#e4e7eb;--quiet:#a9b0b
 .plot .fill{fill:currentColor}
 .plot text.name{fill:currentColor}
 .plot text.inside{fill:#fff;fill:var(--ground)}
+.plot .s{color:#c24e00;color:var(--s)}
 .plot .c0{color:#0068a8;color:var(--c0)}
-.plot .c1{color:#c24e00;color:var(--c1)}
-.plot .c2{color:#00805c;color:var(--c2)}
-.plot .c3{color:#a8437f;color:var(--c3)}
-.plot .c4{color:#8a6a00;color:var(--c4)}
-.plot .c5{color:#5a4fc0;color:var(--c5)}
-.plot .c6{color:#0e8aa8;color:var(--c6)}
-.plot .c7{color:#7a4a2a;color:var(--c7)}
+.plot .c1{color:#00805c;color:var(--c1)}
+.plot .c2{color:#a8437f;color:var(--c2)}
+.plot .c3{color:#8a6a00;color:var(--c3)}
+.plot .c4{color:#5a4fc0;color:var(--c4)}
+.plot .c5{color:#0e8aa8;color:var(--c5)}
+.plot .c6{color:#7a4a2a;color:var(--c6)}
 .plot .ink{color:#1c2024;color:var(--ink)}
 .plot .quiet{color:#a9b0b8;color:var(--quiet)}
 </style>
@@ -164,12 +164,14 @@ pub(crate) struct Palette {
 impl Palette {
     /// The classes of the next series.
     pub(crate) fn next(&mut self, tone: Tone) -> String {
-        let number = self.used;
-        self.used += usize::from(matches!(tone, Tone::Colour | Tone::Strong));
-        let dashed = if number >= COLOURS { " dashed" } else { "" };
         match tone {
-            Tone::Colour => format!("c{}{dashed}", number % COLOURS),
-            Tone::Strong => format!("c{} strong{dashed}", number % COLOURS),
+            Tone::Colour => {
+                let number = self.used;
+                self.used += 1;
+                let dashed = if number >= COLOURS { " dashed" } else { "" };
+                format!("c{}{dashed}", number % COLOURS)
+            }
+            Tone::Strong => "s strong".to_owned(),
             Tone::Reference => "ink dashed".to_owned(),
             Tone::Quiet => "quiet".to_owned(),
         }

@@ -226,8 +226,8 @@ impl Frame {
                 let path = [(x, y), (x + 4.0, y), (start - 4.0, place)];
                 canvas.polyline(&path, &format!("lead {colour}"));
             }
-            let colour = if class == "quiet" { "dim" } else { &colour };
-            canvas.text(start, place + 4.0, &format!("name {colour}"), name);
+            let name_class = if class == "quiet" { "dim".to_owned() } else { format!("name {colour}") };
+            canvas.text(start, place + 4.0, &name_class, name);
         }
     }
 }

@@ -82,7 +82,13 @@ fn draw(row: &Share, classes: &[String], (left, right, middle): (f64, f64, f64),
     for (pair, class) in cuts(row, left, right).windows(2).zip(classes) {
         let length = pair[1] - pair[0];
         // A thin gap tells neighbours apart without colour.
-        canvas.bar(pair[0], middle - BAR / 2.0, (length - 1.0).max(length / 2.0), BAR, &format!("fill {class}"));
+        canvas.bar(
+            pair[0],
+            middle - BAR / 2.0,
+            (length - 1.0).max(length / 2.0),
+            BAR,
+            &format!("fill {class}"),
+        );
         let share = format!("{:.0} %", length / (right - left) * 100.0);
         if length > width(&share, FONT_PX) + 8.0 {
             canvas.text((pair[0] + pair[1]) / 2.0, middle + 4.0, "inside middle", &share);

@@ -28,11 +28,8 @@ impl Changes {
     }
 
     fn step(&mut self) {
-        self.next_day = if self.per_day > 0.0 {
-            self.next_day + self.chance.wait(self.per_day)
-        } else {
-            f64::INFINITY
-        };
+        self.next_day =
+            if self.per_day > 0.0 { self.next_day + self.chance.wait(self.per_day) } else { f64::INFINITY };
     }
 
     /// The first change since the last visit, if there was one by this day.
@@ -40,11 +37,14 @@ impl Changes {
         (self.next_day <= day).then_some(self.next_day)
     }
 
-    /// A visit sees all changes up to this day.
-    pub(crate) fn see(&mut self, day: f64) {
+    /// A visit sees all changes up to this day; tells when the last of them was.
+    pub(crate) fn see(&mut self, day: f64) -> Option<f64> {
+        let mut last = None;
         while self.next_day <= day {
+            last = Some(self.next_day);
             self.step();
         }
+        last
     }
 }
 

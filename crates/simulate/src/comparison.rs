@@ -105,6 +105,8 @@ pub struct Entry {
 pub struct Comparison {
     /// In the order in which they were asked for.
     pub entries: Vec<Entry>,
+    /// The curve of the omniscient order, asked for or not.
+    pub omniscient: Vec<(f64, f64)>,
     /// The curve of all pages by falling PageRank: what not even the omniscient order reaches, since it has to be polite and to
     /// find pages first.
     pub ceiling: Vec<(f64, f64)>,
@@ -152,7 +154,8 @@ impl<'w> Laboratory<'w> {
     /// Puts what came of them together.
     pub fn compare(&self, entries: Vec<Entry>) -> Comparison {
         let (ceiling, area) = self.ceiling.clone();
-        Comparison { entries, ceiling, ceiling_relative: area / self.omniscient.area }
+        let omniscient = self.omniscient.curve.clone();
+        Comparison { entries, omniscient, ceiling, ceiling_relative: area / self.omniscient.area }
     }
 
     /// The quality of every page of the Web, once all were fetched; 0 for those that were not.
@@ -212,7 +215,11 @@ mod tests {
         for entry in &comparison.entries {
             let name = entry.experiment.as_str();
             assert!(entry.area_relative.is_none_or(|area| area <= 1.0), "{name}: {:?}", entry.area_relative);
-            assert!(refreshed(entry).is_none_or(|fresh| fresh <= best + 0.005), "{name}: {:?}", entry.refresh);
+            assert!(
+                refreshed(entry).is_none_or(|fresh| fresh <= best + 0.005),
+                "{name}: {:?}",
+                entry.refresh
+            );
         }
         assert!(comparison.ceiling_relative >= 1.0);
     }

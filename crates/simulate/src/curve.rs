@@ -123,7 +123,10 @@ mod tests {
         let (_, most) = ceiling(&best, &ranks);
         let score = OrderScore::new(&web, &best, &ranks);
         assert!((score.area - most).abs() < 1e-12);
-        assert_eq!((score.important_share, OrderScore::new(&web, &worst, &ranks).important_share), (1.0, 0.0));
+        assert_eq!(
+            (score.important_share, OrderScore::new(&web, &worst, &ranks).important_share),
+            (1.0, 0.0)
+        );
         assert!(OrderScore::new(&web, &worst, &ranks).area < most);
     }
 }

@@ -143,7 +143,8 @@ mod tests {
     #[test]
     fn large_sites_are_asked_more_often_and_time_stops_where_it_is_told() {
         let web = web(&[3, 1], &[]);
-        let waits = Waits { wait_ms: 1_000, large_site_wait_ms: 200, large_site_pages: 2, ..Waits::default() };
+        let waits =
+            Waits { wait_ms: 1_000, large_site_wait_ms: 200, large_site_pages: 2, ..Waits::default() };
         let mut harvest = Harvest::new(&web, waits, 10);
         (0..3).for_each(|page| harvest.push(PageId(page)));
         let mut times = Vec::new();

@@ -1,8 +1,8 @@
 //! How fresh does a strategy keep pages that it has, with a given number of requests?
 //!
 //! Pages change as Poisson processes. Every few hours the best pages are chosen by what a visit gains, as many as the budget
-//! allows, and visited politely. A visit shows whether a page has changed since the one before, and no more: from that,
-//! [`ChangeHistory`] estimates rates as in a crawl. After a time of learning, freshness and age are measured.
+//! allows, and visited politely. A visit shows whether a page has changed since the one before, and when it last did if its
+//! server tells, and no more: from that, [`ChangeHistory`] estimates rates as in a crawl. After a time of learning, freshness and age are measured.
 
 use frontier::{
     Aim, ChangeHistory, Profit, Refreshed, UNKNOWN_CHANGES_PER_DAY, Waits, mean_freshness, optimal_refreshes,
@@ -145,7 +145,10 @@ impl<'e> Keeper<'e> {
                     quality: quality(page),
                     rate,
                     changes: Changes::new(rules.seed, page.0, rate),
-                    history: ChangeHistory::default(),
+                    history: ChangeHistory {
+                        dated: web.pages[page.index()].dated,
+                        ..ChangeHistory::default()
+                    },
                     estimate: UNKNOWN_CHANGES_PER_DAY,
                     visited_day: 0.0,
                     is_chosen: false,
@@ -225,16 +228,18 @@ impl<'e> Keeper<'e> {
         let copy = &mut self.copies[place];
         let interval_days = day - copy.visited_day;
         copy.history.compared += 1;
-        if copy.changes.pending(day).is_some() {
-            copy.history.changes += 1;
-            copy.history.changed_days += interval_days;
-        } else {
-            copy.history.unchanged_days += interval_days;
+        match copy.changes.see(day) {
+            Some(modified) => {
+                copy.history.changes += 1;
+                copy.history.changed_days += interval_days;
+                // Since then it has not changed, if somebody tells.
+                copy.history.unchanged_days += if copy.history.dated { day - modified } else { 0.0 };
+            }
+            None => copy.history.unchanged_days += interval_days,
         }
         if matches!(self.guide, RefreshGuide::Estimated(..)) {
             copy.estimate = copy.history.changes_per_day(Some(prior));
         }
-        copy.changes.see(day);
         (copy.visited_day, copy.is_chosen) = (day, false);
     }
 

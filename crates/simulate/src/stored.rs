@@ -32,6 +32,7 @@ pub fn stored_web(snapshot: &Snapshot, seed: u64) -> Result<Web, Error> {
     let page = |record: &PageRecord| WebPage {
         site: record.site,
         dynamic: record.flags.has(PageFlags::DYNAMIC),
+        dated: record.flags.has(PageFlags::DATED),
         changes_per_day: if record.compared > 0 { record.changes_per_day } else { usual },
     };
     let pages = records.iter().map(page).collect();
@@ -101,9 +102,8 @@ fn seeds(records: &[PageRecord]) -> Vec<PageId> {
 
 /// The links of all pages; those to pages that must not be fetched lead nowhere.
 fn push_links(snapshot: &Snapshot, records: &[PageRecord], web: &mut Web) -> Result<(), Error> {
-    let is_open = |page: &PageId| {
-        records.get(page.index()).is_some_and(|record| record.stage != Stage::Rejected)
-    };
+    let is_open =
+        |page: &PageId| records.get(page.index()).is_some_and(|record| record.stage != Stage::Rejected);
     let (mut next, mut targets) = (0, Vec::new());
     snapshot.links.for_each(|source, links| {
         while next < source.0 {

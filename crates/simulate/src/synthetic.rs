@@ -1,6 +1,7 @@
 //! A Web that is made up: sites, sizes, links and change rates as `simweb` serves them, without the faults.
 //!
-//! Sizes of sites and popularity of pages follow power laws, change rates and answer times are log-normal.
+//! Sizes of sites and popularity of pages follow power laws, change rates and answer times are log-normal. All pages change, and
+//! the servers of most tell when.
 
 use std::net::IpAddr;
 
@@ -40,7 +41,8 @@ impl Synthetic {
         (settings.fewest_links, settings.most_links) = LINKS;
         settings.dynamic = usual.dynamic;
         settings.virtual_hosts = usual.virtual_hosts;
-        settings.changing = usual.changing;
+        settings.validators = usual.validators;
+        settings.changing = 1.0;
         let world = World::new(settings, Ports { http: 80, https: 443 })?;
         Ok(self.of_world(&world))
     }
@@ -55,6 +57,7 @@ impl Synthetic {
                 site: SiteId(site.index),
                 dynamic: world.page(site, index).style == Style::Dynamic,
                 changes_per_day: world.changes_per_day(site, index) as f32,
+                dated: site.validators,
             };
             pages.extend((0..site.pages).map(page));
         }

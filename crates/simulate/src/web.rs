@@ -30,6 +30,8 @@ pub struct WebPage {
     pub dynamic: bool,
     /// How often it changes.
     pub changes_per_day: f32,
+    /// Its server tells when it was last modified.
+    pub dated: bool,
 }
 
 /// A site.
@@ -118,7 +120,8 @@ pub(crate) mod tests {
                 answer_ms: 100,
                 crawl_delay_ms: 0,
             });
-            let page = WebPage { site: SiteId(number as u32), dynamic: false, changes_per_day: 0.1 };
+            let page =
+                WebPage { site: SiteId(number as u32), dynamic: false, changes_per_day: 0.1, dated: false };
             pages.extend((0..*count).map(|_| page));
         }
         let count = pages.len() as u32;

@@ -35,7 +35,8 @@ pub fn for_each_duration(
                 return Err(wrong(&"its columns are not those of this version"));
             };
             for (page, duration_ms) in pages.iter().zip(durations) {
-                if let (Some(page), Some(duration_ms)) = (page, duration_ms.and_then(|ms| ms.try_into().ok())) {
+                if let (Some(page), Some(duration_ms)) = (page, duration_ms.and_then(|ms| ms.try_into().ok()))
+                {
                     each(PageId(page), duration_ms);
                 }
             }

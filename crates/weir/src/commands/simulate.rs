@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use frontier::{Aim, Waits};
 use simulate::{CrawlRules, Entry, Experiment, Laboratory, RefreshRules, Synthetic, Web, stored_web};
 use store::Snapshot;
@@ -255,11 +254,11 @@ impl Watch {
     fn say(&mut self, step: &str) -> anyhow::Result<()> {
         step.clone_into(&mut self.step);
         match (self.is_silent, self.is_live) {
-            (true, _) => Ok(()),
-            (false, true) => Ok(write!(io::stderr(), "\r\x1b[K{step}")?),
-            (false, false) => Ok(writeln!(io::stderr(), "{step}")?),
+            (true, _) => {}
+            (false, true) => write!(io::stderr(), "\r\x1b[K{step}")?,
+            (false, false) => writeln!(io::stderr(), "{step}")?,
         }
-        .context("cannot tell how far it is")
+        Ok(())
     }
 
     fn show(&self, done: usize, all: usize) {

@@ -10,6 +10,7 @@ pub(super) fn all(comparison: &Comparison, what: &str) -> Vec<(&'static str, Str
     let mut pictures = Vec::new();
     if orders {
         pictures.push(("order.svg", curves(comparison, what)));
+        pictures.push(("lag.svg", lags(comparison, what)));
         pictures.push(("area.svg", areas(comparison, what)));
     }
     if refreshes {
@@ -36,22 +37,27 @@ fn percent(title: &str, limits: (f64, f64)) -> Axis {
     Axis { title: title.to_owned(), format: Format::Percent, limits: Some(limits), ..Axis::default() }
 }
 
-/// Only the first half: there orders differ, and at the end all have everything.
-fn curves(comparison: &Comparison, what: &str) -> String {
+/// One line for each order, with what matters on top.
+fn lines(comparison: &Comparison, points: impl Fn(&[(f64, f64)]) -> Vec<(f64, f64)>) -> Vec<Series> {
     let line = |entry: &Entry| {
-        let points = entry.order.as_ref()?.curve.clone();
+        let points = points(&entry.order.as_ref()?.curve);
         let name = entry.experiment.as_str().to_owned();
         Some(Series { name, points, tone: tone(entry), ..Series::default() })
     };
+    let mut series: Vec<Series> = comparison.entries.iter().filter_map(line).collect();
+    series.sort_by_key(|series| (series.tone == Tone::Strong, series.tone == Tone::Reference));
+    series
+}
+
+/// Only the first half: there orders differ, and at the end all have everything.
+fn curves(comparison: &Comparison, what: &str) -> String {
     let ceiling = Series {
         name: "impolite bound".to_owned(),
         points: comparison.ceiling.clone(),
         tone: Tone::Quiet,
         ..Series::default()
     };
-    let mut series: Vec<Series> = comparison.entries.iter().filter_map(line).collect();
-    // What matters is drawn last, on top.
-    series.sort_by_key(|series| (series.tone == Tone::Strong, series.tone == Tone::Reference));
+    let mut series = lines(comparison, <[(f64, f64)]>::to_vec);
     series.insert(0, ceiling);
     Chart {
         title: "How soon the important pages come".to_owned(),
@@ -63,11 +69,32 @@ fn curves(comparison: &Comparison, what: &str) -> String {
     .svg()
 }
 
+/// The same as what is missing: orders that lie close together are seen apart.
+fn lags(comparison: &Comparison, what: &str) -> String {
+    let behind = |curve: &[(f64, f64)]| {
+        curve.iter().zip(&comparison.omniscient).map(|((x, y), (_, best))| (*x, y - best)).collect()
+    };
+    let series = lines(comparison, behind);
+    let deepest = series.iter().flat_map(|line| &line.points).fold(-0.05, |low: f64, (_, y)| low.min(*y));
+    Chart {
+        title: "What each order lacks while it goes on".to_owned(),
+        subtitle: format!("On {what}"),
+        x: percent("of the pages downloaded", (0.0, 0.6)),
+        y: percent("points of PageRank behind the omniscient order", ((deepest * 20.0).floor() / 20.0, 0.05)),
+        series,
+    }
+    .svg()
+}
+
 fn areas(comparison: &Comparison, what: &str) -> String {
     bars(
         comparison,
         |entry| entry.area_relative,
-        ("How close each order comes to the omniscient one", what, "area under the curve, of the omniscient order's"),
+        (
+            "How close each order comes to the omniscient one",
+            what,
+            "area under the curve, of the omniscient order's",
+        ),
     )
 }
 

@@ -29,7 +29,9 @@ pub(super) fn write(folder: &Path, comparison: &Comparison, page: &Page) -> anyh
 }
 
 fn table(comparison: &Comparison) -> String {
-    let mut csv = "strategy,area_relative,at_10,at_20,at_50,important_share,kendall_tau,freshness,age,requests\n".to_owned();
+    let mut csv =
+        "strategy,area_relative,at_10,at_20,at_50,important_share,kendall_tau,freshness,age,requests\n"
+            .to_owned();
     for entry in &comparison.entries {
         let Answer {
             strategy,
@@ -59,9 +61,10 @@ fn table(comparison: &Comparison) -> String {
 
 fn curves(comparison: &Comparison) -> String {
     let mut csv = "strategy,downloaded,pagerank\n".to_owned();
-    let orders = comparison.entries.iter().filter_map(|entry| {
-        Some((entry.experiment.as_str(), entry.order.as_ref()?.curve.as_slice()))
-    });
+    let orders = comparison
+        .entries
+        .iter()
+        .filter_map(|entry| Some((entry.experiment.as_str(), entry.order.as_ref()?.curve.as_slice())));
     let bound = [("bound", comparison.ceiling.as_slice())];
     for (name, points) in orders.chain(bound) {
         for (downloaded, rank) in points {

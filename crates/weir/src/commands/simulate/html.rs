@@ -16,8 +16,10 @@ pub(super) struct Page {
 pub(super) fn page(comparison: &Comparison, what: &str, conditions: &[String]) -> Page {
     let pictures = figures::all(comparison, what);
     let figures: String = pictures.iter().map(|(_, svg)| format!("<figure>{svg}</figure>\n")).collect();
-    let findings: String =
-        findings(comparison).iter().map(|finding| format!("<p class=\"lead\">{}</p>\n", escape(finding))).collect();
+    let findings: String = findings(comparison)
+        .iter()
+        .map(|finding| format!("<p class=\"lead\">{}</p>\n", escape(finding)))
+        .collect();
     let conditions: String =
         conditions.iter().map(|condition| format!("<li>{}</li>\n", escape(condition))).collect();
     let text = format!(
@@ -81,7 +83,9 @@ fn table(comparison: &Comparison) -> String {
         })
         .collect();
     let heading = cells(&sheet::HEADING.map(str::to_owned), "th");
-    format!("<div class=\"wide\"><table>\n<thead><tr>{heading}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n")
+    format!(
+        "<div class=\"wide\"><table>\n<thead><tr>{heading}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
+    )
 }
 
 const LEGEND: &str = "<dl>

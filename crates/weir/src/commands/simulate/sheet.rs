@@ -48,7 +48,8 @@ pub(super) fn answer(entry: &Entry) -> Answer {
 impl Answer {
     /// The cells of a table for people.
     pub(super) fn cells(&self) -> [String; 10] {
-        let percent = |share: Option<f64>| share.map_or("–".to_owned(), |share| format!("{:.1} %", share * 100.0));
+        let percent =
+            |share: Option<f64>| share.map_or("–".to_owned(), |share| format!("{:.1} %", share * 100.0));
         [
             self.strategy.to_owned(),
             percent(self.area_relative),
