@@ -47,6 +47,11 @@ impl CdxjLine {
         self.mime == REVISIT
     }
 
+    /// Whether a server said no more than that the page had not changed.
+    pub(crate) fn is_not_modified(&self) -> bool {
+        self.is_revisit() && self.status == "304"
+    }
+
     /// As it stands in the file, without the line end.
     pub(crate) fn encode(&self) -> Result<String, serde_json::Error> {
         let fields = Fields {
