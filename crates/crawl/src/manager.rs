@@ -14,6 +14,7 @@ mod standing;
 
 use std::collections::HashSet;
 
+use frontier::{Most, PageFacts, Quality};
 use model::{PageId, Reason, SiteId};
 use store::{Collection, Result, ScanRow, Stage};
 
@@ -35,8 +36,8 @@ pub(crate) struct Manager {
     pub(crate) changed_robots: HashSet<SiteId>,
 }
 
-/// More than any score.
-const SECOND_TRY: f32 = 1e12;
+/// More than any quality.
+const SECOND_TRY: f32 = 2.0;
 
 impl Manager {
     /// How many sites are in open batches.
@@ -83,6 +84,7 @@ impl Manager {
         let mut chosen = front_pages(collection, settings, &mut standings, now_ms)?;
         let room = settings.batch_pages.saturating_sub(chosen.len());
         let now_s = seconds(now_ms);
+        let quality = quality(collection, settings, &standings)?;
         let score = |row: &ScanRow| {
             let standing = standings.get(row.site.index())?;
             let due = match row.stage {
@@ -91,7 +93,7 @@ impl Manager {
             };
             // What has failed before comes after all that was never tried: it may fail again, and its site with it.
             let tried = if row.stage == Stage::Failed { SECOND_TRY } else { 0.0 };
-            let score = || settings.strategy.score(row.depth, row.in_links, standing.pending) - tried;
+            let score = || quality.of(&facts(row, standing)) - tried;
             (due && standing.take == Take::Pages).then(score)
         };
         let top = collection.pages.reader().top_k(room, settings.batch_pages_per_site, score)?;
@@ -139,6 +141,29 @@ impl Manager {
             }
         }
         Ok(standings)
+    }
+}
+
+/// The strategy's weights, scaled to what the collection has.
+fn quality(collection: &Collection, settings: &CrawlSettings, standings: &[Standing]) -> Result<Quality> {
+    let columns = [store::Column::Site, store::Column::Marks, store::Column::InLinks];
+    let parts = collection.pages.reader().scan(&columns, |most: &mut Most, row| {
+        if let Some(standing) = standings.get(row.site.index()) {
+            most.see(&facts(row, standing));
+        }
+    })?;
+    let mut most = Most::default();
+    parts.iter().for_each(|part| most.merge(part));
+    Ok(Quality::new(settings.strategy.weights(), &most))
+}
+
+fn facts(row: &ScanRow, standing: &Standing) -> PageFacts {
+    PageFacts {
+        page: row.page,
+        depth: row.depth,
+        in_links: row.in_links,
+        site_pending: standing.pending,
+        ..PageFacts::default()
     }
 }
 

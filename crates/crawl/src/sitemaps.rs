@@ -124,6 +124,6 @@ mod tests {
         assert_eq!(after(&[1, 500, 1_000, 1_001, 0]), [1, 500, 1_000, 0, 0]);
         assert_eq!(after(&[900, 930, 910, 0, 920, 955]), [0; 6], "made on request");
         assert_eq!(after(&[900, 900, 900]), [900, 900, 900], "few may have changed together");
-        assert_eq!(after(&[]), []);
+        assert!(after(&[]).is_empty());
     }
 }
