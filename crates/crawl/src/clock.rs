@@ -24,7 +24,11 @@ impl Clock {
     /// A clock for laboratories: it is this time now, in Unix milliseconds, and time passes so many times as fast. For a
     /// synthetic Web with a clock of its own, never for the Web: waits become shorter, too.
     pub fn sped_up(now_ms: u64, speed: f64) -> Clock {
-        Clock { began: Instant::now(), began_us: now_ms.saturating_mul(1_000), speed: speed.max(f64::MIN_POSITIVE) }
+        Clock {
+            began: Instant::now(),
+            began_us: now_ms.saturating_mul(1_000),
+            speed: speed.max(f64::MIN_POSITIVE),
+        }
     }
 
     /// The last full millisecond: before anything that begins now.

@@ -157,7 +157,8 @@ impl PageStore {
             candidates => self.find_original(candidates, &members[..response_bytes])?,
         };
         if let Some(found) = &original {
-            let revisit = self.preparer.revisit(&found.own, &found.record, RevisitProfile::IdenticalPayload)?;
+            let revisit =
+                self.preparer.revisit(&found.own, &found.record, RevisitProfile::IdenticalPayload)?;
             members.splice(..response_bytes, revisit.iter().copied());
             response_bytes = revisit.len();
             line.mime = REVISIT.to_owned();

@@ -1,13 +1,14 @@
-//! How is it kept that a server had nothing new? As a revisit record that refers to the version it spoke of.
+//! How is it kept that a server had nothing new? As a revisit record that refers to the version it spoke of, and has no
+//! block of its own: the page at that time was that version, head and body.
 
 use super::{Appended, Background, PageStore, parse_record};
-use crate::cdxj::{CdxjLine, REVISIT};
+use crate::cdxj::{CdxjLine, NO_STATUS, REVISIT};
 use crate::error::{Error, Result};
 use crate::page_store::PageLocation;
 use crate::warc::{Digest, Prepared, RevisitProfile, gunzip};
 
 impl PageStore {
-    /// Stores a server's answer that a page has not changed since the version at `version`. Nothing is stored if that
+    /// Stores that a server answered that a page has not changed since the version at `version`. Nothing is stored if that
     /// cannot be read, or may be about to vanish: then there is nothing to refer to.
     pub fn append_not_modified(
         &mut self,
@@ -33,8 +34,8 @@ impl PageStore {
         revisit.extend_from_slice(&members[response_bytes..]);
         let (file, offset) = self.append_members(&revisit, fetched_at_ms)?;
         let location = PageLocation { file, offset, length };
-        let (mime, digest) = (REVISIT.to_owned(), digest.base32());
-        self.lines.push(CdxjLine { mime, digest, location, original: Some(original), ..line });
+        let (mime, status, digest) = (REVISIT.to_owned(), NO_STATUS.to_owned(), digest.base32());
+        self.lines.push(CdxjLine { mime, status, digest, location, original: Some(original), ..line });
         Ok(Some(Appended { location, original: Some(original) }))
     }
 }

@@ -131,11 +131,17 @@ impl Preparer {
         profile: RevisitProfile,
     ) -> Result<Vec<u8>> {
         let payload_digest = original.header.get("WARC-Payload-Digest").unwrap_or_default();
+        // Whoever replays the head of a 304 shows nothing; without one, the head of the original counts.
+        let head = match profile {
+            RevisitProfile::IdenticalPayload => response.head(),
+            RevisitProfile::ServerNotModified => b"",
+        };
         let mut header = WarcHeader::default();
         for (name, value) in &response.header.fields {
             match name.as_str() {
                 "WARC-Type" => header.push(name, WarcKind::Revisit.name()),
-                "WARC-Block-Digest" => header.push(name, Digest::of(response.head()).to_string()),
+                "WARC-Block-Digest" => header.push(name, Digest::of(head).to_string()),
+                "Content-Type" if head.is_empty() => {}
                 "WARC-Payload-Digest" => header.push(name, payload_digest),
                 "Content-Length" => {}
                 _ => header.push(name, value.as_str()),
@@ -151,7 +157,7 @@ impl Preparer {
             header.push(name, original.header.get(source).unwrap_or_default());
         }
         let mut member = Vec::new();
-        self.push_record(header, &[response.head()], &mut member)?;
+        self.push_record(header, &[head], &mut member)?;
         Ok(member)
     }
 
