@@ -7,6 +7,7 @@ use frontier::{Limits, Patience, Strategy, Waits};
 use model::CanonicalUrl;
 
 use crate::gatherer::GatherSettings;
+use crate::url_promise::UrlWord;
 
 /// The settings of a crawl.
 #[derive(Debug, Clone)]
@@ -53,6 +54,8 @@ pub struct CrawlSettings {
     pub links_of_duplicates: bool,
     /// When pages are visited again.
     pub revisits: Revisits,
+    /// Which words make a URL more or less promising.
+    pub url_words: Vec<UrlWord>,
     /// How pages are read, and which links lead to pages that belong.
     pub gather: GatherSettings,
     /// How large a site and the collection may become.
@@ -136,6 +139,7 @@ impl Default for CrawlSettings {
             longest_pause_ms: 10 * 60 * 1_000,
             links_of_duplicates: false,
             revisits: Revisits::default(),
+            url_words: Vec::new(),
             gather: GatherSettings::default(),
             limits: Limits::default(),
             waits: Waits::default(),

@@ -10,6 +10,7 @@ use crate::crawl_settings::{CrawlSettings, Revisits};
 use crate::gathered::Gathered;
 use crate::outcome::Outcome;
 use crate::random::random;
+use crate::url_promise::UrlPromise;
 
 /// The rules of one collection, and what of it is full by them.
 #[derive(Debug, Default)]
@@ -17,6 +18,8 @@ pub(crate) struct Rules {
     pub(crate) limits: Limits,
     pub(crate) patience: Patience,
     pub(crate) revisits: Revisits,
+    /// How promising URLs are.
+    pub(crate) promise: UrlPromise,
     /// Whether the links of exact duplicates are followed, too.
     pub(crate) links_of_duplicates: bool,
     full_sites: HashSet<SiteId>,
@@ -32,6 +35,7 @@ impl Rules {
             limits: settings.limits.clone(),
             patience: settings.patience.clone(),
             revisits: settings.revisits,
+            promise: UrlPromise::new(&settings.url_words),
             links_of_duplicates: settings.links_of_duplicates,
             ..Rules::default()
         }
@@ -41,6 +45,7 @@ impl Rules {
     pub(crate) fn follow(&mut self, settings: &CrawlSettings) {
         self.patience = settings.patience.clone();
         self.revisits = settings.revisits;
+        self.promise = UrlPromise::new(&settings.url_words);
     }
 
     /// Looks which sites are full, at the start.

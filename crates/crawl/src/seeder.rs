@@ -129,6 +129,7 @@ impl Seeder {
                 let site_pages = rules.pages_known(new.site) + new_static + new_dynamic;
                 let mut record = rules.new_page(new.site, site_pages, 1, 0, dynamic);
                 record.last_change_s = modified_s;
+                record.location = rules.promise.of(urls.url(new.link as usize));
                 record
             },
         )?;

@@ -7,6 +7,7 @@ use super::composition::judge;
 use super::standing::{Standing, Take};
 use crate::clock::seconds;
 use crate::crawl_settings::CrawlSettings;
+use crate::url_promise::UrlPromise;
 
 /// The front pages of sites that nobody has asked yet, as many as fit. A site whose front page is not to be fetched is
 /// entered anywhere.
@@ -25,8 +26,11 @@ pub(super) fn front_pages(
             }
         }
     }
-    let resolved = collection
-        .resolve(&urls, seconds(now_ms), |new| PageRecord::new(new.site, 0, PageFlags::default()))?;
+    let promise = UrlPromise::new(&settings.url_words);
+    let resolved = collection.resolve(&urls, seconds(now_ms), |new| PageRecord {
+        location: promise.of(urls.url(new.link as usize)),
+        ..PageRecord::new(new.site, 0, PageFlags::default())
+    })?;
     let new: Vec<SiteId> = resolved.new.iter().map(|new| new.site).collect();
     collection.sites.update(&new, |_, record| {
         record.pages_known += 1;

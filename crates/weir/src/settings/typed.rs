@@ -76,6 +76,7 @@ impl Settings {
                 not_ok_s: seconds(revisit.not_ok),
                 error_s: seconds(revisit.error),
             },
+            url_words: Vec::new(),
             gather: self.gathering()?,
             limits: self.limits(),
             waits: self.waits(),
@@ -123,6 +124,7 @@ impl Settings {
             },
             level: self.pages.compression_level,
             keep_requests: self.pages.requests,
+            focus: crawl::Focus::default(),
         })
     }
 
