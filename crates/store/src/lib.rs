@@ -22,6 +22,7 @@ mod manifest;
 mod page_state;
 mod page_store;
 mod parallel;
+mod ranks;
 mod records;
 mod site_state;
 mod snapshot;
@@ -43,6 +44,7 @@ pub use page_store::{
     Appended, Compacted, Compaction, IndexMerge, Keep, KeptVersion, MergedIndex, PageCheck, PageDamage,
     PageLocation, PageReader, PageSettings, PageStore, PageVersion, Relocations, StoredPage, Verify,
 };
+pub use ranks::{RankColumn, RankEntry, RankValue, Ranked, list_ranks, write_ranks};
 pub use site_state::{SiteRecord, SiteState, SiteStateReader};
 pub use snapshot::{
     SNAPSHOT_NAME_LIMIT_BYTES, Snapshot, SnapshotEntry, find_snapshot, list_snapshots, pin_snapshot,
