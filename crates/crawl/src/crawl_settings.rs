@@ -3,7 +3,7 @@
 //! The binary reads `weir.toml` and makes this of it; nothing here reads a file.
 
 use fetch::{DnsSettings, FetchSettings, SiteRequest};
-use frontier::{Limits, Patience, Strategy, Waits};
+use frontier::{Limits, Patience, Profit, Strategy, Waits, Weights};
 use model::CanonicalUrl;
 
 use crate::gatherer::GatherSettings;
@@ -16,6 +16,16 @@ pub struct CrawlSettings {
     pub robots_agent: String,
     /// How pages are chosen.
     pub strategy: Strategy,
+    /// How much each term of a page's quality counts; nothing stands for what the strategy says.
+    pub own_weights: Option<Weights>,
+    /// What visits are to gain.
+    pub profit: Profit,
+    /// The least share of a batch for pages that were never visited, if there are so many.
+    pub discovery_share: f32,
+    /// Most requests for pages in a day; 0 for any number.
+    pub requests_per_day: u32,
+    /// The same for one site.
+    pub requests_per_site_per_day: u32,
     /// Most pages of a batch.
     pub batch_pages: usize,
     /// Most pages of one site in a batch.
@@ -120,6 +130,11 @@ impl Default for CrawlSettings {
         CrawlSettings {
             robots_agent: "weir".to_owned(),
             strategy: Strategy::default(),
+            own_weights: None,
+            profit: Profit::default(),
+            discovery_share: 0.0,
+            requests_per_day: 0,
+            requests_per_site_per_day: 0,
             batch_pages: 100_000,
             batch_pages_per_site: 500,
             threads: 0,
@@ -161,6 +176,11 @@ impl CrawlSettings {
     /// What is different for the site of this URL.
     pub fn site(&self, url: &CanonicalUrl) -> Option<&SiteOverride> {
         self.sites.iter().find(|site| site.sites.holds(url))
+    }
+
+    /// How much each term of a page's quality counts.
+    pub(crate) fn weights(&self) -> Weights {
+        self.own_weights.unwrap_or_else(|| self.strategy.weights())
     }
 
     /// The longest wait of any site, but for what its robots.txt asks for.

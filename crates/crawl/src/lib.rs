@@ -10,6 +10,7 @@
 //!
 //! This crate never prints, and never reads arguments: it reports to those who do.
 
+mod appraisal;
 mod batch;
 mod clock;
 mod closed_folder;
@@ -32,6 +33,7 @@ mod harvest;
 mod harvest_folder;
 mod harvester;
 mod harvester_alone;
+mod heritage;
 mod http_head;
 mod import;
 mod job;
@@ -44,6 +46,7 @@ mod news;
 mod originals;
 mod outbox;
 mod outcome;
+mod page_ranks;
 mod places;
 mod progress;
 mod random;
@@ -61,6 +64,7 @@ mod url_promise;
 mod visit;
 mod warc_page;
 
+pub use appraisal::{Judgement, judge};
 pub use batch::{Batch, BatchPage, BatchSite, RobotsCopy};
 pub use closed_folder::FolderError;
 pub use crawl::{CrawlEnd, CrawlSummary, Helm, crawl};
@@ -73,6 +77,7 @@ pub use gathered::Gathered;
 pub use gatherer::{GatherSettings, Gatherer};
 pub use gatherer_alone::{GatherSummary, gather};
 pub use harvester_alone::{HarvestSummary, harvest_batch, harvest_collection, open_batches, sites_of_batch};
+pub use heritage::{Heir, heirs, inherit};
 pub use import::{ImportEvent, ImportSummary, import};
 pub use manager_alone::{BatchMade, Managed, manage};
 pub use outcome::Outcome;

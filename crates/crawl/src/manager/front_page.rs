@@ -15,11 +15,12 @@ pub(super) fn front_pages(
     collection: &mut Collection,
     settings: &CrawlSettings,
     standings: &mut [Standing],
+    room: usize,
     now_ms: u64,
 ) -> Result<Vec<PageId>> {
     let mut urls = UrlBatch::new();
     for (number, standing) in standings.iter_mut().enumerate() {
-        if standing.take == Take::FrontPage && urls.len() < settings.batch_pages {
+        if standing.take == Take::FrontPage && urls.len() < room {
             match front_page(collection, settings, SiteId(number as u32)) {
                 Some(url) if judge(settings, &url, 0).is_ok() => urls.push(&url),
                 _ => standing.take = Take::Pages,
