@@ -10,6 +10,7 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
+use frontier::{Most, PageFacts, Quality};
 use model::{CanonicalUrl, PageId, Reason, SiteId};
 use store::{Collection, PageFlags, PageRecord, Result, ScanRow, SiteRecord, Stage, UrlBatch};
 
@@ -27,8 +28,8 @@ pub(crate) struct Manager {
     pub(crate) changed_robots: HashSet<SiteId>,
 }
 
-/// More than any score.
-const SECOND_TRY: f32 = 1e12;
+/// More than any quality.
+const SECOND_TRY: f32 = 2.0;
 
 /// What the manager thinks of a site.
 #[derive(Debug, Clone, Copy, Default)]
@@ -95,6 +96,7 @@ impl Manager {
         let mut chosen = front_pages(collection, settings, &mut standings, now_ms)?;
         let room = settings.batch_pages.saturating_sub(chosen.len());
         let now_s = seconds(now_ms);
+        let quality = quality(collection, settings, &standings)?;
         let score = |row: &ScanRow| {
             let standing = standings.get(row.site.index())?;
             let due = match row.stage {
@@ -103,7 +105,7 @@ impl Manager {
             };
             // What has failed before comes after all that was never tried: it may fail again, and its site with it.
             let tried = if row.stage == Stage::Failed { SECOND_TRY } else { 0.0 };
-            let score = || settings.strategy.score(row.depth, row.in_links, standing.pending) - tried;
+            let score = || quality.of(&facts(row, standing)) - tried;
             (due && standing.take == Take::Pages).then(score)
         };
         let top = collection.pages.reader().top_k(room, settings.batch_pages_per_site, score)?;
@@ -228,6 +230,29 @@ impl Manager {
         mark_queued(collection, &batch)?;
         self.number += u64::from(!batch.sites.is_empty());
         Ok((batch, left_out))
+    }
+}
+
+/// The strategy's weights, scaled to what the collection has.
+fn quality(collection: &Collection, settings: &CrawlSettings, standings: &[Standing]) -> Result<Quality> {
+    let columns = [store::Column::Site, store::Column::Marks, store::Column::InLinks];
+    let parts = collection.pages.reader().scan(&columns, |most: &mut Most, row| {
+        if let Some(standing) = standings.get(row.site.index()) {
+            most.see(&facts(row, standing));
+        }
+    })?;
+    let mut most = Most::default();
+    parts.iter().for_each(|part| most.merge(part));
+    Ok(Quality::new(settings.strategy.weights(), &most))
+}
+
+fn facts(row: &ScanRow, standing: &Standing) -> PageFacts {
+    PageFacts {
+        page: row.page,
+        depth: row.depth,
+        in_links: row.in_links,
+        site_pending: standing.pending,
+        ..PageFacts::default()
     }
 }
 
