@@ -21,7 +21,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     for aim in Aim::ALL {
         let profit = Profit { aim, ..Profit::default() };
         let seconds = best_s(|page| {
-            let known_stale = page % 64 == 0;
+            let known_stale = page.is_multiple_of(64);
             let (rate, age_days) = (1e-3 * (page % 1_000) as f32, (page % 100) as f32);
             profit.of_visited(quality.of(&facts(page)), rate, age_days, known_stale)
         });
@@ -47,7 +47,7 @@ fn facts(page: u32) -> PageFacts {
     PageFacts {
         page: PageId(page),
         depth: (page % 15) as u8,
-        dynamic: page % 3 == 0,
+        dynamic: page.is_multiple_of(3),
         in_links: page % 1_000,
         site_pending: page % 25_000,
         cash: 1e-6 * (page % 10_000) as f32,
