@@ -6,6 +6,7 @@ use fetch::{DnsSettings, FetchSettings, SiteRequest};
 use frontier::{Limits, Patience, Profit, Strategy, Waits, Weights};
 use model::CanonicalUrl;
 
+use crate::clock::Clock;
 use crate::gatherer::GatherSettings;
 use crate::url_promise::UrlWord;
 
@@ -80,6 +81,8 @@ pub struct CrawlSettings {
     pub dns: DnsSettings,
     /// What is different for some sites; the first that matches holds.
     pub sites: Vec<SiteOverride>,
+    /// A laboratory's clock; nothing for the system's.
+    pub clock: Option<Clock>,
 }
 
 /// A page is visited again no sooner than so long after the last visit.
@@ -162,6 +165,7 @@ impl Default for CrawlSettings {
             fetch: FetchSettings::default(),
             dns: DnsSettings::default(),
             sites: Vec::new(),
+            clock: None,
         }
     }
 }
@@ -176,6 +180,11 @@ impl CrawlSettings {
     /// What is different for the site of this URL.
     pub fn site(&self, url: &CanonicalUrl) -> Option<&SiteOverride> {
         self.sites.iter().find(|site| site.sites.holds(url))
+    }
+
+    /// The clock that a crawl which begins now goes by.
+    pub(crate) fn start_clock(&self) -> Clock {
+        self.clock.unwrap_or_else(Clock::start)
     }
 
     /// How much each term of a page's quality counts.

@@ -12,6 +12,7 @@
 
 mod appraisal;
 mod batch;
+mod change_priors;
 mod clock;
 mod closed_folder;
 mod common_cash;
@@ -61,11 +62,13 @@ mod site_run;
 mod sitemaps;
 mod stop;
 mod url_promise;
+mod validators;
 mod visit;
 mod warc_page;
 
 pub use appraisal::{Judgement, judge};
 pub use batch::{Batch, BatchPage, BatchSite, RobotsCopy};
+pub use clock::Clock;
 pub use closed_folder::FolderError;
 pub use crawl::{CrawlEnd, CrawlSummary, Helm, crawl};
 pub use crawl_settings::{CrawlSettings, Revisits, SiteMatch, SiteOverride};
@@ -88,3 +91,4 @@ pub use rows::describe_sites;
 pub use seeder_alone::{SeedSummary, add_seeds, seed};
 pub use stop::Stop;
 pub use url_promise::UrlWord;
+pub use validators::Validators;

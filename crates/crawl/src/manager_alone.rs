@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use store::Collection;
 
-use crate::clock::Clock;
 use crate::crawl_settings::CrawlSettings;
 use crate::error::Error;
 use crate::manager::Manager;
@@ -46,7 +45,7 @@ pub fn manage(
     settings: &Arc<CrawlSettings>,
     most_batches: u64,
 ) -> Result<Managed, Error> {
-    let clock = Clock::start();
+    let clock = settings.start_clock();
     places::forget(collection);
     if recovery::replay_journals(collection, settings, clock.now_ms())? {
         recovery::settle(collection, settings, clock.now_ms())?;

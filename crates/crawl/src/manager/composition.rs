@@ -10,6 +10,7 @@ use super::front_page::front_page;
 use crate::batch::{Batch, BatchPage, BatchSite, RobotsCopy};
 use crate::common_cash;
 use crate::crawl_settings::CrawlSettings;
+use crate::validators;
 
 /// Makes the batch of this number of pages, best first, and marks them. Pages that no longer belong by the settings are left out; tells
 /// how many.
@@ -27,6 +28,7 @@ pub(super) fn compose(
         sorted.iter().copied().zip(urls).filter_map(|(page, url)| Some((page, url?))).collect();
     let records: HashMap<PageId, PageRecord> =
         sorted.iter().copied().zip(collection.pages.reader().get_many(&sorted)?).collect();
+    let mut held = validators::read(collection, &records)?;
     let mut rejected = Vec::new();
     let mut order: Vec<SiteId> = Vec::new();
     let mut pages_of: HashMap<SiteId, Vec<BatchPage>> = HashMap::new();
@@ -42,7 +44,7 @@ pub(super) fn compose(
             order.push(site);
             Vec::new()
         });
-        pages.push(BatchPage { page: *page, url });
+        pages.push(BatchPage { page: *page, url, validators: held.remove(page).unwrap_or_default() });
     }
     let left_out = rejected.len();
     reject(collection, rejected)?;

@@ -4,4 +4,5 @@
 mod ground_truth;
 mod heritage;
 mod strategies;
+mod visits;
 mod web;
