@@ -151,10 +151,12 @@ impl Fold {
             if visit.changed.is_some() {
                 self.rules.note_change_rate(record);
             }
+            record.relevance = page.document.as_ref().map_or(record.relevance, |document| document.relevance);
         }
         if page.outcome == Outcome::Ok && visit.newest && is_news {
             visit::note_original(record, self.original(appended, id));
         }
+        let cash = if visit.newest { pass_on_cash(record) } else { 0.0 };
         news.count_visit(record.site, &page, first_success, visit, was_queued);
         rows::push_fetch(collection, id, record, &page, visit, digest.as_deref(), appended);
         if is_news {
@@ -164,7 +166,10 @@ impl Fold {
         news.folded.duplicates += u64::from(duplicate && is_news);
         let follows = !duplicate || self.rules.links_of_duplicates;
         let links_count = visit.newest && is_news && follows && page.outcome.is_success();
-        Ok(links_count.then(|| Found::of(page, id, visit.first)))
+        if !links_count {
+            news.keep_in_common(cash);
+        }
+        Ok(links_count.then(|| Found::of(page, id, visit.first, cash)))
     }
 
     /// The other page that had this body first; a page that is alone with its body is remembered.
@@ -206,6 +211,13 @@ fn read_records(collection: &Collection, ids: &[PageId]) -> Result<BTreeMap<Page
     sorted.dedup();
     let records = collection.pages.reader().get_many(&sorted)?;
     Ok(sorted.into_iter().zip(records).collect())
+}
+
+/// A visit takes the cash of a page, for those that it links to.
+fn pass_on_cash(record: &mut PageRecord) -> f32 {
+    let cash = std::mem::take(&mut record.cash);
+    record.cash_history += cash;
+    cash
 }
 
 /// Whether no visit brought anything so far.

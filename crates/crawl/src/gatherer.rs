@@ -17,6 +17,7 @@ use store::Preparer;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::fetched::Fetched;
+use crate::focus::{Focus, in_16_bits};
 use crate::gathered::{Gathered, GatheredDocument, GatheredLink, GatheredLinks, Span, Target};
 use crate::http_head::HttpHead;
 use crate::outcome::Outcome;
@@ -34,6 +35,8 @@ pub struct GatherSettings {
     pub level: u8,
     /// Whether requests are stored beside the answers.
     pub keep_requests: bool,
+    /// What the crawl is after.
+    pub focus: Focus,
 }
 
 impl Default for GatherSettings {
@@ -44,6 +47,7 @@ impl Default for GatherSettings {
             options: Options::default(),
             level: 1,
             keep_requests: false,
+            focus: Focus::default(),
         }
     }
 }
@@ -150,8 +154,12 @@ impl<'s> Gatherer<'s> {
             .merge(RobotsDirectives::from_header(&head.joined("X-Robots-Tag"), &options.agent));
         self.document.modified =
             self.document.modified.or_else(|| head.value("Last-Modified").as_deref().and_then(parse_date));
-        gathered.links = self.links(&fetched.url);
-        gathered.document = Some(self.describe(&fetched.url, body.bytes.len() as u64));
+        let main_text = self.document.main_text();
+        let relevance = self.settings.focus.of_text(&self.document.title, &main_text);
+        gathered.links = self.links(&fetched.url, relevance);
+        let mut document = self.describe(&fetched.url, &main_text, body.bytes.len() as u64);
+        document.relevance = in_16_bits(relevance);
+        gathered.document = Some(document);
     }
 
     fn read_redirect(&self, head: HttpHead<'_>, gathered: &mut Gathered) {
@@ -159,7 +167,7 @@ impl<'s> Gatherer<'s> {
         let target = match self.settings.rules.join(&gathered.url, &location) {
             Ok(url) => {
                 gathered.redirect = Some(url.as_str().to_owned());
-                self.target(&url, url.site() != gathered.url.site(), &mut gathered.links)
+                self.target(&url, url.site() != gathered.url.site(), 0, &mut gathered.links)
             }
             Err(_) => Target::Noted(gathered.links.keep(&location, NO_URL_LIMIT_BYTES), None),
         };
@@ -181,7 +189,8 @@ impl<'s> Gatherer<'s> {
     }
 
     /// What grows link by link is used again; the copy that a page takes along is as large as it must be.
-    fn links(&mut self, page: &CanonicalUrl) -> GatheredLinks {
+    fn links(&mut self, page: &CanonicalUrl, relevance: f32) -> GatheredLinks {
+        let focus = &self.settings.focus;
         let mut links = std::mem::take(&mut self.links);
         links.clear();
         let nofollow = self.document.robots.nofollow();
@@ -199,7 +208,11 @@ impl<'s> Gatherer<'s> {
                 Ok(url) if nofollow || is_nofollow(link.rel) => {
                     Target::Noted(links.keep(url.as_str(), usize::MAX), Some(Reason::Nofollow))
                 }
-                Ok(url) => self.target(url, url.site() != page.site(), &mut links),
+                Ok(url) => {
+                    let of_link = || focus.of_link(relevance, link.text, url.as_str());
+                    let relevance = if focus.is_empty() { 0 } else { in_16_bits(of_link()) };
+                    self.target(url, url.site() != page.site(), relevance, &mut links)
+                }
                 Err(_) => Target::Noted(links.keep(link.raw, NO_URL_LIMIT_BYTES), None),
             };
             let kept = GatheredLink {
@@ -219,17 +232,22 @@ impl<'s> Gatherer<'s> {
     }
 
     /// What does not belong to the crawl is noted with the reason, and not followed.
-    fn target(&self, url: &CanonicalUrl, from_other_site: bool, links: &mut GatheredLinks) -> Target {
+    fn target(
+        &self,
+        url: &CanonicalUrl,
+        from_other_site: bool,
+        relevance: u16,
+        links: &mut GatheredLinks,
+    ) -> Target {
         match self.settings.scope.judge_entry(url, from_other_site) {
-            Ok(class) => links.follow(url, class == UrlClass::Dynamic),
+            Ok(class) => links.follow(url, class == UrlClass::Dynamic, relevance),
             Err(reason) => Target::Noted(links.keep(url.as_str(), usize::MAX), Some(reason)),
         }
     }
 
-    fn describe(&mut self, page: &CanonicalUrl, raw_bytes: u64) -> GatheredDocument {
-        let main_text = self.document.main_text();
+    fn describe(&mut self, page: &CanonicalUrl, main_text: &str, raw_bytes: u64) -> GatheredDocument {
         let document = &mut self.document;
-        let sample = if main_text.is_empty() { &document.text } else { &main_text };
+        let sample = if main_text.is_empty() { &document.text } else { main_text };
         let rules = &self.settings.rules;
         let canonical = document.canonical().map(|raw| {
             let url = rules.join(&document.base(page, rules), raw);
@@ -249,7 +267,8 @@ impl<'s> Gatherer<'s> {
             text_bytes: document.text.len() as u64,
             words: document.words(),
             text_hash: if main_text.is_empty() { 0 } else { xxh3_64(main_text.as_bytes()) },
-            simhash: simhash(&main_text),
+            simhash: simhash(main_text),
+            relevance: 0,
             title: std::mem::take(&mut document.title),
             description: std::mem::take(&mut document.description),
         }

@@ -1,6 +1,7 @@
 //! The manager: which pages are worth fetching next?
 //!
-//! It looks through all sites, then through all pages, and makes a batch of the best, with a limit for each site. A site
+//! It looks through all sites, then through all pages, and makes a batch of those that gain most by a visit
+//! ([`crate::appraisal`]), with a limit for each site. A site
 //! that is in an open batch is left out until it comes back, so that its clocks are in one place. A site that nobody has
 //! asked yet is first asked for its front page alone: what it is called besides, and what it allows, is known before it is
 //! gone through.
@@ -9,21 +10,28 @@
 
 mod aliases;
 mod composition;
+mod day;
 mod front_page;
+mod selection;
 mod standing;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use frontier::{Most, PageFacts, Quality};
+use frontier::Most;
 use model::{PageId, Reason, SiteId};
-use store::{Collection, Result, ScanRow, Stage};
+use store::{Best, Collection, LinkLogReader, ScanRow, Stage};
 
+use crate::appraisal::{Appraisal, Facts, SiteFacts, merged};
 use crate::batch::Batch;
 use crate::clock::seconds;
 use crate::crawl_settings::CrawlSettings;
+use crate::error::Error;
+use crate::page_ranks::PageRanks;
 use aliases::mark_aliases;
 use composition::compose;
+use day::Day;
 use front_page::front_pages;
+use selection::{Room, select};
 use standing::{Standing, Take, judge_sites};
 
 /// Makes batches.
@@ -31,13 +39,14 @@ use standing::{Standing, Take, judge_sites};
 pub(crate) struct Manager {
     /// The last batch.
     pub(crate) number: u64,
-    open_sites: HashSet<SiteId>,
+    /// With the day on which their batch was made.
+    open_sites: HashMap<SiteId, u64>,
+    /// The largest facts of the last scan, which scale those of the next: so there is one scan for a batch.
+    most: Option<Most>,
+    ranks: PageRanks,
     /// Sites whose robots.txt has changed: what it forbade before may be allowed now.
     pub(crate) changed_robots: HashSet<SiteId>,
 }
-
-/// More than any quality.
-const SECOND_TRY: f32 = 2.0;
 
 impl Manager {
     /// How many sites are in open batches.
@@ -50,9 +59,16 @@ impl Manager {
         self.open_sites.remove(&site);
     }
 
+    /// So many pages of a site came back unasked.
+    pub(crate) fn give_back(&self, notes: &mut BTreeMap<String, u64>, site: SiteId, pages: u32, now_ms: u64) {
+        if self.open_sites.get(&site) == Some(&day::number(now_ms)) {
+            day::give_back(notes, now_ms, pages as usize);
+        }
+    }
+
     /// Sites that somebody else harvests.
     pub(crate) fn lend(&mut self, sites: impl IntoIterator<Item = SiteId>) {
-        self.open_sites.extend(sites);
+        self.open_sites.extend(sites.into_iter().map(|site| (site, 0)));
     }
 
     /// The best pages at this time, if there are any; they count as queued from now on.
@@ -61,13 +77,15 @@ impl Manager {
         collection: &mut Collection,
         settings: &CrawlSettings,
         now_ms: u64,
-    ) -> Result<Option<Batch>> {
+    ) -> Result<Option<Batch>, Error> {
+        self.ranks.read(collection.folder(), settings)?;
         release_forbidden(collection, &std::mem::take(&mut self.changed_robots))?;
         // Pages that do not belong any more are found out when they are chosen: then there is another choice.
         loop {
             let (batch, rejected) = self.choose(collection, settings, now_ms)?;
             if !batch.sites.is_empty() || rejected == 0 {
-                self.open_sites.extend(batch.sites.iter().map(|site| site.site));
+                self.open_sites.extend(batch.sites.iter().map(|site| (site.site, day::number(now_ms))));
+                day::count(&mut collection.notes, now_ms, batch.pages());
                 return Ok(Some(batch).filter(|batch| !batch.sites.is_empty()));
             }
         }
@@ -79,50 +97,99 @@ impl Manager {
         collection: &mut Collection,
         settings: &CrawlSettings,
         now_ms: u64,
-    ) -> Result<(Batch, usize)> {
-        let mut standings = self.judge_sites_now(collection, settings, now_ms)?;
-        let mut chosen = front_pages(collection, settings, &mut standings, now_ms)?;
-        let room = settings.batch_pages.saturating_sub(chosen.len());
+    ) -> Result<(Batch, usize), Error> {
+        let day = Day::look(collection, settings, now_ms)?;
+        let room = settings.batch_pages.min(day.left().unwrap_or(usize::MAX));
+        let mut standings = self.judge_sites_now(collection, settings, &day, now_ms)?;
+        let mut chosen = front_pages(collection, settings, &mut standings, room, now_ms)?;
+        let room = Room {
+            pages: room.saturating_sub(chosen.len()),
+            reserved: reserved(settings, room).saturating_sub(chosen.len()),
+            per_site: settings.batch_pages_per_site,
+        };
+        if room.pages > 0 {
+            let [new, seen] = self.best(collection, settings, &standings, &day, now_ms)?;
+            chosen.extend(select(&new, &seen, room, |site| day.left_of(site)));
+        }
+        let (batch, rejected) = compose(collection, settings, self.number + 1, &chosen, seconds(now_ms))?;
+        self.number += u64::from(!batch.sites.is_empty());
+        Ok((batch, rejected))
+    }
+
+    /// The best pages of those that nobody has seen, and of the others.
+    fn best(
+        &mut self,
+        collection: &Collection,
+        settings: &CrawlSettings,
+        standings: &[Standing],
+        day: &Day,
+        now_ms: u64,
+    ) -> Result<[Vec<Best>; 2], Error> {
+        let pages = collection.pages.reader();
+        let links = LinkLogReader::open(collection.folder(), collection.manifest()?)?;
+        let fetched = standings.iter().map(|standing| u64::from(standing.fetched)).sum();
+        self.ranks.refresh(collection.folder(), &links, settings, pages.pages(), fetched)?;
+        let sites: Vec<SiteFacts> = standings.iter().map(|standing| standing.facts).collect();
+        let facts = Facts { sites: &sites, ranks: &self.ranks };
+        let most = match self.most {
+            Some(most) => most,
+            None => facts.most(pages)?,
+        };
+        let appraisal = Appraisal::new(facts, &most, settings, seconds(now_ms));
         let now_s = seconds(now_ms);
-        let quality = quality(collection, settings, &standings)?;
-        let score = |row: &ScanRow| {
+        let judge = |most: &mut Most, row: &ScanRow| {
+            let page = facts.of(row);
+            most.see(&page);
             let standing = standings.get(row.site.index())?;
             let due = match row.stage {
                 Stage::New | Stage::Failed | Stage::Fetched => row.not_before_s <= now_s,
                 Stage::Queued | Stage::Rejected => false,
             };
-            // What has failed before comes after all that was never tried: it may fail again, and its site with it.
-            let tried = if row.stage == Stage::Failed { SECOND_TRY } else { 0.0 };
-            let score = || quality.of(&facts(row, standing)) - tried;
-            (due && standing.take == Take::Pages).then(score)
+            let may = due && standing.take == Take::Pages && day.admits(row.last_visit_s);
+            may.then(|| listed(row.stage, appraisal.profit(row, &page)))
         };
-        let top = collection.pages.reader().top_k(room, settings.batch_pages_per_site, score)?;
-        chosen.extend(top.into_iter().map(|(page, _)| page));
-        let (batch, rejected) = compose(collection, settings, self.number + 1, &chosen, now_s)?;
-        self.number += u64::from(!batch.sites.is_empty());
-        Ok((batch, rejected))
+        let (mut lists, parts) =
+            pages.top_lists(2, settings.batch_pages, settings.batch_pages_per_site, judge)?;
+        self.most = Some(merged(parts));
+        let seen = lists.pop().unwrap_or_default();
+        Ok([lists.pop().unwrap_or_default(), seen])
     }
 
-    /// When the next page was or will be due after this time: one that was not fetched yet, or has failed.
-    pub(crate) fn next_due_ms(
+    /// When the next page was or will be due after this time: one that was not fetched yet, or has failed; with `revisits`,
+    /// any.
+    pub(crate) fn next_due(
         &self,
         collection: &Collection,
         settings: &CrawlSettings,
+        revisits: bool,
         after_ms: u64,
-    ) -> Result<Option<u64>> {
+    ) -> Result<Option<Due>, Error> {
         let standings = judge_sites(collection, settings)?;
-        let parts =
-            collection.pages.reader().scan(&store::Column::ALL, |soonest: &mut Option<u64>, row| {
-                let Some(standing) = standings.get(row.site.index()) else { return };
-                if standing.take != Take::Nothing && matches!(row.stage, Stage::New | Stage::Failed) {
-                    let due_ms = (u64::from(row.not_before_s) * 1_000).max(standing.back_off_until_ms);
-                    let sooner = soonest.is_none_or(|soonest| due_ms < soonest);
-                    if due_ms > after_ms && sooner {
-                        *soonest = Some(due_ms);
-                    }
-                }
-            })?;
-        Ok(parts.into_iter().flatten().min())
+        let day = Day::look(collection, settings, after_ms)?;
+        let soonest = |soonest: &mut Option<Due>, row: &ScanRow| {
+            let Some(standing) = standings.get(row.site.index()) else { return };
+            let counts = match row.stage {
+                Stage::New | Stage::Failed => true,
+                Stage::Fetched => revisits,
+                Stage::Queued | Stage::Rejected => false,
+            };
+            if standing.take == Take::Nothing || !counts {
+                return;
+            }
+            let due_ms = (u64::from(row.not_before_s) * 1_000).max(standing.back_off_until_ms);
+            let spent = day.left() == Some(0) || day.left_of(row.site) == Some(0);
+            let tomorrow = due_ms < day.end_ms() && (spent || !day.admits(row.last_visit_s));
+            let due = match tomorrow {
+                true => Due { time_ms: day.end_ms(), budget: true },
+                false => Due { time_ms: due_ms, budget: false },
+            };
+            let sooner = soonest.is_none_or(|soonest| due.time_ms < soonest.time_ms);
+            if due.time_ms > after_ms && sooner {
+                *soonest = Some(due);
+            }
+        };
+        let parts = collection.pages.reader().scan(&store::Column::ALL, soonest)?;
+        Ok(parts.into_iter().flatten().min_by_key(|due| due.time_ms))
     }
 
     /// What can be taken from each site now.
@@ -130,13 +197,15 @@ impl Manager {
         &self,
         collection: &mut Collection,
         settings: &CrawlSettings,
+        day: &Day,
         now_ms: u64,
-    ) -> Result<Vec<Standing>> {
+    ) -> Result<Vec<Standing>, Error> {
         mark_aliases(collection)?;
         let mut standings = judge_sites(collection, settings)?;
         for (number, standing) in standings.iter_mut().enumerate() {
-            let open = self.open_sites.contains(&SiteId(number as u32));
-            if open || standing.back_off_until_ms > now_ms {
+            let site = SiteId(number as u32);
+            let open = self.open_sites.contains_key(&site);
+            if open || standing.back_off_until_ms > now_ms || day.left_of(site) == Some(0) {
                 standing.take = Take::Nothing;
             }
         }
@@ -144,31 +213,32 @@ impl Manager {
     }
 }
 
-/// The strategy's weights, scaled to what the collection has.
-fn quality(collection: &Collection, settings: &CrawlSettings, standings: &[Standing]) -> Result<Quality> {
-    let columns = [store::Column::Site, store::Column::Marks, store::Column::InLinks];
-    let parts = collection.pages.reader().scan(&columns, |most: &mut Most, row| {
-        if let Some(standing) = standings.get(row.site.index()) {
-            most.see(&facts(row, standing));
-        }
-    })?;
-    let mut most = Most::default();
-    parts.iter().for_each(|part| most.merge(part));
-    Ok(Quality::new(settings.strategy.weights(), &most))
+/// When pages are due, and why not sooner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Due {
+    /// In Unix milliseconds.
+    pub(crate) time_ms: u64,
+    /// Whether the requests of the day are used up.
+    pub(crate) budget: bool,
 }
 
-fn facts(row: &ScanRow, standing: &Standing) -> PageFacts {
-    PageFacts {
-        page: row.page,
-        depth: row.depth,
-        in_links: row.in_links,
-        site_pending: standing.pending,
-        ..PageFacts::default()
+/// The list of a page, and its score there.
+fn listed(stage: Stage, profit: f32) -> (usize, f32) {
+    match stage {
+        Stage::New => (0, profit),
+        // What has failed before comes after all others: it may fail again, and its site with it. No profit is negative.
+        Stage::Failed => (1, -1.0 / (1.0 + profit)),
+        _ => (1, profit),
     }
 }
 
+/// How many of so many pages are reserved for those that nobody has seen.
+fn reserved(settings: &CrawlSettings, pages: usize) -> usize {
+    (f64::from(settings.discovery_share) * pages as f64).ceil() as usize
+}
+
 /// What robots.txt forbade before it changed is new again.
-pub(crate) fn release_forbidden(collection: &mut Collection, sites: &HashSet<SiteId>) -> Result<()> {
+pub(crate) fn release_forbidden(collection: &mut Collection, sites: &HashSet<SiteId>) -> store::Result<()> {
     if sites.is_empty() {
         return Ok(());
     }

@@ -59,7 +59,8 @@ pub fn manage(
         manager.lend(recovery::neighbours(collection, &lent)?);
         let now_ms = clock.now_ms();
         let Some(mut batch) = manager.prepare(collection, settings, now_ms)? else {
-            managed.next_due_ms = manager.next_due_ms(collection, settings, now_ms)?;
+            managed.next_due_ms =
+                manager.next_due(collection, settings, false, now_ms)?.map(|due| due.time_ms);
             break;
         };
         batch.addresses = recovery::address_clocks(collection, settings, now_ms, false)?;

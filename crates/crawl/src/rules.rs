@@ -11,6 +11,7 @@ use crate::crawl_settings::{CrawlSettings, Revisits};
 use crate::gathered::Gathered;
 use crate::outcome::Outcome;
 use crate::random::random;
+use crate::url_promise::UrlPromise;
 use crate::visit;
 
 /// The rules of one collection, and what of it is full by them.
@@ -19,6 +20,8 @@ pub(crate) struct Rules {
     pub(crate) limits: Limits,
     pub(crate) patience: Patience,
     pub(crate) revisits: Revisits,
+    /// How promising URLs are.
+    pub(crate) promise: UrlPromise,
     /// Whether the links of exact duplicates are followed, too.
     pub(crate) links_of_duplicates: bool,
     /// How often pages change.
@@ -36,6 +39,7 @@ impl Rules {
             limits: settings.limits.clone(),
             patience: settings.patience.clone(),
             revisits: settings.revisits,
+            promise: UrlPromise::new(&settings.url_words),
             links_of_duplicates: settings.links_of_duplicates,
             ..Rules::default()
         }
@@ -45,6 +49,7 @@ impl Rules {
     pub(crate) fn follow(&mut self, settings: &CrawlSettings) {
         self.patience = settings.patience.clone();
         self.revisits = settings.revisits;
+        self.promise = UrlPromise::new(&settings.url_words);
     }
 
     /// Looks which sites are full, and how often pages change, at the start.

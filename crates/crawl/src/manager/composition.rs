@@ -8,6 +8,7 @@ use store::{Collection, PageRecord, Result, Stage};
 
 use super::front_page::front_page;
 use crate::batch::{Batch, BatchPage, BatchSite, RobotsCopy};
+use crate::common_cash;
 use crate::crawl_settings::CrawlSettings;
 use crate::validators;
 
@@ -85,7 +86,12 @@ fn mark_queued(collection: &mut Collection, batch: &Batch) -> Result<()> {
     let of_site = |site: &BatchSite| site.pages.iter().map(|page| page.page).collect::<Vec<_>>();
     let mut pages: Vec<PageId> = batch.sites.iter().flat_map(of_site).collect();
     pages.sort_unstable();
-    collection.pages.update(&pages, |_, record| record.stage = Stage::Queued)?;
+    let known = collection.pages.reader().pages();
+    let cash = common_cash::take(&mut collection.notes, pages.len(), known);
+    collection.pages.update(&pages, |_, record| {
+        record.stage = Stage::Queued;
+        record.cash += cash;
+    })?;
     let mut counts: Vec<(SiteId, u32)> =
         batch.sites.iter().map(|site| (site.site, site.pages.len() as u32)).collect();
     counts.sort_unstable();

@@ -7,6 +7,7 @@ use super::composition::judge;
 use super::standing::{Standing, Take};
 use crate::clock::seconds;
 use crate::crawl_settings::CrawlSettings;
+use crate::url_promise::UrlPromise;
 
 /// The front pages of sites that nobody has asked yet, as many as fit. A site whose front page is not to be fetched is
 /// entered anywhere.
@@ -14,19 +15,23 @@ pub(super) fn front_pages(
     collection: &mut Collection,
     settings: &CrawlSettings,
     standings: &mut [Standing],
+    room: usize,
     now_ms: u64,
 ) -> Result<Vec<PageId>> {
     let mut urls = UrlBatch::new();
     for (number, standing) in standings.iter_mut().enumerate() {
-        if standing.take == Take::FrontPage && urls.len() < settings.batch_pages {
+        if standing.take == Take::FrontPage && urls.len() < room {
             match front_page(collection, settings, SiteId(number as u32)) {
                 Some(url) if judge(settings, &url, 0).is_ok() => urls.push(&url),
                 _ => standing.take = Take::Pages,
             }
         }
     }
-    let resolved = collection
-        .resolve(&urls, seconds(now_ms), |new| PageRecord::new(new.site, 0, PageFlags::default()))?;
+    let promise = UrlPromise::new(&settings.url_words);
+    let resolved = collection.resolve(&urls, seconds(now_ms), |new| PageRecord {
+        location: promise.of(urls.url(new.link as usize)),
+        ..PageRecord::new(new.site, 0, PageFlags::default())
+    })?;
     let new: Vec<SiteId> = resolved.new.iter().map(|new| new.site).collect();
     collection.sites.update(&new, |_, record| {
         record.pages_known += 1;

@@ -6,14 +6,14 @@ use model::SiteId;
 use store::{Collection, Result, SiteRecord};
 
 use super::front_page::front_page;
+use crate::appraisal::SiteFacts;
 use crate::crawl_settings::{CrawlSettings, SiteOverride};
 
 /// What the manager thinks of a site.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Standing {
     pub(super) take: Take,
-    /// Pages that were not fetched yet.
-    pub(super) pending: u32,
+    pub(super) facts: SiteFacts,
     pub(super) fetched: u32,
     /// The sketch of the domains that link to it.
     pub(super) linking_domains: u64,
@@ -41,7 +41,7 @@ pub(super) fn judge_sites(collection: &Collection, settings: &CrawlSettings) -> 
             site,
             Standing {
                 take,
-                pending,
+                facts: SiteFacts { pending, in_links: record.in_links },
                 fetched: record.pages_fetched,
                 linking_domains: record.linking_domains,
                 back_off_until_ms: record.back_off_until_ms,

@@ -32,6 +32,10 @@ section! {
         connections: u32 = 1_000, within 1..=100_000, wire "harvester/nthreads/start";
         /// When all that is left are pages that have to wait longer than this, the crawl ends.
         longest_pause: Duration = 10 * MINUTE, within Duration::ZERO..=(30 * DAY);
+        /// How many pages may be asked for in a day (of UTC), all sites together; 0 stands for any number.
+        requests_per_day: u32 = 0, applies at_once;
+        /// The same for each site; with a limit, no page is asked for twice a day.
+        requests_per_site_per_day: u32 = 0, applies at_once;
     }
 }
 
