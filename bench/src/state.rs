@@ -143,8 +143,10 @@ fn profit(row: &ScanRow) -> Option<f32> {
     if row.stage == Stage::Rejected || row.not_before_s > NOW_S {
         return None;
     }
-    let quality =
-        1.0 / (1.0 + f32::from(row.depth)) + row.cash + 0.1 * (row.in_links as f32).sqrt() + 1e-6 * f32::from(row.relevance);
+    let quality = 1.0 / (1.0 + f32::from(row.depth))
+        + row.cash
+        + 0.1 * (row.in_links as f32).sqrt()
+        + 1e-6 * f32::from(row.relevance);
     let age_days = (NOW_S - row.last_visit_s.min(NOW_S)) as f32 / 86_400.0;
     let fresh = if row.last_visit_s == 0 { 0.0 } else { (-row.changes_per_day * age_days).exp() };
     Some(quality * (1.0 - fresh))
