@@ -26,6 +26,7 @@ use tokio::sync::watch;
 
 use crate::crawl_settings::CrawlSettings;
 use crate::crew::{self, Crew, CrewPlan};
+use crate::domain_budget;
 use crate::error::Error;
 use crate::harvester::Piece;
 use crate::journal;
@@ -419,6 +420,7 @@ impl Cycle {
         let journals = self.crew.end(&journal)?;
         if in_order {
             release_queued(collection, &self.lent.sites)?;
+            domain_budget::note(collection, &self.running.settings())?;
             describe_sites(collection, self.running.clock.now_ms() as i64)?;
             self.commit(collection)?;
             if self.running.stop() < Stop::AtOnce {

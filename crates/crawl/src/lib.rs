@@ -16,6 +16,7 @@ mod closed_folder;
 mod crawl;
 mod crawl_settings;
 mod crew;
+mod domain_budget;
 mod errand;
 mod error;
 mod fetched;

@@ -16,6 +16,7 @@ use store::{Collection, PageFlags, PageRecord, Result, ScanRow, SiteRecord, Stag
 use crate::batch::{Batch, BatchPage, BatchSite, RobotsCopy};
 use crate::clock::seconds;
 use crate::crawl_settings::{CrawlSettings, SiteOverride};
+use crate::domain_budget;
 
 /// Makes batches.
 #[derive(Debug, Default)]
@@ -284,7 +285,11 @@ fn front_pages(
     Ok(due)
 }
 
-fn front_page(collection: &Collection, settings: &CrawlSettings, site: SiteId) -> Option<CanonicalUrl> {
+pub(crate) fn front_page(
+    collection: &Collection,
+    settings: &CrawlSettings,
+    site: SiteId,
+) -> Option<CanonicalUrl> {
     let name = collection.urls.known().site_name(site)?;
     settings.gather.rules.canonical(&format!("{name}/")).ok()
 }
@@ -306,25 +311,9 @@ fn skip_sites(collection: &Collection, settings: &CrawlSettings, standings: &mut
 
 /// Sites of a registered domain that has as many pages as it has earned.
 fn hold_to_budget(collection: &Collection, settings: &CrawlSettings, standings: &mut [Standing]) {
-    let budget = &settings.limits.domain;
-    // Nobody can be over it in a collection that is smaller.
-    if u64::from(collection.pages.reader().pages()) < budget.base {
-        return;
-    }
-    let mut domains: HashMap<String, (u64, u64, Vec<SiteId>)> = HashMap::new();
-    for (number, standing) in standings.iter().enumerate() {
-        let site = SiteId(number as u32);
-        let Some(url) = front_page(collection, settings, site) else { continue };
-        let domain = domains.entry(url.registered_domain().unwrap_or(url.host()).to_owned()).or_default();
-        domain.0 += u64::from(standing.fetched);
-        domain.1 |= standing.linking_domains;
-        domain.2.push(site);
-    }
-    for (fetched, sketch, sites) in domains.into_values() {
-        if fetched >= budget.pages(frontier::linking_domains(sketch)) {
-            sites.into_iter().for_each(|site| standings[site.index()].take = Take::Nothing);
-        }
-    }
+    let all = standings.iter().map(|standing| (standing.fetched, standing.linking_domains));
+    let over = domain_budget::sites_over(collection, settings, all);
+    over.into_iter().for_each(|site| standings[site.index()].take = Take::Nothing);
 }
 
 /// A site with the address, the robots.txt and the front page of another is that other, by another name. Virtual hosts

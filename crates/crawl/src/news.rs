@@ -89,7 +89,7 @@ impl News {
         rules: &Rules,
     ) -> Result<()> {
         let targets = self.number_links(collection, found, records, rules)?;
-        self.log_links(collection, found, &targets, records)
+        self.log_links(collection, found, &targets, records, rules)
     }
 
     /// Numbers where the links of pages lead, as far as the rules admit them.
@@ -145,6 +145,7 @@ impl News {
         found: &[Found],
         targets: &Targets,
         records: &BTreeMap<PageId, PageRecord>,
+        rules: &Rules,
     ) -> Result<()> {
         let mut rest = targets.pages.as_slice();
         for page in found {
@@ -163,7 +164,7 @@ impl News {
                 Target::Noted(..) => None,
             });
             collection.links.append(page.id, followed)?;
-            rows::push_links(collection, page, own);
+            rows::push_links(collection, page, own, rules);
             self.folded.links += links.len() as u64;
             let depth = records.get(&page.id).map_or(0, |record| depth_behind(record, page.outcome));
             self.count_in_links(page, own, targets.first_new, depth);

@@ -9,6 +9,7 @@ mod hostile;
 mod kills;
 mod politeness;
 mod process;
+mod reasons;
 mod request_log;
 mod retry_after;
 mod roles;
