@@ -13,6 +13,7 @@ mod reasons;
 mod request_log;
 mod retry_after;
 mod roles;
+mod round_trip;
 mod servers;
 mod stops;
 mod terminal;
