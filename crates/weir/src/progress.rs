@@ -149,8 +149,11 @@ fn parts(oldest: (Instant, Progress), newest: (Instant, Progress), memory_bytes:
         parts.push(format!("batch ends in {}", duration((progress.waiting_pages as f64 / visited) as u64)));
     }
     parts.extend(memory_bytes.map(|bytes| format!("{} of memory", size(bytes))));
-    parts.push(format!("{} known", count(progress.pages_known)));
-    parts.push(format!("cycle {}", progress.cycles));
+    // A harvester that works alone knows of its batches only.
+    if progress.pages_known > 0 {
+        parts.push(format!("{} known", count(progress.pages_known)));
+        parts.push(format!("cycle {}", progress.cycles));
+    }
     parts
 }
 
