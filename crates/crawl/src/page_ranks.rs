@@ -124,3 +124,75 @@ fn for_each_page(links: &LinkLogReader, mut each: impl FnMut(PageId, &[PageId]))
     })?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use store::{Link, LinkLog, Manifest};
+
+    use super::*;
+
+    /// Each page with those that it links to.
+    fn log(folder: &Path, pages: &[(u32, &[u32])]) -> LinkLogReader {
+        std::fs::create_dir_all(folder.join("links")).unwrap();
+        let mut log = LinkLog::open(folder, &Manifest::empty()).unwrap();
+        for (page, targets) in pages {
+            let link = |target: &u32| Link {
+                target: PageId(*target),
+                kind: 0,
+                context: 0,
+                anchor_chars: 0,
+                position: 0,
+            };
+            log.append(PageId(*page), targets.iter().map(link)).unwrap();
+        }
+        let files = log.commit(1).unwrap();
+        LinkLogReader::open(folder, &Manifest { generation: 1, files, ..Manifest::empty() }).unwrap()
+    }
+
+    fn ranks(ranks: &PageRanks) -> Vec<f32> {
+        ranks.columns[0].clone().unwrap()
+    }
+
+    #[test]
+    fn pages_met_since_have_what_is_passed_on_to_them_until_a_tenth_more_is_fetched() {
+        let folder = tempfile::tempdir().unwrap();
+        let links = log(folder.path(), &[(0, &[1, 2]), (1, &[0]), (2, &[0])]);
+        for strategy in [Strategy::BatchPageRank, Strategy::PartialPageRank] {
+            let settings = CrawlSettings { strategy, ..CrawlSettings::default() };
+            let mut page_ranks = PageRanks::default();
+            page_ranks.refresh(folder.path(), &links, &settings, 3, 30).unwrap();
+            let exact = ranks(&page_ranks);
+            assert!((exact.iter().sum::<f32>() - 1.0).abs() < 1e-6 && exact[0] > exact[1]);
+            // Page 1 has a new link, to page 3.
+            let more = tempfile::tempdir().unwrap();
+            let links = log(more.path(), &[(0, &[1, 2]), (1, &[0, 3]), (2, &[0])]);
+            page_ranks.refresh(folder.path(), &links, &settings, 4, 32).unwrap();
+            let new = ranks(&page_ranks);
+            assert_eq!(new[..3], exact[..]);
+            let expected = [JUMP / 4.0 + (1.0 - JUMP) * exact[1] / 2.0];
+            let met = if strategy == Strategy::PartialPageRank { &expected[..] } else { &[] };
+            assert_eq!(&new[3..], met);
+            page_ranks.refresh(folder.path(), &links, &settings, 4, 34).unwrap();
+            assert_eq!(ranks(&page_ranks).len(), 4);
+            assert!((ranks(&page_ranks).iter().sum::<f32>() - 1.0).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn the_ranks_of_an_analysis_are_read_or_missed_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let links = log(folder.path(), &[]);
+        let weights = [(Term::Hub, 1.0), (Term::SiteRank, 1.0)].into_iter().collect();
+        let settings = CrawlSettings { own_weights: Some(weights), ..CrawlSettings::default() };
+        let refresh = |ranks: &mut PageRanks| ranks.refresh(folder.path(), &links, &settings, 2, 0);
+        store::write_ranks(folder.path(), Ranked::Pages, "hub", 1, [0.25_f32, 0.75]).unwrap();
+        let error = refresh(&mut PageRanks::default()).unwrap_err().to_string();
+        assert!(error.contains("nobody has computed site-rank yet"), "{error}");
+        store::write_ranks(folder.path(), Ranked::Sites, "site-rank", 1, [0.5_f32]).unwrap();
+        let mut page_ranks = PageRanks::default();
+        refresh(&mut page_ranks).unwrap();
+        let record = store::PageRecord::new(model::SiteId(0), 0, store::PageFlags::default());
+        let of = |page: u32| page_ranks.of(&ScanRow::of(PageId(page), &record));
+        assert_eq!((of(1), of(2)), ([0.0, 0.75, 0.0, 0.0, 0.5], [0.0, 0.0, 0.0, 0.0, 0.5]));
+    }
+}

@@ -63,3 +63,84 @@ fn settle(ranks: &mut [f64], received: &[f64]) -> f64 {
     }
     change
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::seeded::Seeded;
+
+    fn ranks(links: &[Vec<u32>]) -> Vec<f64> {
+        let links: Vec<Vec<PageId>> =
+            links.iter().map(|targets| targets.iter().copied().map(PageId).collect()).collect();
+        let pass = |each: &mut dyn FnMut(PageId, &[PageId])| {
+            links.iter().enumerate().for_each(|(source, targets)| each(PageId(source as u32), targets));
+            Ok::<(), Infallible>(())
+        };
+        forward_rank(links.len(), pass).unwrap()
+    }
+
+    #[test]
+    fn ranks_are_those_of_networkx() {
+        let links = [
+            vec![1, 3],
+            vec![0, 2, 10],
+            vec![1, 5],
+            vec![0, 1, 10],
+            vec![],
+            vec![2],
+            vec![1, 3, 9],
+            vec![2, 3, 4],
+            vec![4, 5, 11],
+            vec![],
+            vec![1, 5],
+            vec![2, 5, 8],
+        ];
+        // networkx.pagerank(graph, alpha=0.85, tol=1e-14, max_iter=1000)
+        let expected = [
+            0.096629632,
+            0.219363459,
+            0.231222540,
+            0.065850645,
+            0.026555021,
+            0.167664164,
+            0.015818969,
+            0.015818969,
+            0.022072980,
+            0.020301010,
+            0.096629632,
+            0.022072980,
+        ];
+        for (found, expected) in ranks(&links).iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-8, "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn ranks_solve_their_equation() {
+        let random = &mut Seeded(7);
+        let links: Vec<Vec<u32>> = (0..200)
+            .map(|_| (0..random.below(6)).map(|_| random.below(200).min(random.below(200)) as u32).collect())
+            .collect();
+        let ranks = ranks(&links);
+        let mut received = [0.0; 200];
+        let everybody: Vec<u32> = (0..200).collect();
+        for (rank, targets) in ranks.iter().zip(&links) {
+            let targets = if targets.is_empty() { &everybody } else { targets };
+            targets.iter().for_each(|target| received[*target as usize] += rank / targets.len() as f64);
+        }
+        for (rank, received) in ranks.iter().zip(received) {
+            assert!((rank - (0.15 / 200.0 + 0.85 * received)).abs() < 1e-8);
+        }
+        assert!((ranks.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn pages_beyond_the_last_are_left_out() {
+        assert_eq!(ranks(&[vec![1, 9], vec![0, u32::MAX]]), ranks(&[vec![1], vec![0]]));
+        assert!(ranks(&[]).is_empty());
+        let failed = forward_rank(3, |_| Err("no disk"));
+        assert_eq!(failed, Err("no disk"));
+    }
+}

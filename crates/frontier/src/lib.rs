@@ -1,9 +1,9 @@
 //! What may be fetched next, and when is it polite?
 //!
-//! A link passes the [`Scope`] by its URL alone, then the [`Limits`] by what is known of its site and domain. The
-//! [`Strategy`] names how their [`Quality`] is told before they are fetched; [`ChangeHistory`] estimates how often they change, and
-//! [`Profit`] what a visit would gain. The [`Workbench`] gives out one request at a time for each site
-//! and each address; [`Waits`] and [`Patience`] say how long both are left alone afterwards.
+//! A link passes the [`Scope`] by its URL alone, then the [`Limits`] by what is known of its site and domain. A
+//! [`Strategy`] weighs what speaks for a page, and [`Quality`] adds it up; [`ChangeHistory`] estimates how often the page changes,
+//! and [`Profit`] tells what a visit would gain. The [`Workbench`] gives out one request at a time for each site and each
+//! address; [`Waits`] and [`Patience`] say how long both are left alone afterwards.
 //!
 //! This crate never touches a socket, the disk or a clock: the time is an argument, so that politeness can be proved.
 
@@ -21,6 +21,8 @@ mod profit;
 mod quality;
 mod reject;
 mod scope;
+#[cfg(test)]
+mod seeded;
 mod strategy;
 mod term;
 mod trap;

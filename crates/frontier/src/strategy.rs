@@ -113,7 +113,7 @@ impl FromStr for Strategy {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
+    use proptest::{prop_assert, proptest};
 
     use super::*;
     use crate::{Most, PageFacts, Quality};

@@ -105,8 +105,7 @@ impl Weights {
     /// The same, with another weight for one term. What is no number from 0 to [`Weights::MOST`] is moved there; settings
     /// are checked before.
     pub fn with(mut self, term: Term, weight: f32) -> Weights {
-        // Not `clamp`, which would keep what is not a number.
-        self.0[term.index()] = weight.max(0.0).min(Weights::MOST);
+        self.0[term.index()] = if weight > 0.0 { weight.min(Weights::MOST) } else { 0.0 };
         self
     }
 

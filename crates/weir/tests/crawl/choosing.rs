@@ -62,15 +62,13 @@ fn a_focused_crawl_finds_what_it_is_after_before_breadth_first_does() {
     // An example says the same without a query.
     std::fs::write(collection.path().join("whales.html"), "<p>Whales and more whales, all about whales.</p>")
         .unwrap();
-    let (by_example, ..) = {
-        let text = std::fs::read_to_string(collection.path().join("weir.toml")).unwrap();
-        collection.set(&text.replace("query = 'whales'", "examples = ['whales.html']"));
-        collection.crawl(&["--cycles", "1"]);
-        let asked = subjects(&server);
-        (asked[asked.len() - 5..].iter().filter(|whale| **whale).count(), ())
-    };
+    let text = std::fs::read_to_string(collection.path().join("weir.toml")).unwrap();
+    collection.set(&text.replace("query = 'whales'", "examples = ['whales.html']"));
+    collection.crawl(&["--cycles", "1"]);
+    let asked = subjects(&server);
+    let by_example = asked[asked.len() - 5..].iter().filter(|whale| **whale).count();
     assert!(by_example >= 4, "{by_example} of five by the example");
-    collection.set("[focus]\nexamples = ['nothing.html']");
+    collection.set(&text.replace("query = 'whales'", "examples = ['nothing.html']"));
     let refused = run(&["crawl", &collection.dir()]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2), "{said}");
