@@ -12,8 +12,8 @@ use crate::common_cash;
 use crate::crawl_settings::CrawlSettings;
 use crate::validators;
 
-/// Makes the batch of this number of pages, best first, and marks them. Pages that no longer belong by the settings are left out; tells
-/// how many.
+/// Makes the batch of this number of pages, best first, and marks them. Pages that no longer belong by the settings are left
+/// out; tells how many.
 pub(super) fn compose(
     collection: &mut Collection,
     settings: &CrawlSettings,
