@@ -15,7 +15,6 @@
 //! A crawl that dies loses what came since the last commit, and nothing else: pages that were queued are free again at
 //! the next start, and [journals](crate::journal) tell what servers asked of us in the meantime.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -27,17 +26,19 @@ use tokio::sync::watch;
 
 use crate::crawl_settings::CrawlSettings;
 use crate::crew::{self, Crew, CrewPlan};
+use crate::domain_budget;
 use crate::error::Error;
 use crate::harvester::Piece;
 use crate::journal;
-use crate::manager::Manager;
+use crate::manager::{Due, Manager};
 use crate::places::{self, LAST_BATCH};
 use crate::progress::{Counters, Progress};
-use crate::recovery;
+use crate::recovery::{self, Lent};
 use crate::rows::describe_sites;
 use crate::running::Running;
 use crate::seeder::{Seeder, release_queued};
 use crate::stop::Stop;
+use crate::territory::Territory;
 
 /// A hand on a crawl, for whoever watches and steers it.
 #[derive(Debug, Clone)]
@@ -95,8 +96,10 @@ pub struct CrawlEnd {
     pub cycles: Option<u64>,
     /// After so many requests for pages.
     pub pages: Option<u64>,
-    /// After this time.
+    /// After this time, by the crawl's clock.
     pub duration: Option<Duration>,
+    /// Never by itself: when nothing is due it waits, and pages that are due are visited again.
+    pub continuous: bool,
 }
 
 /// What a crawl did.
@@ -133,6 +136,8 @@ const MANAGER_SHARE: u32 = 10;
 /// So many batches may wait in the harvesters.
 const MOST_BATCHES: u64 = 4;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+/// With nothing to wait for, a continuous crawl looks again after this time.
+const LONGEST_SLEEP_MS: u64 = 3_600_000;
 
 /// The calling thread's side of a crawl.
 struct Cycle {
@@ -146,8 +151,8 @@ struct Cycle {
     committed: Vec<Arc<AtomicU64>>,
     manager: Manager,
     seeder: Seeder,
-    /// Sites whose batches are elsewhere, and how many must not be asked because of them.
-    lent: HashSet<SiteId>,
+    /// What is elsewhere, and how many sites must not be asked because of it.
+    lent: Lent,
     lent_sites: usize,
     last_commit: Instant,
     bytes_since_commit: u64,
@@ -164,12 +169,13 @@ impl Cycle {
     /// Brings the collection in order after whatever happened before, and starts all threads.
     fn begin(collection: &mut Collection, running: Running, end: CrawlEnd) -> Result<Cycle, Error> {
         let settings = running.settings();
+        let end = CrawlEnd { duration: end.duration.map(|duration| running.clock.real(duration)), ..end };
         let began_unknown = recovery::replay_journals(collection, &settings, running.clock.now_ms())?;
         if began_unknown {
             recovery::let_rest(collection, &settings, running.clock.now_ms())?;
         }
-        let lent = recovery::lent_sites(collection)?;
-        release_queued(collection, &lent)?;
+        let lent = Lent::of(collection)?;
+        release_queued(collection, &lent.sites)?;
         let threads = crew::threads(&settings);
         let committed: Vec<Arc<AtomicU64>> = (0..threads).map(|_| Arc::default()).collect();
         let journal = places::journal(collection.folder());
@@ -180,6 +186,8 @@ impl Cycle {
             committed: &committed,
             began_unknown,
             clocks: recovery::address_clocks(collection, &settings, running.clock.now_ms(), began_unknown)?,
+            rests: recovery::rests(collection, running.clock.now_ms(), usize::MAX)?,
+            territory: Territory::without(lent.addresses.clone()),
             reads: true,
         })?;
         let mut manager = Manager::default();
@@ -260,6 +268,10 @@ impl Cycle {
             collection.notes.insert(LAST_BATCH.to_owned(), batch.number);
             counters.cycles.fetch_add(1, Ordering::Relaxed);
             counters.waiting_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
+            if settings.requests_per_day > 0 {
+                // What is asked for today is known whatever happens.
+                self.commit(collection)?;
+            }
             self.crew.hand_over(batch);
         }
         Ok(())
@@ -273,15 +285,30 @@ impl Cycle {
         let settings = self.running.settings();
         let now_ms = self.running.clock.now_ms();
         // What was due when the manager last looked, it did not want.
-        self.next_due_ms = self.manager.next_due_ms(collection, &settings, self.last_look_ms)?;
+        let continuous = self.end.continuous;
+        let due = self.manager.next_due(collection, &settings, continuous, self.last_look_ms)?;
+        self.next_due_ms = due.map(|due| due.time_ms);
         let latest_ms = now_ms + settings.longest_pause_ms;
-        let Some(due_ms) = self.next_due_ms.filter(|due_ms| *due_ms <= latest_ms) else { return Ok(false) };
+        let due = match due {
+            Some(due) if continuous || due.time_ms <= latest_ms => due,
+            // New settings may bring work.
+            None if continuous => Due { time_ms: now_ms + LONGEST_SLEEP_MS, budget: false },
+            _ => return Ok(false),
+        };
         self.worth_a_look = true;
-        if due_ms <= now_ms {
+        if due.time_ms <= now_ms {
             return Ok(true);
         }
         self.commit(collection)?;
-        let due = self.running.clock.instant(due_ms);
+        self.running.counters.set_pause(Some(due));
+        self.sleep_until(due.time_ms);
+        self.running.counters.set_pause(None);
+        Ok(true)
+    }
+
+    /// Until this time, or until somebody wants something, or the time of the crawl is up.
+    fn sleep_until(&mut self, time_ms: u64) {
+        let due = self.running.clock.instant(time_ms);
         let end = self.end.duration.map(|duration| self.began + duration);
         self.runtime.block_on(async {
             let due = tokio::time::sleep_until(end.map_or(due, |end| end.min(due)).into());
@@ -290,7 +317,6 @@ impl Cycle {
                 () = self.running.changed() => {}
             }
         });
-        Ok(true)
     }
 
     /// How long to wait for news.
@@ -353,8 +379,28 @@ impl Cycle {
         self.bytes_since_commit += seeded.bytes;
         self.changed_since_commit = true;
         self.worth_a_look |= !seeded.done.is_empty() || seeded.folded.new_pages > 0;
-        seeded.done.iter().for_each(|site| self.manager.close(*site));
+        let now_ms = self.running.clock.now_ms();
+        for (site, pages) in seeded.unasked {
+            self.manager.give_back(&mut collection.notes, site, pages, now_ms);
+        }
+        for site in &seeded.done {
+            self.take_back(collection, *site)?;
+        }
         self.manager.changed_robots.extend(seeded.changed_robots);
+        Ok(())
+    }
+
+    /// A site came back. If its address turned out to be one where others are at work, it waits for the end of that.
+    fn take_back(&mut self, collection: &Collection, site: SiteId) -> Result<(), Error> {
+        let address =
+            || Ok::<_, Error>(collection.sites.reader().get(site)?.and_then(|record| record.address));
+        let is_lent = !self.lent.addresses.is_empty()
+            && address()?.is_some_and(|address| self.lent.addresses.contains(&address.to_canonical()));
+        if is_lent {
+            self.lent_sites += 1;
+        } else {
+            self.manager.close(site);
+        }
         Ok(())
     }
 
@@ -400,7 +446,8 @@ impl Cycle {
         let journal = places::journal(collection.folder());
         let journals = self.crew.end(&journal)?;
         if in_order {
-            release_queued(collection, &self.lent)?;
+            release_queued(collection, &self.lent.sites)?;
+            domain_budget::note(collection, &self.running.settings())?;
             describe_sites(collection, self.running.clock.now_ms() as i64)?;
             self.commit(collection)?;
             if self.running.stop() < Stop::AtOnce {

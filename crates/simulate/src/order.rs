@@ -147,8 +147,8 @@ impl Manager<'_> {
                 top.offer(PageId(*number), site, profit.of_new(quality.of(&self.facts(*number))));
             }
         }
-        for (number, _) in top.finish() {
-            let known = &mut self.known.pages[number.index()];
+        for best in top.finish() {
+            let known = &mut self.known.pages[best.page.index()];
             known.is_chosen = true;
             harvest.push(known.page);
         }

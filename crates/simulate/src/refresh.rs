@@ -186,8 +186,8 @@ impl<'e> Keeper<'e> {
             let site = self.web.pages[copy.page.index()].site;
             top.offer(PageId(place as u32), site, self.gain(copy, day));
         }
-        for (place, _) in top.finish() {
-            let copy = &mut self.copies[place.index()];
+        for best in top.finish() {
+            let copy = &mut self.copies[best.page.index()];
             copy.is_chosen = true;
             self.harvest.push(copy.page);
         }

@@ -247,6 +247,6 @@ fn remove_if_there(path: &Path) -> Result<()> {
 }
 
 /// Makes names last: a file that is synced can still lose its entry in the folder.
-fn sync_folder(path: &Path) -> Result<()> {
+pub(crate) fn sync_folder(path: &Path) -> Result<()> {
     File::open(path).and_then(|folder| folder.sync_all()).context("sync", path)
 }

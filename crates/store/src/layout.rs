@@ -8,6 +8,8 @@
 //! DIR/manifests/GENERATION.pin      a snapshot that somebody wants to keep; its content is the snapshot's name
 //! DIR/scratch/                      files of long background work, which no manifest names yet
 //! DIR/parquet/TABLE/                links to the Parquet files of the newest commit, for people and their tools
+//! DIR/ranks/                        what the last analysis found, by page and site; no part of a commit
+//! DIR/graph/                        the link graph of the last analysis; no part of a commit
 //! DIR/urls/ state/ pages/ tables/ links/    the components' files, all named in manifests
 //! ```
 

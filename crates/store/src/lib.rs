@@ -22,6 +22,7 @@ mod manifest;
 mod page_state;
 mod page_store;
 mod parallel;
+mod ranks;
 mod records;
 mod site_state;
 mod snapshot;
@@ -38,11 +39,14 @@ pub use collection::{Collection, StoreSettings};
 pub use error::{Error, Result};
 pub use link_log::{Link, LinkLog, LinkLogReader};
 pub use manifest::{Extent, FORMAT_VERSION, FileEntry, Manifest};
-pub use page_state::{Column, PageFlags, PageRecord, PageState, PageStateReader, ScanRow, Stage, TopK};
+pub use page_state::{
+    Best, Column, PageFlags, PageRecord, PageState, PageStateReader, ScanRow, Stage, TopK,
+};
 pub use page_store::{
     Appended, Compacted, Compaction, IndexMerge, Keep, KeptVersion, MergedIndex, PageCheck, PageDamage,
     PageLocation, PageReader, PageSettings, PageStore, PageVersion, Relocations, StoredPage, Verify,
 };
+pub use ranks::{RankColumn, RankEntry, RankValue, Ranked, list_ranks, write_ranks};
 pub use site_state::{SiteRecord, SiteState, SiteStateReader};
 pub use snapshot::{
     SNAPSHOT_NAME_LIMIT_BYTES, Snapshot, SnapshotEntry, find_snapshot, list_snapshots, pin_snapshot,

@@ -16,7 +16,7 @@ section! {
         contact: String = String::new();
         /// The name under which the crawler asks, and by which robots.txt may address it: letters, hyphens, underscores.
         agent: AgentName = AgentName("weir".to_owned());
-        /// Which pages come first: "wire" (a bit of all that costs nothing: depth, links, cash, pages waiting), "breadth-first",
+        /// Which pages come first: "wire" (a bit of all that costs nothing: depth, static pages, links, cash), "breadth-first",
         /// "larger-sites-first" (of the site with most pages waiting), "bfs-larger-sites" (breadth-first, and of those the
         /// larger sites), "backlinks" (most links from known pages), "opic" (most importance passed on by fetched pages),
         /// "batch-pagerank" and "partial-pagerank" (by PageRank over the known links), "focused" (by the driving query) or
@@ -32,6 +32,10 @@ section! {
         connections: u32 = 1_000, within 1..=100_000, wire "harvester/nthreads/start";
         /// When all that is left are pages that have to wait longer than this, the crawl ends.
         longest_pause: Duration = 10 * MINUTE, within Duration::ZERO..=(30 * DAY);
+        /// How many pages may be asked for in a day (of UTC), all sites together; 0 stands for any number.
+        requests_per_day: u32 = 0, applies at_once;
+        /// The same for each site; with a limit, no page is asked for twice a day.
+        requests_per_site_per_day: u32 = 0, applies at_once;
     }
 }
 
