@@ -95,7 +95,7 @@ impl Ruler {
             Scale::Log => (self.low.ln(), self.high.ln(), value.ln()),
         };
         let share = (value - low) / (high - low);
-        share.is_finite().then(|| self.from + share * (self.to - self.from))
+        share.is_finite().then_some(self.from + share * (self.to - self.from))
     }
 }
 
@@ -156,7 +156,7 @@ fn short(value: f64, digits: usize) -> String {
         _ => (value, ""),
     };
     if suffix.is_empty() && size >= 1_000.0 {
-        let whole = format!("{:.0}", size);
+        let whole = format!("{size:.0}");
         let (thousands, rest) = whole.split_at(whole.len() - 3);
         return format!("{}{thousands},{rest}", if value < 0.0 { "\u{2212}" } else { "" });
     }

@@ -2,7 +2,8 @@
 //! [`Quality`](frontier::Quality) looks at; and the links of those it has fetched.
 //!
 //! Numbers here are those a collection would give: a page that is met gets the next one. Facts are counted as the crawl counts
-//! them: depth from where a site was entered, links from fetched pages, cash passed on at each visit.
+//! them: depth from where a site was entered, links from fetched pages, cash that every page begins with and passes on at its
+//! visit, or that is held in common.
 
 use frontier::{PageFacts, Purse, SEED_CASH};
 use model::{PageId, SiteId};
@@ -22,6 +23,8 @@ pub(crate) struct Known<'w> {
     /// Fetched pages by number, in the order of fetching, with the end of their links.
     pub(crate) sources: Vec<(PageId, usize)>,
     targets: Vec<PageId>,
+    /// Of pages without links.
+    common_cash: f32,
 }
 
 /// A page that was met.
@@ -62,11 +65,11 @@ impl<'w> Known<'w> {
             pending: Vec::new(),
             sources: Vec::new(),
             targets: Vec::new(),
+            common_cash: 0.0,
         };
-        for seed in &web.seeds {
-            let number = known.meet(*seed, 0) as usize;
-            known.pages[number].purse.cash = SEED_CASH;
-        }
+        web.seeds.iter().for_each(|seed| {
+            known.meet(*seed, 0);
+        });
         known
     }
 
@@ -90,7 +93,7 @@ impl<'w> Known<'w> {
             is_chosen: false,
             is_fetched: false,
             in_links: 0,
-            purse: Purse::default(),
+            purse: Purse { cash: SEED_CASH, history: 0.0 },
         });
         *number
     }
@@ -103,7 +106,9 @@ impl<'w> Known<'w> {
         let source = &mut self.pages[number as usize];
         source.is_fetched = true;
         let (site, depth) = (source.site, source.depth);
-        let cash = source.purse.pass_on(links.len());
+        let purse = &mut source.purse;
+        self.common_cash += if links.is_empty() { purse.cash } else { 0.0 };
+        let cash = purse.pass_on(links.len());
         self.sites[site.index()].pages_fetched += 1;
         for target in links {
             let is_own = self.web.pages[target.index()].site == site;
@@ -116,6 +121,17 @@ impl<'w> Known<'w> {
             each(found);
         }
         self.sources.push((PageId(number), self.targets.len()));
+    }
+
+    /// Pages are chosen: each takes its equal part of the cash that nobody could pass on.
+    pub(crate) fn choose(&mut self, numbers: &[u32]) {
+        let part = self.common_cash / self.pages.len().max(1) as f32;
+        self.common_cash -= part * numbers.len() as f32;
+        for number in numbers {
+            let page = &mut self.pages[*number as usize];
+            page.is_chosen = true;
+            page.purse.cash += part;
+        }
     }
 
     /// What is known about a page, without ranks.
@@ -164,14 +180,19 @@ mod tests {
         assert_eq!(met, [1, 2], "numbers are given in the order of meeting");
         let facts = known.facts(2);
         assert_eq!((facts.depth, facts.in_links, facts.site_in_links, facts.site_pending), (1, 1, 1, 1));
-        assert_eq!(facts.cash, 0.5);
+        assert_eq!(facts.cash, 1.5);
         known.fetch(PageId(1), |_| ());
         let facts = known.facts(2);
-        assert_eq!((facts.in_links, facts.cash, known.facts(1).cash), (2, 0.75, 0.5));
+        assert_eq!((facts.in_links, facts.cash, known.facts(1).cash), (2, 2.25, 1.5));
         assert_eq!(known.facts(3).depth, 2);
         known.fetch(PageId(4), |_| ());
         assert_eq!(known.facts(3).depth, 1, "a link from another site enters here");
         assert_eq!(known.fetched(), [PageId(0), PageId(1), PageId(4)]);
+        known.fetch(PageId(3), |_| ());
+        let before = known.facts(3).cash;
+        known.choose(&[3]);
+        // Of the cash of a page without links, each of the five pages takes a fifth.
+        assert!((known.facts(3).cash - before - known.facts(4).cash / 5.0).abs() < 1e-6);
         let mut links = 0;
         known.pass(&mut |_, targets| links += targets.len());
         assert_eq!((links, known.pages.len()), (6, 5));

@@ -147,11 +147,9 @@ impl Manager<'_> {
                 top.offer(PageId(*number), site, profit.of_new(quality.of(&self.facts(*number))));
             }
         }
-        for best in top.finish() {
-            let known = &mut self.known.pages[best.page.index()];
-            known.is_chosen = true;
-            harvest.push(known.page);
-        }
+        let chosen: Vec<u32> = top.finish().into_iter().map(|best| best.page.0).collect();
+        self.known.choose(&chosen);
+        chosen.iter().for_each(|number| harvest.push(self.known.pages[*number as usize].page));
         let pages = &self.known.pages;
         self.known.pending.retain(|number| !pages[*number as usize].is_chosen);
     }
@@ -167,7 +165,7 @@ impl Manager<'_> {
             known.is_entered = true;
             let Some(page) = self.web.sites[site].front_page else { continue };
             let number = self.known.meet(page, 0);
-            self.known.pages[number as usize].is_chosen = true;
+            self.known.choose(&[number]);
             harvest.push(page);
             entered += 1;
         }
