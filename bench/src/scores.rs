@@ -47,7 +47,7 @@ fn facts(page: u32) -> PageFacts {
     PageFacts {
         page: PageId(page),
         depth: (page % 15) as u8,
-        dynamic: page % 3 == 0,
+        dynamic: page.is_multiple_of(3),
         in_links: page % 1_000,
         site_pending: page % 25_000,
         cash: 1e-6 * (page % 10_000) as f32,

@@ -53,8 +53,8 @@ pub fn manage(
     let mut lent = recovery::lent_sites(collection)?;
     release_queued(collection, &lent)?;
     let mut managed = Managed::default();
+    let mut manager = Manager::default();
     for _ in 0..most_batches {
-        let mut manager = Manager::default();
         manager.number = places::last_batch(&collection.notes);
         manager.lend(recovery::neighbours(collection, &lent)?);
         let now_ms = clock.now_ms();
