@@ -77,7 +77,7 @@ fn a_name_that_is_none_is_told_with_the_nearest() {
         "there is no setting `site.waits`; is `site.wait` meant?"
     );
     assert_eq!(error("[politness]"), "there is no setting `politness`; is `politeness` meant?");
-    assert!(error("colour = 'red'").starts_with("there is no setting `colour`; there are crawl, scope, "));
+    assert!(error("colour = 'red'").starts_with("there is no setting `colour`; there are crawl, quality, "));
     assert_eq!(error("crawl = 1"), "`crawl` is a section; write [crawl] above its settings");
     assert_eq!(
         error("[site]\nwait = '1s'"),
