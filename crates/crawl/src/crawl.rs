@@ -96,7 +96,7 @@ pub struct CrawlEnd {
     pub cycles: Option<u64>,
     /// After so many requests for pages.
     pub pages: Option<u64>,
-    /// After this time.
+    /// After this time, by the crawl's clock.
     pub duration: Option<Duration>,
 }
 
@@ -165,6 +165,7 @@ impl Cycle {
     /// Brings the collection in order after whatever happened before, and starts all threads.
     fn begin(collection: &mut Collection, running: Running, end: CrawlEnd) -> Result<Cycle, Error> {
         let settings = running.settings();
+        let end = CrawlEnd { duration: end.duration.map(|duration| running.clock.real(duration)), ..end };
         let began_unknown = recovery::replay_journals(collection, &settings, running.clock.now_ms())?;
         if began_unknown {
             recovery::let_rest(collection, &settings, running.clock.now_ms())?;

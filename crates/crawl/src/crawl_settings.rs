@@ -6,6 +6,7 @@ use fetch::{DnsSettings, FetchSettings, SiteRequest};
 use frontier::{Limits, Patience, Strategy, Waits};
 use model::CanonicalUrl;
 
+use crate::clock::Clock;
 use crate::gatherer::GatherSettings;
 
 /// The settings of a crawl.
@@ -67,6 +68,8 @@ pub struct CrawlSettings {
     pub dns: DnsSettings,
     /// What is different for some sites; the first that matches holds.
     pub sites: Vec<SiteOverride>,
+    /// A laboratory's clock; nothing for the system's.
+    pub clock: Option<Clock>,
 }
 
 /// A page is visited again no sooner than so long after the last visit.
@@ -143,6 +146,7 @@ impl Default for CrawlSettings {
             fetch: FetchSettings::default(),
             dns: DnsSettings::default(),
             sites: Vec::new(),
+            clock: None,
         }
     }
 }
@@ -157,6 +161,11 @@ impl CrawlSettings {
     /// What is different for the site of this URL.
     pub fn site(&self, url: &CanonicalUrl) -> Option<&SiteOverride> {
         self.sites.iter().find(|site| site.sites.holds(url))
+    }
+
+    /// The clock that a crawl which begins now goes by.
+    pub(crate) fn start_clock(&self) -> Clock {
+        self.clock.unwrap_or_else(Clock::start)
     }
 
     /// The longest wait of any site, but for what its robots.txt asks for.

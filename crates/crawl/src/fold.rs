@@ -6,14 +6,14 @@
 //!    under endless names gives no more than one page's links.
 //! 4. Pages that are linked to, sites, link log and tables learn of it.
 //!
-//! What counts as news: a page whose bytes are those of its last visit adds a row to the table of fetches and nothing
-//! else. A visit older than the last one known (archives may come in any order) is stored and described, but changes
+//! What counts as news: a page whose bytes are those of its last visit, or of which the server says so, adds a row to the
+//! table of fetches and nothing else. A visit older than the last one known (archives may come in any order) is stored and described, but changes
 //! neither the page's record nor the graph.
 
 use std::collections::BTreeMap;
 
 use model::PageId;
-use store::{Appended, Collection, PageRecord, Result, Stage};
+use store::{Appended, Collection, PageRecord, Prepared, Result, Stage};
 
 use crate::fetched::Fetched;
 use crate::found::Found;
@@ -139,16 +139,18 @@ impl Fold {
         news.folded.bytes += page.content_bytes;
         let visit = Visit::new(record, &page);
         let prepared = page.prepared.take().transpose()?;
-        let digest = prepared.as_ref().map(|prepared| prepared.digest().to_owned());
-        let previous = visit::previous(record, &page);
-        let appended =
-            prepared.map(|prepared| collection.bodies.append_prepared(prepared, previous)).transpose()?;
-        let is_news = page.outcome == Outcome::Redirect || visit.changed != Some(false);
+        let has_content = page.outcome != Outcome::NotModified;
+        let digest = prepared.as_ref().filter(|_| has_content).map(|prepared| prepared.digest().to_owned());
+        let appended = store_answer(collection, record, &page, prepared, visit)?;
+        let is_news = page.outcome == Outcome::Redirect || visit.same_bytes != Some(true);
         let first_success = page.outcome.is_success() && is_unseen(record);
         let was_queued = record.stage == Stage::Queued;
         visit.note(record, &page, appended);
         if visit.newest {
             self.rules.note_visit(record, &page, Fetched::seconds(page.fetched_ms));
+            if visit.changed.is_some() {
+                self.rules.note_change_rate(record);
+            }
         }
         if page.outcome == Outcome::Ok && visit.newest && is_news {
             visit::note_original(record, self.original(appended, id));
@@ -175,6 +177,26 @@ impl Fold {
                 None
             }
         }
+    }
+}
+
+/// Keeps what the server sent; a body that is stored already, or that the server says is as before, is referred to.
+fn store_answer(
+    collection: &mut Collection,
+    record: &PageRecord,
+    page: &Gathered,
+    prepared: Option<Prepared>,
+    visit: Visit,
+) -> Result<Option<Appended>> {
+    let Some(prepared) = prepared else { return Ok(None) };
+    if page.outcome != Outcome::NotModified {
+        let previous = visit::previous(record, page);
+        return collection.bodies.append_prepared(prepared, previous).map(Some);
+    }
+    // Archives may tell of visits before the version that we have.
+    match record.stored.filter(|_| visit.newest && record.content_hash != 0) {
+        Some(version) => collection.bodies.append_not_modified(prepared, version),
+        None => Ok(None),
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Gathered {
     pub(crate) content_bytes: u64,
     /// Of the body as transferred; 0 without one.
     pub(crate) content_hash: u64,
+    /// When it was last modified, by the word of its server.
+    pub(crate) modified_s: Option<u32>,
     /// Where a redirect leads.
     pub(crate) redirect: Option<String>,
     /// The page for the store; nothing if there is nothing to be stored.

@@ -77,7 +77,10 @@ impl<'s> Gatherer<'s> {
     /// Reads what was fetched.
     pub fn read(&mut self, fetched: &Fetched) -> Gathered {
         let head = HttpHead(&fetched.head);
-        let outcome = Outcome::of(fetched.status);
+        let outcome = match Outcome::of(fetched.status) {
+            Outcome::NotModified if fetched.failure.is_some() => Outcome::Unexpected,
+            outcome => outcome,
+        };
         let content_type = head.value("Content-Type");
         let mut gathered = Gathered {
             dynamic: fetched.url.class(&self.settings.scope.extensions) == UrlClass::Dynamic,
@@ -95,6 +98,7 @@ impl<'s> Gatherer<'s> {
             mime_declared: content_type.as_deref().and_then(media_type),
             content_bytes: fetched.body.len() as u64,
             content_hash: if fetched.body.is_empty() { 0 } else { xxh3_64(&fetched.body) },
+            modified_s: last_modified_s(head),
             redirect: None,
             prepared: self.prepare(fetched, outcome),
             document: None,
@@ -108,9 +112,15 @@ impl<'s> Gatherer<'s> {
         gathered
     }
 
-    /// News without content are for the page's state alone.
+    /// What nobody said cannot be stored. An archive may know that a page was as before though its server had sent it again:
+    /// that is for the page's state alone.
     fn prepare(&mut self, fetched: &Fetched, outcome: Outcome) -> Option<store::Result<store::Prepared>> {
-        if matches!(outcome, Outcome::NoAnswer | Outcome::NotModified) {
+        let said = match outcome {
+            Outcome::NoAnswer => false,
+            Outcome::NotModified => HttpHead(&fetched.head).status() == Some(304),
+            _ => true,
+        };
+        if !said {
             return None;
         }
         let protocols: Vec<&str> = fetched.protocols.iter().map(String::as_str).collect();
@@ -244,6 +254,15 @@ impl<'s> Gatherer<'s> {
             description: std::mem::take(&mut document.description),
         }
     }
+}
+
+/// When the server says that it changed the page. One that always says "just now" makes its pages on request, and knows
+/// nothing of their changes.
+fn last_modified_s(head: HttpHead<'_>) -> Option<u32> {
+    let time = |name| head.value(name).as_deref().and_then(parse_date);
+    let modified = time("Last-Modified").filter(|modified| *modified > 0)?;
+    let is_just_now = time("Date").is_some_and(|now| modified >= now);
+    u32::try_from(modified).ok().filter(|_| !is_just_now)
 }
 
 fn is_nofollow(rel: &str) -> bool {

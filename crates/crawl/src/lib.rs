@@ -11,6 +11,7 @@
 //! This crate never prints, and never reads arguments: it reports to those who do.
 
 mod batch;
+mod change_priors;
 mod clock;
 mod closed_folder;
 mod crawl;
@@ -60,10 +61,12 @@ mod site_run;
 mod sitemaps;
 mod stop;
 mod territory;
+mod validators;
 mod visit;
 mod warc_page;
 
 pub use batch::{Batch, BatchPage, BatchSite, RobotsCopy};
+pub use clock::Clock;
 pub use closed_folder::FolderError;
 pub use crawl::{CrawlEnd, CrawlSummary, Helm, crawl};
 pub use crawl_settings::{CrawlSettings, Revisits, SiteMatch, SiteOverride};
@@ -83,3 +86,4 @@ pub use robots_answer::Robots;
 pub use rows::describe_sites;
 pub use seeder_alone::{SeedSummary, add_seeds, seed};
 pub use stop::Stop;
+pub use validators::Validators;

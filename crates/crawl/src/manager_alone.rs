@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use store::Collection;
 
-use crate::clock::Clock;
 use crate::crawl_settings::CrawlSettings;
 use crate::error::Error;
 use crate::locate::Locator;
@@ -51,7 +50,7 @@ pub fn manage(
     settings: &Arc<CrawlSettings>,
     most_batches: u64,
 ) -> Result<Managed, Error> {
-    let clock = Clock::start();
+    let clock = settings.start_clock();
     places::forget(collection);
     if recovery::replay_journals(collection, settings, clock.now_ms())? {
         recovery::settle(collection, settings, clock.now_ms())?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use frontier::Waits;
 use model::{PageId, SiteId, UrlClass};
-use store::{Collection, PageRecord, Resolved, Result, Stage, UrlBatch};
+use store::{Collection, PageFlags, PageRecord, Resolved, Result, Stage, UrlBatch};
 
 use crate::batch::RobotsCopy;
 use crate::crawl_settings::CrawlSettings;
@@ -248,16 +248,24 @@ pub(crate) fn release_queued(
     mark_pages(collection, &marks)
 }
 
-/// A page changed when its site says so, if that is news.
+/// A page changed when its site says so, if that is news. Then it is worth a visit; that a site tells of no change is no
+/// proof that there was none.
 fn note_changes(collection: &mut Collection, resolved: &Resolved, found: &[(bool, u32)]) -> Result<()> {
     let known = resolved.pages.iter().zip(found).filter(|(page, _)| **page < resolved.first_new);
     let mut changes: Vec<(PageId, u32)> =
         known.map(|(page, (_, modified_s))| (*page, *modified_s)).filter(|(_, time_s)| *time_s > 0).collect();
     changes.sort_unstable();
+    // A page may be named twice; the latest date is the last.
+    changes.reverse();
     changes.dedup_by_key(|(page, _)| *page);
+    changes.reverse();
     let pages: Vec<PageId> = changes.iter().map(|(page, _)| *page).collect();
     collection.pages.update(&pages, |index, record| {
-        record.last_change_s = record.last_change_s.max(changes[index].1);
+        let modified_s = changes[index].1;
+        record.last_change_s = record.last_change_s.max(modified_s);
+        if record.content_hash != 0 && modified_s > record.last_visit_s {
+            record.flags = record.flags.with(PageFlags::STALE);
+        }
     })
 }
 

@@ -83,7 +83,7 @@ fn a_name_that_is_none_is_told_with_the_nearest() {
 #[rustfmt::skip]
 const WRONG: &[(&str, &[&str], &str)] = &[
     ("crawl.agent", &["'bot 2'", "''", "1"], "is no name for robots.txt; write letters"),
-    ("crawl.strategy", &["'best'", "1"], "write \"breadth-first\" or \"back-link-count\" or"),
+    ("crawl.strategy", &["'best'", "1"], "write \"wire\" or \"breadth-first\" or"),
     ("crawl.batch_pages", &["0"], "0 is out of bounds; write a value from 1 to 10_000_000"),
     ("crawl.batch_pages", &["'1'", "-1", "1.5", "9_999_999_999"], "is no number from 0 to 4294967295; write digits"),
     ("scope.accept", &["['']", "['.']", "['a b']", "['http://a/']", "['a/b']", "['a:80']", "['me@a']", "[1]"], "is no ending of a host name; write one such as"),

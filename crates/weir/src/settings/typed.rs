@@ -83,6 +83,7 @@ impl Settings {
             fetch: self.fetching(folder)?,
             dns: self.resolving(),
             sites: self.site_overrides()?,
+            clock: None,
         })
     }
 
