@@ -227,7 +227,7 @@ fn rules_for_another_agent_hold_as_soon_as_the_settings_say_so() {
     let links: String = (0..40).map(|number| format!("<a href=/{number}>{number}</a>")).collect();
     let site = Server::start("site", [127, 77, 5, 9], move |path, peer| match path {
         "/robots.txt" => {
-            peer.content("text/plain", "", "User-agent: *\nAllow: /\n\nUser-agent: other\nDisallow: /\n")
+            peer.content("text/plain", "", "User-agent: *\nAllow: /\n\nUser-agent: other\nDisallow: /\n");
         }
         "/" => peer.page(&links),
         _ => peer.page(path),

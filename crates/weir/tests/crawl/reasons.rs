@@ -11,7 +11,7 @@ fn site(name: &str, ip: [u8; 4], other: &str) -> Server {
     let other = other.to_owned();
     Server::site(name, ip, move |path, peer| match path {
         "/" => {
-            peer.page(&format!("<a href=/1>1</a><a href=/2>2</a><a href=/3>3</a><a href={other}>other</a>"))
+            peer.page(&format!("<a href=/1>1</a><a href=/2>2</a><a href=/3>3</a><a href={other}>other</a>"));
         }
         _ => peer.page(&format!("<a href={path}/next>next</a> {path}")),
     })
