@@ -21,7 +21,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     for aim in Aim::ALL {
         let profit = Profit { aim, ..Profit::default() };
         let seconds = best_s(|page| {
-            let known_stale = page % 64 == 0;
+            let known_stale = page.is_multiple_of(64);
             let (rate, age_days) = (1e-3 * (page % 1_000) as f32, (page % 100) as f32);
             profit.of_visited(quality.of(&facts(page)), rate, age_days, known_stale)
         });

@@ -28,6 +28,7 @@ use crate::page_ranks::PageRanks;
 use aliases::mark_aliases;
 use composition::compose;
 use day::Day;
+pub(crate) use front_page::front_page;
 use front_page::front_pages;
 use selection::{Room, select};
 use standing::{Standing, Take, judge_sites};

@@ -91,7 +91,7 @@ fn mean_missing(x: f64) -> f64 {
     if x < 1e-2 {
         return x * (0.5 - x * (1.0 / 6.0 - x * (1.0 / 24.0 - x * (1.0 / 120.0 - x / 720.0))));
     }
-    1.0 + (-x).exp_m1() / x
+    1.0 - (1.0 - (-x).exp()) / x
 }
 
 /// A page, as an allocation sees it.

@@ -18,8 +18,8 @@ use crate::{Most, PageFacts, Term, Weights};
 pub struct Quality {
     weights: Weights,
     scales: Scales,
-    /// The terms that count, with their part of all weights: the others cost nothing.
-    parts: Vec<(Term, f32)>,
+    /// Each term's part of all weights.
+    parts: [f32; Term::ALL.len()],
 }
 
 /// What a term adds to a page's quality.
@@ -57,24 +57,32 @@ impl Quality {
     /// For a collection whose pages were looked through.
     pub fn new(weights: Weights, most: &Most) -> Quality {
         let sum = weights.sum();
-        let parts = weights.iter().map(|(term, weight)| (term, weight / sum)).collect();
+        let parts = Term::ALL.map(|term| if sum > 0.0 { weights[term] / sum } else { 0.0 });
         Quality { weights, scales: Scales::new(most), parts }
     }
 
     /// A page's quality, from 0 to 1.
     pub fn of(&self, facts: &PageFacts) -> f32 {
-        let value = |(term, part): &(Term, f32)| part * self.scales.score(*term, facts);
+        let value = |term: Term| match self.parts[term.index()] {
+            0.0 => 0.0,
+            part => part * self.scales.score(term, facts),
+        };
+        // By name, so that the choice between terms is made by the compiler: a loop takes twice as long.
+        let own = value(Term::Depth) + value(Term::Static) + value(Term::Location) + value(Term::Random);
+        let links = value(Term::InLinks) + value(Term::Cash) + value(Term::Relevance);
+        let site = value(Term::SiteInLinks) + value(Term::SitePending) + value(Term::SiteRank);
+        let ranks = value(Term::PageRank) + value(Term::Hub) + value(Term::Authority) + value(Term::LinkRank);
         // Rounded parts may add up to a hair more than 1.
-        self.parts.iter().map(value).sum::<f32>().min(1.0)
+        (own + links + site + ranks).min(1.0)
     }
 
     /// What each term that counts adds to it, in the order of [`Term::ALL`].
     pub fn explain(&self, facts: &PageFacts) -> Vec<Contribution> {
-        let contribution = |&(term, part): &(Term, f32)| {
+        let contribution = |(term, weight): (Term, f32)| {
             let score = self.scales.score(term, facts);
-            Contribution { term, score, weight: self.weights[term], value: part * score }
+            Contribution { term, score, weight, value: self.parts[term.index()] * score }
         };
-        self.parts.iter().map(contribution).collect()
+        self.weights.iter().map(contribution).collect()
     }
 }
 
@@ -90,6 +98,7 @@ impl Scales {
         }
     }
 
+    #[inline(always)]
     fn score(&self, term: Term, facts: &PageFacts) -> f32 {
         let rank = |index: usize| self.ranks[index].score(facts.ranks[index]);
         let score = match term {
