@@ -40,7 +40,7 @@ pub(crate) struct Manager {
     pub(crate) number: u64,
     /// With the day on which their batch was made.
     open_sites: HashMap<SiteId, u64>,
-    /// What the last scan found out, for the next: so there is one scan for a batch.
+    /// What the last scan found out, for the next: so there is mostly one scan for a batch.
     survey: Option<Survey>,
     ranks: PageRanks,
     /// Sites whose robots.txt has changed: what it forbade before may be allowed now.
@@ -130,7 +130,7 @@ impl Manager {
         self.ranks.refresh(collection.folder(), &links, settings, pages.pages(), fetched)?;
         let sites: Vec<SiteFacts> = standings.iter().map(|standing| standing.facts).collect();
         let facts = Facts { sites: &sites, ranks: &self.ranks };
-        let survey = match self.survey.take() {
+        let survey = match self.survey.take().filter(|survey| survey.holds_for(pages.pages())) {
             Some(survey) => survey,
             None => facts.survey(pages)?,
         };
