@@ -70,6 +70,15 @@ impl Manager {
         self.open_sites.extend(sites.into_iter().map(|site| (site, 0)));
     }
 
+    /// Reads the ranks that the settings ask for.
+    pub(crate) fn read_ranks(
+        &mut self,
+        collection: &Collection,
+        settings: &CrawlSettings,
+    ) -> Result<(), Error> {
+        self.ranks.read(collection.folder(), settings)
+    }
+
     /// The best pages at this time, if there are any; they count as queued from now on.
     pub(crate) fn prepare(
         &mut self,
@@ -77,7 +86,7 @@ impl Manager {
         settings: &CrawlSettings,
         now_ms: u64,
     ) -> Result<Option<Batch>, Error> {
-        self.ranks.read(collection.folder(), settings)?;
+        self.read_ranks(collection, settings)?;
         release_forbidden(collection, &std::mem::take(&mut self.changed_robots))?;
         // Pages that do not belong any more are found out when they are chosen: then there is another choice.
         loop {
