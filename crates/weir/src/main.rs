@@ -21,7 +21,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     check, compact, crawl, demo, export, gatherer, harvester, import, init, manager, parse, robots, seeder,
-    simweb, sites, snapshots, status, url, why,
+    simulate, simweb, sites, snapshots, status, url, why,
 };
 use crate::printer::Printer;
 
@@ -44,6 +44,7 @@ Examples:
   weir crawl web
   weir status web
   weir why web https://example.org/news/
+  weir simulate --synthetic                  compare strategies without fetching anything
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
   weir url 'HTTP://Example.com/a/../b?utm_source=x'
   weir parse page.html --url https://example.com/
@@ -64,6 +65,7 @@ enum Command {
     Check(check::Args),
     Snapshots(snapshots::Args),
     Compact(compact::Args),
+    Simulate(simulate::Args),
     Simweb(simweb::Args),
     Demo(demo::Args),
     Manager(manager::Args),
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args, &mut printer),
         Command::Snapshots(args) => snapshots::run(&args, &mut printer),
         Command::Compact(args) => compact::run(&args, &mut printer),
+        Command::Simulate(args) => simulate::run(&args, &mut printer),
         Command::Demo(args) => demo::run(&args, &mut printer),
         Command::Simweb(args) => simweb::run(args, &mut printer),
         Command::Manager(args) => manager::run(&args, &mut printer),
