@@ -3,8 +3,8 @@
 //! [`Quality`] says how good a page is and [`Profit`] what a visit gains; this module gathers the facts that both want from
 //! where they lie: the page's row, its site, and ranks. Facts are scaled by the largest of the collection ([`Most`]), and a
 //! page that nobody could compare with itself is believed to change as often as its like: a scan has to find out both first
-//! ([`Survey`]). The manager goes by its previous scan, which is hardly different, and so looks through all pages once
-//! for each batch.
+//! ([`Survey`]). The manager goes by its previous scan as long as the collection has not grown by a tenth since, and so looks
+//! through all pages once for each batch.
 //!
 //! It judges pages, whether they may be visited or not, and changes nothing.
 
@@ -38,9 +38,13 @@ pub(crate) struct Facts<'a> {
 /// What a scan finds out about all pages.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Survey {
+    pages: u32,
     most: Most,
     priors: ChangePriors,
 }
+
+/// A survey holds until there are so many more pages: 1/10.
+const GROWTH: u32 = 10;
 
 /// Judges the pages of a collection at one moment.
 #[derive(Debug)]
@@ -110,15 +114,22 @@ impl Facts<'_> {
 impl Survey {
     /// Takes a page into account.
     pub(crate) fn see(&mut self, row: &ScanRow, facts: &PageFacts) {
+        self.pages += 1;
         self.most.see(facts);
         if row.changes_per_day > 0.0 {
             self.priors.replace(row.site, 0.0, row.changes_per_day);
         }
     }
 
+    /// Whether it still holds when there are so many pages.
+    pub(crate) fn holds_for(&self, pages: u32) -> bool {
+        pages <= self.pages + self.pages / GROWTH
+    }
+
     /// What all parts of a scan have found.
     pub(crate) fn of(parts: impl IntoIterator<Item = Survey>) -> Survey {
         parts.into_iter().fold(Survey::default(), |mut all, part| {
+            all.pages += part.pages;
             all.most.merge(&part.most);
             all.priors.merge(&part.priors);
             all

@@ -169,6 +169,9 @@ impl Cycle {
     /// Brings the collection in order after whatever happened before, and starts all threads.
     fn begin(collection: &mut Collection, running: Running, end: CrawlEnd) -> Result<Cycle, Error> {
         let settings = running.settings();
+        let mut manager = Manager::default();
+        // Who asks for what there is not is told before anything is begun.
+        manager.read_ranks(collection, &settings)?;
         let end = CrawlEnd { duration: end.duration.map(|duration| running.clock.real(duration)), ..end };
         let began_unknown = recovery::replay_journals(collection, &settings, running.clock.now_ms())?;
         if began_unknown {
@@ -190,7 +193,6 @@ impl Cycle {
             territory: Territory::without(lent.addresses.clone()),
             reads: true,
         })?;
-        let mut manager = Manager::default();
         manager.number = places::last_batch(&collection.notes);
         manager.lend(recovery::neighbours(collection, &lent)?);
         Ok(Cycle {

@@ -37,7 +37,7 @@ pub(crate) enum Work {
     /// A robots.txt for the site of another harvester, at this address, not before this time.
     Errand(Errand, IpAddr, u64),
     /// The same at a site that is in work here.
-    ErrandAtWork(Errand),
+    AtItsSite(Errand),
     /// What came of an errand.
     Returned { site: SiteId, robots: RobotsCopy },
 }
@@ -161,7 +161,7 @@ impl FrontDesk {
         match request {
             DeskRequest::Batch(batch) => batch.sites.into_iter().for_each(|site| self.accept_site(site)),
             DeskRequest::Errand(errand) => match self.clocks.harvester(errand.url.site()) {
-                Some(harvester) => self.hand_to(harvester, Work::ErrandAtWork(errand)),
+                Some(harvester) => self.hand_to(harvester, Work::AtItsSite(errand)),
                 None => self.waiting.push_back(Question::Errand(errand)),
             },
             DeskRequest::Returned(errand, robots) => {
@@ -174,7 +174,7 @@ impl FrontDesk {
                     match work {
                         Work::Site(site, front, located) => self.send_site(site, front, located),
                         Work::Errand(errand, address, _) => self.send_errand(errand, address),
-                        Work::ErrandAtWork(_) | Work::Returned { .. } => {}
+                        Work::AtItsSite(_) | Work::Returned { .. } => {}
                     }
                 }
             }
@@ -262,7 +262,7 @@ impl FrontDesk {
     fn send_errand(&mut self, errand: Errand, address: IpAddr) {
         let name: Box<str> = errand.url.site().into();
         match self.clocks.visitor(&name) {
-            Some(Visitor::Harvester(harvester)) => self.hand_to(harvester, Work::ErrandAtWork(errand)),
+            Some(Visitor::Harvester(harvester)) => self.hand_to(harvester, Work::AtItsSite(errand)),
             Some(Visitor::Errand) => self.clocks.wait(&name, Work::Errand(errand, address, 0)),
             None => {
                 let rest = self.clocks.begin_errand(&name);

@@ -206,7 +206,7 @@ impl<'s> Harvester<'s> {
                 self.begin_errand(errand, address, not_before_ms);
                 Ok(())
             }
-            Work::ErrandAtWork(errand) => {
+            Work::AtItsSite(errand) => {
                 self.join_errand(errand);
                 Ok(())
             }

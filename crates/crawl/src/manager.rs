@@ -40,7 +40,7 @@ pub(crate) struct Manager {
     pub(crate) number: u64,
     /// With the day on which their batch was made.
     open_sites: HashMap<SiteId, u64>,
-    /// What the last scan found out, for the next: so there is one scan for a batch.
+    /// What the last scan found out, for the next: so there is mostly one scan for a batch.
     survey: Option<Survey>,
     ranks: PageRanks,
     /// Sites whose robots.txt has changed: what it forbade before may be allowed now.
@@ -70,6 +70,15 @@ impl Manager {
         self.open_sites.extend(sites.into_iter().map(|site| (site, 0)));
     }
 
+    /// Reads the ranks that the settings ask for.
+    pub(crate) fn read_ranks(
+        &mut self,
+        collection: &Collection,
+        settings: &CrawlSettings,
+    ) -> Result<(), Error> {
+        self.ranks.read(collection.folder(), settings)
+    }
+
     /// The best pages at this time, if there are any; they count as queued from now on.
     pub(crate) fn prepare(
         &mut self,
@@ -77,7 +86,7 @@ impl Manager {
         settings: &CrawlSettings,
         now_ms: u64,
     ) -> Result<Option<Batch>, Error> {
-        self.ranks.read(collection.folder(), settings)?;
+        self.read_ranks(collection, settings)?;
         release_forbidden(collection, &std::mem::take(&mut self.changed_robots))?;
         // Pages that do not belong any more are found out when they are chosen: then there is another choice.
         loop {
@@ -130,7 +139,7 @@ impl Manager {
         self.ranks.refresh(collection.folder(), &links, settings, pages.pages(), fetched)?;
         let sites: Vec<SiteFacts> = standings.iter().map(|standing| standing.facts).collect();
         let facts = Facts { sites: &sites, ranks: &self.ranks };
-        let survey = match self.survey.take() {
+        let survey = match self.survey.take().filter(|survey| survey.holds_for(pages.pages())) {
             Some(survey) => survey,
             None => facts.survey(pages)?,
         };

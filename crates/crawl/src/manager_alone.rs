@@ -59,8 +59,8 @@ pub fn manage(
     release_queued(collection, &lent.sites)?;
     let mut managed = Managed::default();
     let mut locator = Locator::new(settings)?;
+    let mut manager = Manager::default();
     while (managed.batches.len() as u64) < most_batches {
-        let mut manager = Manager::default();
         manager.number = places::last_batch(&collection.notes);
         manager.lend(recovery::neighbours(collection, &lent)?);
         let now_ms = clock.now_ms();

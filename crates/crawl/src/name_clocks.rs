@@ -84,7 +84,8 @@ impl<W> NameClocks<W> {
     pub(crate) fn leave(&mut self, name: &str, rest: Rest, now_ms: u64) -> Vec<W> {
         if self.rests.len() > self.sweep_above {
             // An asked time counts for a while longer, since the longest wait is not known here.
-            self.rests.retain(|_, rest| rest.until_ms > now_ms || rest.asked_ms + KEPT_MS > now_ms);
+            let counts = |asked_ms: u64| asked_ms > 0 && asked_ms + KEPT_MS > now_ms;
+            self.rests.retain(|_, rest| rest.until_ms > now_ms || counts(rest.asked_ms));
             self.sweep_above = FEWEST_SWEPT.max(2 * self.rests.len());
         }
         let known = self.rests.entry(hash(name)).or_default();

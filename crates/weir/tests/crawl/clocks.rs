@@ -2,6 +2,7 @@
 //! restarts, in batches that are harvested elsewhere, and after a change of settings.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::process::{Collection, run};
@@ -141,12 +142,14 @@ fn a_site_that_has_moved_is_not_followed_out_of_a_lent_batch() {
 
 #[test]
 fn what_a_dead_harvester_was_told_is_found_wherever_its_harvest_was_to_go() {
-    let site = Server::start("site", [127, 77, 5, 6], |path, peer| match path {
+    let asked = AtomicBool::new(false);
+    let site = Server::start("site", [127, 77, 5, 6], move |path, peer| match path {
         "/robots.txt" => peer.content("text/plain", "", "User-agent: *\nAllow: /\n"),
-        _ => peer.say_for_ever("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n"),
+        // The first who comes does not live to see the answer.
+        _ if !asked.swap(true, Ordering::Relaxed) => std::thread::sleep(Duration::from_secs(10)),
+        _ => peer.page("page"),
     });
-    let collection =
-        Collection::new(&[site.url("/")], &(hosts(&[&site]) + QUICK + "[fetch]\nbody_limit = '1 MB'\n"));
+    let collection = Collection::new(&[site.url("/")], &(hosts(&[&site]) + QUICK));
     let batch = manage(&collection).unwrap();
     let settings = collection.path().join("weir.toml");
     let harvest = |out: &str| {
@@ -224,7 +227,7 @@ fn rules_for_another_agent_hold_as_soon_as_the_settings_say_so() {
     let links: String = (0..40).map(|number| format!("<a href=/{number}>{number}</a>")).collect();
     let site = Server::start("site", [127, 77, 5, 9], move |path, peer| match path {
         "/robots.txt" => {
-            peer.content("text/plain", "", "User-agent: *\nAllow: /\n\nUser-agent: other\nDisallow: /\n")
+            peer.content("text/plain", "", "User-agent: *\nAllow: /\n\nUser-agent: other\nDisallow: /\n");
         }
         "/" => peer.page(&links),
         _ => peer.page(path),

@@ -11,7 +11,7 @@ fn site(name: &str, ip: [u8; 4], other: &str) -> Server {
     let other = other.to_owned();
     Server::site(name, ip, move |path, peer| match path {
         "/" => {
-            peer.page(&format!("<a href=/1>1</a><a href=/2>2</a><a href=/3>3</a><a href={other}>other</a>"))
+            peer.page(&format!("<a href=/1>1</a><a href=/2>2</a><a href=/3>3</a><a href={other}>other</a>"));
         }
         _ => peer.page(&format!("<a href={path}/next>next</a> {path}")),
     })
@@ -44,7 +44,9 @@ fn a_site_and_a_collection_can_be_full() {
 #[test]
 fn a_domain_can_be_over_its_budget() {
     let server = site("three", [127, 77, 6, 3], "/4");
-    let collection = crawled(&server, "[limits]\ndomain_pages = 3\n");
+    let settings = QUICK.replace("[crawl]\n", "[crawl]\nbatch_pages = 1\n") + "[limits]\ndomain_pages = 3\n";
+    let collection = Collection::new(&[server.url("/")], &(hosts(&[&server]) + &settings));
+    collection.crawl(&[]);
     let waits = ["/1", "/2", "/3", "/4"].map(|path| collection.why(&server.url(path)));
     let held = waits.iter().find(|story| story["state"] == "new").expect("some page waits");
     assert_eq!(held["reason"], "domain-budget", "{held}");
