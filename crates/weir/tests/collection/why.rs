@@ -35,8 +35,8 @@ fn a_fetched_page_has_its_visits() {
     https://a.test/
       it was fetched
       page      number 0, a seed, static, 0 links to it, 2 visits
-      quality   0.600 = depth 0.300 + static 0.050 + in-links 0.000 + site-pending 0.000 + cash 0.250
-      profit    18.000 for freshness, 0 % sure to be as it was seen, changes every 30 days, due
+      quality   0.750 = depth 0.700 + in-links 0.000 + site-pending 0.000 + cash 0.050
+      profit    22.500 for freshness, 0 % sure to be as it was seen, changes every 30 days, due
       site      https://a.test: 0 pages known, 0 fetched of at most 25,000, 0 queued
                 no address is known; 15 s between two requests
       robots    allowed by line 2: Allow: /; asked 2026-11-15 08:30:00 UTC
