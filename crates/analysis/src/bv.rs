@@ -1,4 +1,4 @@
-//! How is a graph of 10^9 links kept in memory? As WebGraph does it: some three bits a link.
+//! How is a graph of 10^9 links kept small? As WebGraph does it: some three bits a link.
 //!
 //! The files are those of WebGraph's BVGraph with its usual parameters, so that the tools of others open them:
 //!
@@ -6,26 +6,30 @@
 //! NAME.graph        the lists of successors, as bits; [`encode`] has the codes
 //! NAME.offsets      γ of how many bits each list takes, from 0 on
 //! NAME.properties   counts and parameters, as text
-//! NAME.pieces       ours: where decoding may begin
+//! NAME.pieces       ours: where decoding may begin, with checksums; for each piece u32 node, u64 arc, u64 bit, u64 XXH3
 //! ```
 //!
 //! Lists refer to the lists before them; within a *piece* of some 100,000 links they refer to nothing before it. So
-//! pieces are encoded and decoded side by side, and a single list takes the decoding of at most one piece. A graph of
-//! others is one piece.
+//! pieces are encoded and decoded side by side, a single list takes the decoding of at most one piece, and memory holds
+//! the pieces that are being decoded and no more. A graph of others is one piece, without a checksum.
 
 mod decode;
 mod encode;
 mod write;
 
-use std::fs;
+use std::fs::{self, File};
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bits::BitReader;
 use crate::cores::Cores;
-use crate::error::{Context, Result, damaged};
+use crate::error::{Context, Error, Result, damaged};
 use decode::Decoder;
 
+pub(crate) use write::write_synced;
 pub use write::{BvSink, write_bv};
 
 /// References reach so many nodes back.
@@ -34,7 +38,7 @@ const WINDOW: usize = 7;
 const MOST_REFERENCES: u32 = 3;
 /// Shorter runs of consecutive numbers are no intervals.
 const LEAST_INTERVAL: u32 = 4;
-const PIECE_BYTES: usize = 20;
+const PIECE_BYTES: usize = 28;
 
 /// A place where decoding may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,37 +46,47 @@ struct Piece {
     first_node: u32,
     first_arc: u64,
     first_bit: u64,
+    /// XXH3 of the bytes that have its bits; none for a graph of others.
+    checksum: Option<u64>,
 }
 
-/// A compressed graph in memory.
+/// A compressed graph, which is read from its file as needed.
 #[derive(Debug)]
 pub struct BvGraph {
     path: PathBuf,
+    file: File,
     nodes: u32,
     arcs: u64,
-    bits: Vec<u8>,
+    bytes: u64,
     pieces: Vec<Piece>,
 }
 
 impl BvGraph {
-    /// Reads the graph `NAME.graph` and its other files; `basename` is the path without an extension.
-    pub fn read(basename: &Path) -> Result<BvGraph> {
+    /// Opens the graph `NAME.graph` and its other files; `basename` is the path without an extension.
+    pub fn open(basename: &Path) -> Result<BvGraph> {
         let path = basename.with_extension("graph");
         let (nodes, arcs) = read_properties(&basename.with_extension("properties"))?;
-        let bits = fs::read(&path).context("read", &path)?;
+        let file = File::open(&path).context("open", &path)?;
+        let bytes = file.metadata().context("read", &path)?.len();
         let pieces_path = basename.with_extension("pieces");
-        let whole = Piece { first_node: 0, first_arc: 0, first_bit: 0 };
+        let whole = Piece { first_node: 0, first_arc: 0, first_bit: 0, checksum: None };
         let pieces = match fs::read(&pieces_path) {
             Ok(bytes) => decode_pieces(&bytes),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => vec![whole],
             Err(error) => return Err(error).context("read", &pieces_path),
         };
-        let ascend = pieces.is_sorted_by_key(|piece| (piece.first_node, piece.first_arc));
-        let inside = pieces.iter().all(|piece| piece.first_node <= nodes && piece.first_arc <= arcs);
-        if !ascend || !inside || pieces.first().is_some_and(|piece| *piece != whole) {
+        let ascend = pieces.is_sorted_by(|a, b| {
+            a.first_node < b.first_node && a.first_arc <= b.first_arc && a.first_bit <= b.first_bit
+        });
+        let last = pieces.last().copied().unwrap_or(whole);
+        let inside = last.first_node <= nodes && last.first_arc <= arcs && last.first_bit <= bytes * 8;
+        if !ascend
+            || !inside
+            || pieces.first().is_some_and(|piece| piece.first_node != 0 || piece.first_arc != 0)
+        {
             return Err(damaged(&pieces_path, "it names places that are not in the graph"));
         }
-        Ok(BvGraph { path, nodes, arcs, bits, pieces })
+        Ok(BvGraph { path, file, nodes, arcs, bytes, pieces })
     }
 
     /// How many nodes there are.
@@ -87,7 +101,7 @@ impl BvGraph {
 
     /// The size of the lists: what `bits per link` counts.
     pub fn bits(&self) -> u64 {
-        self.bits.len() as u64 * 8
+        self.bytes * 8
     }
 
     /// The successors of one node; decodes up to a piece.
@@ -103,9 +117,17 @@ impl BvGraph {
     }
 
     /// Calls `each` with every node and its successors, in order.
-    pub fn for_each(&self, mut each: impl FnMut(u32, &[u32])) -> Result<()> {
-        (0..self.pieces.len())
-            .try_for_each(|piece| self.decode(piece, self.end(piece), |_, node, successors| each(node, successors)))
+    pub fn for_each(&self, mut each: impl FnMut(u32, &[u32]) -> Result<()>) -> Result<()> {
+        for piece in 0..self.pieces.len() {
+            let mut done = Ok(());
+            self.decode(piece, self.end(piece), |_, node, successors| {
+                if done.is_ok() {
+                    done = each(node, successors);
+                }
+            })?;
+            done?;
+        }
+        Ok(())
     }
 
     /// About so many ranges of nodes with about as many arcs each; decoding may begin with each of them.
@@ -134,15 +156,27 @@ impl BvGraph {
         (first..last).try_for_each(|piece| self.decode(piece, self.end(piece).min(part.end), &mut each))
     }
 
+    /// The number of the first arc of a node with which a piece begins.
+    pub(crate) fn first_arc(&self, node: u32) -> u64 {
+        let piece = self.pieces.partition_point(|piece| piece.first_node < node);
+        self.pieces.get(piece).map_or(self.arcs, |piece| piece.first_arc)
+    }
+
+    /// What is wrong with its file.
+    pub(crate) fn wrong(&self, what: &str) -> Error {
+        damaged(&self.path, what)
+    }
+
     fn end(&self, piece: usize) -> u32 {
         self.pieces.get(piece + 1).map_or(self.nodes, |next| next.first_node)
     }
 
     fn decode(&self, piece: usize, end: u32, mut each: impl FnMut(u64, u32, &[u32])) -> Result<()> {
-        let Some(Piece { first_node, mut first_arc, first_bit }) = self.pieces.get(piece).copied() else {
+        let Some(Piece { first_node, mut first_arc, first_bit, .. }) = self.pieces.get(piece).copied() else {
             return Ok(());
         };
-        let mut decoder = Decoder::new(first_node, self.nodes, BitReader::new(&self.bits, first_bit));
+        let bytes = self.load(piece)?;
+        let mut decoder = Decoder::new(first_node, self.nodes, BitReader::new(&bytes, first_bit % 8));
         for node in first_node..end.min(self.nodes) {
             let nonsense = |_| damaged(&self.path, format!("the list of node {node} cannot be read"));
             let successors = decoder.next().map_err(nonsense)?;
@@ -150,6 +184,23 @@ impl BvGraph {
             first_arc += successors.len() as u64;
         }
         Ok(())
+    }
+
+    /// The bytes that have the bits of a piece.
+    fn load(&self, piece: usize) -> Result<Vec<u8>> {
+        let Piece { first_node, first_bit, checksum, .. } = self.pieces[piece];
+        let end = self.pieces.get(piece + 1).map_or(self.bytes, |next| next.first_bit.div_ceil(8));
+        let mut bytes = vec![0; (end - first_bit / 8) as usize];
+        self.file.read_exact_at(&mut bytes, first_bit / 8).context("read", &self.path)?;
+        let found = xxh3_64(&bytes);
+        match checksum.filter(|expected| *expected != found) {
+            Some(expected) => {
+                let what =
+                    format!("from node {first_node} on: checksum {found:016x}, expected {expected:016x}");
+                Err(damaged(&self.path, what))
+            }
+            None => Ok(bytes),
+        }
     }
 
     /// Every node's number of successors.
@@ -212,7 +263,8 @@ fn decode_pieces(bytes: &[u8]) -> Vec<Piece> {
     let piece = |bytes: &[u8; PIECE_BYTES]| Piece {
         first_node: number(&bytes[..4]) as u32,
         first_arc: number(&bytes[4..12]),
-        first_bit: number(&bytes[12..]),
+        first_bit: number(&bytes[12..20]),
+        checksum: Some(number(&bytes[20..])),
     };
     bytes.as_chunks().0.iter().map(piece).collect()
 }
@@ -230,12 +282,17 @@ mod tests {
             Ok(())
         })
         .unwrap();
-        BvGraph::read(&basename).unwrap()
+        BvGraph::open(&basename).unwrap()
     }
 
     fn all(graph: &BvGraph) -> Vec<Vec<u32>> {
         let mut lists = Vec::new();
-        graph.for_each(|_, list| lists.push(list.to_vec())).unwrap();
+        graph
+            .for_each(|_, list| {
+                lists.push(list.to_vec());
+                Ok(())
+            })
+            .unwrap();
         lists
     }
 
@@ -265,15 +322,24 @@ mod tests {
 
         #[test]
         fn any_bits_are_a_graph_or_an_error(bits in prop::collection::vec(any::<u8>(), 0..300), nodes in 1..50u32) {
-            let pieces = vec![Piece { first_node: 0, first_arc: 0, first_bit: 0 }];
-            let graph = BvGraph { path: PathBuf::new(), nodes, arcs: 0, bits, pieces };
-            let _ = graph.for_each(|_, list| assert!(list.iter().all(|to| *to < nodes)));
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("g.graph");
+            fs::write(&path, &bits).unwrap();
+            let pieces = vec![Piece { first_node: 0, first_arc: 0, first_bit: 0, checksum: None }];
+            let file = File::open(&path).unwrap();
+            let graph = BvGraph { path, file, nodes, arcs: 0, bytes: bits.len() as u64, pieces };
+            let _ = graph.for_each(|_, list| {
+                assert!(list.iter().all(|to| *to < nodes));
+                Ok(())
+            });
         }
     }
 
     #[test]
     fn pieces_are_independent_and_parts_cover_the_graph() {
-        let list = |node: u32| (0..40).map(|k| (node / 7 * 3 + k * k) % 40_000).collect::<std::collections::BTreeSet<_>>();
+        let list = |node: u32| {
+            (0..40).map(|k| (node / 7 * 3 + k * k) % 40_000).collect::<std::collections::BTreeSet<_>>()
+        };
         let lists: Vec<Vec<u32>> = (0..40_000).map(|node| list(node).into_iter().collect()).collect();
         let folder = tempfile::tempdir().unwrap();
         let graph = written(folder.path(), &lists);

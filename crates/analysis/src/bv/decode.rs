@@ -113,7 +113,8 @@ impl<'g> Decoder<'g> {
                 Some(end) => next_place(end, self.nodes, code)?,
             };
             let length = self.bits.gamma() + u64::from(LEAST_INTERVAL);
-            left_over = left_over.checked_sub(usize::try_from(length).map_err(|_| Nonsense)?).ok_or(Nonsense)?;
+            left_over =
+                left_over.checked_sub(usize::try_from(length).map_err(|_| Nonsense)?).ok_or(Nonsense)?;
             if u64::from(left) + length > u64::from(self.nodes) {
                 return Err(Nonsense);
             }

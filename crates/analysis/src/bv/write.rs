@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::encode::{Encoded, Encoder};
-use super::{LEAST_INTERVAL, MOST_REFERENCES, PIECE_BYTES, WINDOW};
+use super::{LEAST_INTERVAL, MOST_REFERENCES, PIECE_BYTES, Piece, WINDOW};
 use crate::bits::{BitWriter, ZETA_K};
 use crate::cores::Cores;
 use crate::error::{Context, Result};
@@ -108,7 +111,7 @@ struct Files {
     basename: PathBuf,
     graph: Output,
     offsets: Output,
-    pieces: Vec<u8>,
+    pieces: Vec<Piece>,
     nodes: u64,
     arcs: u64,
 }
@@ -142,11 +145,12 @@ impl Files {
     }
 
     fn write(&mut self, lists: &Lists, encoded: &Encoded) -> Result<()> {
-        let piece_start = self.pieces.len();
-        self.pieces.extend_from_slice(&lists.first_node.to_le_bytes());
-        self.pieces.extend_from_slice(&self.arcs.to_le_bytes());
-        self.pieces.extend_from_slice(&self.graph.length().to_le_bytes());
-        debug_assert_eq!(self.pieces.len() - piece_start, PIECE_BYTES);
+        self.pieces.push(Piece {
+            first_node: lists.first_node,
+            first_arc: self.arcs,
+            first_bit: self.graph.length(),
+            checksum: None,
+        });
         self.nodes += lists.degrees.len() as u64;
         self.arcs += lists.successors.len() as u64;
         self.graph.bits.append(&encoded.bits);
@@ -160,7 +164,7 @@ impl Files {
         let bits = graph.length();
         graph.finish()?;
         offsets.finish()?;
-        write_synced(&basename.with_extension("pieces"), &pieces)?;
+        write_pieces(&basename, &pieces)?;
         let of = |count: u64| if count == 0 { 0.0 } else { bits as f64 / count as f64 };
         let properties = format!(
             "#BVGraph properties\n\
@@ -174,6 +178,26 @@ impl Files {
         );
         write_synced(&basename.with_extension("properties"), properties.as_bytes())
     }
+}
+
+/// Writes where pieces begin, and the checksums of the bytes they share with their neighbours.
+fn write_pieces(basename: &Path, pieces: &[Piece]) -> Result<()> {
+    let path = basename.with_extension("graph");
+    let file = File::open(&path).context("open", &path)?;
+    let end = file.metadata().context("read", &path)?.len();
+    let mut encoded = Vec::with_capacity(pieces.len() * PIECE_BYTES);
+    let mut bytes = Vec::new();
+    for (index, piece) in pieces.iter().enumerate() {
+        let start = piece.first_bit / 8;
+        let end = pieces.get(index + 1).map_or(end, |next| next.first_bit.div_ceil(8));
+        bytes.resize((end - start) as usize, 0);
+        file.read_exact_at(&mut bytes, start).context("read", &path)?;
+        encoded.extend_from_slice(&piece.first_node.to_le_bytes());
+        for number in [piece.first_arc, piece.first_bit, xxh3_64(&bytes)] {
+            encoded.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+    write_synced(&basename.with_extension("pieces"), &encoded)
 }
 
 /// Bits on their way to a file.
