@@ -20,6 +20,12 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
+    /// Somebody else is at it.
+    #[error("{} is being analysed by another process; wait for it, or stop it", path.display())]
+    Busy {
+        /// The collection.
+        path: PathBuf,
+    },
     /// A file of the graph does not hold what was written to it.
     #[error("{} is damaged: {what}; remove the folder `graph` of the collection and analyse again", path.display())]
     Damaged {

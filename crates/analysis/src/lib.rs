@@ -1,7 +1,11 @@
 //! What do the links of a collection say about its pages and sites? The link graph, ranks over it, its structure.
 //!
+//! [`analyze`] does everything that is out of date. Whoever wants less builds a [`LinkGraph`] of a snapshot and calls
+//! what they need. Results are columns by page and site (`store::RankColumn`) and small objects.
+//!
 //! This crate never sees a live collection: it reads snapshots, and what it finds lies beside them. It never prints.
 
+mod analyze;
 mod arcs;
 mod bits;
 mod bow_tie;
@@ -20,6 +24,7 @@ mod page_rank;
 mod sealed;
 mod site_graph;
 
+pub use analyze::{Event, Step, StepReport, analyze};
 pub use arcs::Arcs;
 pub use bow_tie::{Part, bow_tie};
 pub use bv::{BvGraph, BvSink, write_bv};
