@@ -1,4 +1,4 @@
-//! How fast is it? `cargo run --release -p bench -- [gather|parse|robots|state|url|urls|warc|simweb|all]`
+//! How fast is it? `cargo run --release -p bench -- [gather|parse|robots|scores|state|url|urls|warc|simweb|all]`
 //!
 //! Every figure is a ratio to a well-known yardstick that is measured in the same run, on the same data: absolute
 //! numbers say more about the machine than about the program. README.md tells how to read them.
@@ -8,6 +8,7 @@ mod gather;
 mod parse;
 mod process;
 mod robots;
+mod scores;
 mod simweb;
 mod state;
 mod url;
@@ -24,6 +25,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("gather", gather::run),
     ("parse", parse::run),
     ("robots", robots::run),
+    ("scores", scores::run),
     ("simweb", simweb::run),
     ("state", state::run),
     ("url", url::run),

@@ -1,5 +1,5 @@
-//! The state of pages: the manager's choice of the best 100,000 with a limit for each site, against the same choice
-//! without a limit from a list that is in memory already. Beside it: what it takes to add, change, commit and open, and
+//! The state of pages: the manager's step, which judges every page and chooses the best 100,000 of those seen and of those
+//! not seen with a limit for each site, against the same choice without a limit from a list that is in memory already. Beside it: what it takes to add, change, commit and open, and
 //! the bytes and seconds of the link log.
 //!
 //! `WEIR_BENCH_PAGES` sets how many pages; 10 million by default. Beyond 20 million the list in memory is left out.
@@ -10,10 +10,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use frontier::{Most, PageFacts, Profit, Quality, Strategy};
 use model::{PageId, SiteId};
 use store::{
-    FileEntry, Link, LinkLog, LinkLogReader, Manifest, PageFlags, PageRecord, PageState, PageStateReader,
-    ScanRow, Stage, StoreSettings,
+    Best, FileEntry, Link, LinkLog, LinkLogReader, Manifest, PageFlags, PageRecord, PageState,
+    PageStateReader, ScanRow, Stage, StoreSettings,
 };
 
 use crate::process;
@@ -101,13 +102,14 @@ fn choose(folder: &Path, manifest: &Manifest, pages: u32) -> anyhow::Result<()> 
     let reader = PageStateReader::open(folder, manifest)?;
     let open_s = start.elapsed().as_secs_f64();
     let list = if pages <= LIST_PAGES { all_rows(&reader)? } else { Vec::new() };
+    let judge = Judge::new(&reader)?;
     let (mut our_s, mut list_s) = (f64::MAX, f64::MAX);
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        black_box(reader.top_k(CHOSEN, PER_SITE, profit)?);
+        black_box(judge.best(&reader)?);
         our_s = our_s.min(start.elapsed().as_secs_f64());
         let start = Instant::now();
-        black_box(best_of_list(&list));
+        black_box(best_of_list(&judge, &list));
         list_s = list_s.min(start.elapsed().as_secs_f64());
     }
     write!(io::stdout(), "state, best {CHOSEN} of {pages}: {our_s:.2} s")?;
@@ -127,9 +129,10 @@ fn all_rows(reader: &PageStateReader) -> anyhow::Result<Vec<ScanRow>> {
     Ok(parts.into_iter().flatten().collect())
 }
 
-fn best_of_list(rows: &[ScanRow]) -> Vec<(f32, PageId)> {
+fn best_of_list(judge: &Judge, rows: &[ScanRow]) -> Vec<(f32, PageId)> {
+    let mut most = Most::default();
     let mut scored: Vec<(f32, PageId)> =
-        rows.iter().filter_map(|row| Some((profit(row)?, row.page))).collect();
+        rows.iter().filter_map(|row| Some((judge.judge(&mut most, row)?.1, row.page))).collect();
     if scored.len() > CHOSEN {
         scored.select_nth_unstable_by(CHOSEN, |a, b| b.0.total_cmp(&a.0));
         scored.truncate(CHOSEN);
@@ -138,16 +141,56 @@ fn best_of_list(rows: &[ScanRow]) -> Vec<(f32, PageId)> {
     scored
 }
 
-/// Quality by depth, in-links and cash; what is surely fresh brings nothing.
-fn profit(row: &ScanRow) -> Option<f32> {
-    if row.stage == Stage::Rejected || row.not_before_s > NOW_S {
-        return None;
+/// What the manager does with each page: the facts, what is the most of them, quality by all terms of the usual strategy,
+/// and what a visit gains.
+struct Judge {
+    quality: Quality,
+    profit: Profit,
+}
+
+impl Judge {
+    fn new(reader: &PageStateReader) -> anyhow::Result<Judge> {
+        let parts = reader.scan(&store::Column::ALL, |most: &mut Most, row| most.see(&facts(row)))?;
+        let mut most = Most::default();
+        parts.iter().for_each(|part| most.merge(part));
+        Ok(Judge { quality: Quality::new(Strategy::Wire.weights(), &most), profit: Profit::default() })
     }
-    let quality =
-        1.0 / (1.0 + f32::from(row.depth)) + row.cash + 0.1 * (row.in_links as f32).sqrt() + 1e-6 * f32::from(row.relevance);
-    let age_days = (NOW_S - row.last_visit_s.min(NOW_S)) as f32 / 86_400.0;
-    let fresh = if row.last_visit_s == 0 { 0.0 } else { (-row.changes_per_day * age_days).exp() };
-    Some(quality * (1.0 - fresh))
+
+    /// The list of a page, seen or not, and its score there.
+    fn judge(&self, most: &mut Most, row: &ScanRow) -> Option<(usize, f32)> {
+        let facts = facts(row);
+        most.see(&facts);
+        if row.stage == Stage::Rejected || row.not_before_s > NOW_S {
+            return None;
+        }
+        let quality = self.quality.of(&facts);
+        if row.last_visit_s == 0 {
+            return Some((0, self.profit.of_new(quality)));
+        }
+        let age_days = (NOW_S - row.last_visit_s.min(NOW_S)) as f32 / 86_400.0;
+        Some((1, self.profit.of_visited(quality, row.changes_per_day, age_days, false)))
+    }
+
+    /// The two lists, each as long as a batch.
+    fn best(&self, reader: &PageStateReader) -> store::Result<Vec<Vec<Best>>> {
+        let judge = |most: &mut Most, row: &ScanRow| self.judge(most, row);
+        Ok(reader.top_lists(2, CHOSEN, PER_SITE, judge)?.0)
+    }
+}
+
+fn facts(row: &ScanRow) -> PageFacts {
+    PageFacts {
+        page: row.page,
+        depth: row.depth,
+        dynamic: row.flags.has(PageFlags::DYNAMIC),
+        in_links: row.in_links,
+        site_in_links: row.site.0,
+        site_pending: row.site.0,
+        cash: row.cash + row.cash_history,
+        location: f32::from(row.location) / 65_535.0,
+        relevance: f32::from(row.relevance) / 65_535.0,
+        ranks: [0.0; 5],
+    }
 }
 
 /// A made-up page; one in five was visited. A few sites have most of the pages.

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::closed_folder::{self, FolderError, OpenFolder};
 use crate::http_head::HttpHead;
 use crate::json_lines::{self, LineReader, LineWriter};
+use crate::validators::Validators;
 
 /// Pages that were chosen to be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -71,6 +72,9 @@ pub struct BatchPage {
     pub page: PageId,
     /// Its canonical URL.
     pub url: String,
+    /// What names the version that is stored, if there is one.
+    #[serde(default, skip_serializing_if = "Validators::is_empty")]
+    pub validators: Validators,
 }
 
 /// The answer to a request for robots.txt.
@@ -185,7 +189,12 @@ mod tests {
     use super::*;
 
     fn batch() -> Batch {
-        let page = |page, url: &str| BatchPage { page: PageId(page), url: url.to_owned() };
+        let validators = Validators { etag: Some("\"é\"".to_owned()), last_modified: None };
+        let page = |page, url: &str| BatchPage {
+            page: PageId(page),
+            url: url.to_owned(),
+            validators: if page == 9 { validators.clone() } else { Validators::default() },
+        };
         let site = BatchSite {
             site: SiteId(3),
             name: "http://a.example".to_owned(),

@@ -30,7 +30,7 @@ use crate::crew::{self, Crew, CrewPlan};
 use crate::error::Error;
 use crate::harvester::Piece;
 use crate::journal;
-use crate::manager::Manager;
+use crate::manager::{Due, Manager};
 use crate::places::{self, LAST_BATCH};
 use crate::progress::{Counters, Progress};
 use crate::recovery;
@@ -95,8 +95,10 @@ pub struct CrawlEnd {
     pub cycles: Option<u64>,
     /// After so many requests for pages.
     pub pages: Option<u64>,
-    /// After this time.
+    /// After this time, by the crawl's clock.
     pub duration: Option<Duration>,
+    /// Never by itself: when nothing is due it waits, and pages that are due are visited again.
+    pub continuous: bool,
 }
 
 /// What a crawl did.
@@ -133,6 +135,8 @@ const MANAGER_SHARE: u32 = 10;
 /// So many batches may wait in the harvesters.
 const MOST_BATCHES: u64 = 4;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+/// With nothing to wait for, a continuous crawl looks again after this time.
+const LONGEST_SLEEP_MS: u64 = 3_600_000;
 
 /// The calling thread's side of a crawl.
 struct Cycle {
@@ -164,6 +168,7 @@ impl Cycle {
     /// Brings the collection in order after whatever happened before, and starts all threads.
     fn begin(collection: &mut Collection, running: Running, end: CrawlEnd) -> Result<Cycle, Error> {
         let settings = running.settings();
+        let end = CrawlEnd { duration: end.duration.map(|duration| running.clock.real(duration)), ..end };
         let began_unknown = recovery::replay_journals(collection, &settings, running.clock.now_ms())?;
         if began_unknown {
             recovery::let_rest(collection, &settings, running.clock.now_ms())?;
@@ -260,6 +265,10 @@ impl Cycle {
             collection.notes.insert(LAST_BATCH.to_owned(), batch.number);
             counters.cycles.fetch_add(1, Ordering::Relaxed);
             counters.waiting_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
+            if settings.requests_per_day > 0 {
+                // What is asked for today is known whatever happens.
+                self.commit(collection)?;
+            }
             self.crew.hand_over(batch);
         }
         Ok(())
@@ -273,15 +282,30 @@ impl Cycle {
         let settings = self.running.settings();
         let now_ms = self.running.clock.now_ms();
         // What was due when the manager last looked, it did not want.
-        self.next_due_ms = self.manager.next_due_ms(collection, &settings, self.last_look_ms)?;
+        let continuous = self.end.continuous;
+        let due = self.manager.next_due(collection, &settings, continuous, self.last_look_ms)?;
+        self.next_due_ms = due.map(|due| due.time_ms);
         let latest_ms = now_ms + settings.longest_pause_ms;
-        let Some(due_ms) = self.next_due_ms.filter(|due_ms| *due_ms <= latest_ms) else { return Ok(false) };
+        let due = match due {
+            Some(due) if continuous || due.time_ms <= latest_ms => due,
+            // New settings may bring work.
+            None if continuous => Due { time_ms: now_ms + LONGEST_SLEEP_MS, budget: false },
+            _ => return Ok(false),
+        };
         self.worth_a_look = true;
-        if due_ms <= now_ms {
+        if due.time_ms <= now_ms {
             return Ok(true);
         }
         self.commit(collection)?;
-        let due = self.running.clock.instant(due_ms);
+        self.running.counters.set_pause(Some(due));
+        self.sleep_until(due.time_ms);
+        self.running.counters.set_pause(None);
+        Ok(true)
+    }
+
+    /// Until this time, or until somebody wants something, or the time of the crawl is up.
+    fn sleep_until(&mut self, time_ms: u64) {
+        let due = self.running.clock.instant(time_ms);
         let end = self.end.duration.map(|duration| self.began + duration);
         self.runtime.block_on(async {
             let due = tokio::time::sleep_until(end.map_or(due, |end| end.min(due)).into());
@@ -290,7 +314,6 @@ impl Cycle {
                 () = self.running.changed() => {}
             }
         });
-        Ok(true)
     }
 
     /// How long to wait for news.
@@ -353,6 +376,10 @@ impl Cycle {
         self.bytes_since_commit += seeded.bytes;
         self.changed_since_commit = true;
         self.worth_a_look |= !seeded.done.is_empty() || seeded.folded.new_pages > 0;
+        let now_ms = self.running.clock.now_ms();
+        for (site, pages) in seeded.unasked {
+            self.manager.give_back(&mut collection.notes, site, pages, now_ms);
+        }
         seeded.done.iter().for_each(|site| self.manager.close(*site));
         self.manager.changed_robots.extend(seeded.changed_robots);
         Ok(())

@@ -3,10 +3,12 @@
 //! The binary reads `weir.toml` and makes this of it; nothing here reads a file.
 
 use fetch::{DnsSettings, FetchSettings, SiteRequest};
-use frontier::{Limits, Patience, Strategy, Waits};
+use frontier::{Limits, Patience, Profit, Strategy, Waits, Weights};
 use model::CanonicalUrl;
 
+use crate::clock::Clock;
 use crate::gatherer::GatherSettings;
+use crate::url_promise::UrlWord;
 
 /// The settings of a crawl.
 #[derive(Debug, Clone)]
@@ -15,6 +17,16 @@ pub struct CrawlSettings {
     pub robots_agent: String,
     /// How pages are chosen.
     pub strategy: Strategy,
+    /// How much each term of a page's quality counts; nothing stands for what the strategy says.
+    pub own_weights: Option<Weights>,
+    /// What visits are to gain.
+    pub profit: Profit,
+    /// The least share of a batch for pages that were never visited, if there are so many.
+    pub discovery_share: f32,
+    /// Most requests for pages in a day; 0 for any number.
+    pub requests_per_day: u32,
+    /// The same for one site.
+    pub requests_per_site_per_day: u32,
     /// Most pages of a batch.
     pub batch_pages: usize,
     /// Most pages of one site in a batch.
@@ -53,6 +65,8 @@ pub struct CrawlSettings {
     pub links_of_duplicates: bool,
     /// When pages are visited again.
     pub revisits: Revisits,
+    /// Which words make a URL more or less promising.
+    pub url_words: Vec<UrlWord>,
     /// How pages are read, and which links lead to pages that belong.
     pub gather: GatherSettings,
     /// How large a site and the collection may become.
@@ -67,6 +81,8 @@ pub struct CrawlSettings {
     pub dns: DnsSettings,
     /// What is different for some sites; the first that matches holds.
     pub sites: Vec<SiteOverride>,
+    /// A laboratory's clock; nothing for the system's.
+    pub clock: Option<Clock>,
 }
 
 /// A page is visited again no sooner than so long after the last visit.
@@ -117,6 +133,11 @@ impl Default for CrawlSettings {
         CrawlSettings {
             robots_agent: "weir".to_owned(),
             strategy: Strategy::default(),
+            own_weights: None,
+            profit: Profit::default(),
+            discovery_share: 0.0,
+            requests_per_day: 0,
+            requests_per_site_per_day: 0,
             batch_pages: 100_000,
             batch_pages_per_site: 500,
             threads: 0,
@@ -136,6 +157,7 @@ impl Default for CrawlSettings {
             longest_pause_ms: 10 * 60 * 1_000,
             links_of_duplicates: false,
             revisits: Revisits::default(),
+            url_words: Vec::new(),
             gather: GatherSettings::default(),
             limits: Limits::default(),
             waits: Waits::default(),
@@ -143,6 +165,7 @@ impl Default for CrawlSettings {
             fetch: FetchSettings::default(),
             dns: DnsSettings::default(),
             sites: Vec::new(),
+            clock: None,
         }
     }
 }
@@ -157,6 +180,16 @@ impl CrawlSettings {
     /// What is different for the site of this URL.
     pub fn site(&self, url: &CanonicalUrl) -> Option<&SiteOverride> {
         self.sites.iter().find(|site| site.sites.holds(url))
+    }
+
+    /// The clock that a crawl which begins now goes by.
+    pub(crate) fn start_clock(&self) -> Clock {
+        self.clock.unwrap_or_else(Clock::start)
+    }
+
+    /// How much each term of a page's quality counts.
+    pub(crate) fn weights(&self) -> Weights {
+        self.own_weights.unwrap_or_else(|| self.strategy.weights())
     }
 
     /// The longest wait of any site, but for what its robots.txt asks for.

@@ -37,6 +37,14 @@ pub enum Error {
         /// The batch that should be there.
         batch: PathBuf,
     },
+    /// A rank is to count that nobody has computed.
+    #[error(
+        "quality.weights: nobody has computed {term} yet; run `weir analyze` first, or leave its weight at 0"
+    )]
+    NotAnalysed {
+        /// Which one.
+        term: frontier::Term,
+    },
     /// The operating system refused.
     #[error("cannot {what} {}: {source}", path.display())]
     Io {

@@ -6,14 +6,14 @@
 //!    under endless names gives no more than one page's links.
 //! 4. Pages that are linked to, sites, link log and tables learn of it.
 //!
-//! What counts as news: a page whose bytes are those of its last visit adds a row to the table of fetches and nothing
-//! else. A visit older than the last one known (archives may come in any order) is stored and described, but changes
+//! What counts as news: a page whose bytes are those of its last visit, or of which the server says so, adds a row to the
+//! table of fetches and nothing else. A visit older than the last one known (archives may come in any order) is stored and described, but changes
 //! neither the page's record nor the graph.
 
 use std::collections::BTreeMap;
 
 use model::PageId;
-use store::{Appended, Collection, PageRecord, Result, Stage};
+use store::{Appended, Collection, PageRecord, Prepared, Result, Stage};
 
 use crate::fetched::Fetched;
 use crate::found::Found;
@@ -139,20 +139,24 @@ impl Fold {
         news.folded.bytes += page.content_bytes;
         let visit = Visit::new(record, &page);
         let prepared = page.prepared.take().transpose()?;
-        let digest = prepared.as_ref().map(|prepared| prepared.digest().to_owned());
-        let previous = visit::previous(record, &page);
-        let appended =
-            prepared.map(|prepared| collection.bodies.append_prepared(prepared, previous)).transpose()?;
-        let is_news = page.outcome == Outcome::Redirect || visit.changed != Some(false);
+        let has_content = page.outcome != Outcome::NotModified;
+        let digest = prepared.as_ref().filter(|_| has_content).map(|prepared| prepared.digest().to_owned());
+        let appended = store_answer(collection, record, &page, prepared, visit)?;
+        let is_news = page.outcome == Outcome::Redirect || visit.same_bytes != Some(true);
         let first_success = page.outcome.is_success() && is_unseen(record);
         let was_queued = record.stage == Stage::Queued;
         visit.note(record, &page, appended);
         if visit.newest {
             self.rules.note_visit(record, &page, Fetched::seconds(page.fetched_ms));
+            if visit.changed.is_some() {
+                self.rules.note_change_rate(record);
+            }
+            record.relevance = page.document.as_ref().map_or(record.relevance, |document| document.relevance);
         }
         if page.outcome == Outcome::Ok && visit.newest && is_news {
             visit::note_original(record, self.original(appended, id));
         }
+        let cash = if visit.newest { pass_on_cash(record) } else { 0.0 };
         news.count_visit(record.site, &page, first_success, visit, was_queued);
         rows::push_fetch(collection, id, record, &page, visit, digest.as_deref(), appended);
         if is_news {
@@ -162,7 +166,10 @@ impl Fold {
         news.folded.duplicates += u64::from(duplicate && is_news);
         let follows = !duplicate || self.rules.links_of_duplicates;
         let links_count = visit.newest && is_news && follows && page.outcome.is_success();
-        Ok(links_count.then(|| Found::of(page, id, visit.first)))
+        if !links_count {
+            news.keep_in_common(cash);
+        }
+        Ok(links_count.then(|| Found::of(page, id, visit.first, cash)))
     }
 
     /// The other page that had this body first; a page that is alone with its body is remembered.
@@ -178,12 +185,39 @@ impl Fold {
     }
 }
 
+/// Keeps what the server sent; a body that is stored already, or that the server says is as before, is referred to.
+fn store_answer(
+    collection: &mut Collection,
+    record: &PageRecord,
+    page: &Gathered,
+    prepared: Option<Prepared>,
+    visit: Visit,
+) -> Result<Option<Appended>> {
+    let Some(prepared) = prepared else { return Ok(None) };
+    if page.outcome != Outcome::NotModified {
+        let previous = visit::previous(record, page);
+        return collection.bodies.append_prepared(prepared, previous).map(Some);
+    }
+    // Archives may tell of visits before the version that we have.
+    match record.stored.filter(|_| visit.newest && record.content_hash != 0) {
+        Some(version) => collection.bodies.append_not_modified(prepared, version),
+        None => Ok(None),
+    }
+}
+
 fn read_records(collection: &Collection, ids: &[PageId]) -> Result<BTreeMap<PageId, PageRecord>> {
     let mut sorted = ids.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
     let records = collection.pages.reader().get_many(&sorted)?;
     Ok(sorted.into_iter().zip(records).collect())
+}
+
+/// A visit takes the cash of a page, for those that it links to.
+fn pass_on_cash(record: &mut PageRecord) -> f32 {
+    let cash = std::mem::take(&mut record.cash);
+    record.cash_history += cash;
+    cash
 }
 
 /// Whether no visit brought anything so far.

@@ -29,13 +29,15 @@ pub(crate) struct Found {
     pub(crate) outcome: Outcome,
     /// Whether the page was never visited before.
     pub(crate) first: bool,
+    /// What it passes on to the pages that it links to.
+    pub(crate) cash: f32,
     pub(crate) links: GatheredLinks,
 }
 
 impl Found {
-    pub(crate) fn of(page: Gathered, id: PageId, first: bool) -> Found {
+    pub(crate) fn of(page: Gathered, id: PageId, first: bool, cash: f32) -> Found {
         let Gathered { url, fetched_ms, outcome, links, .. } = page;
-        Found { id, url, fetched_ms, outcome, first, links }
+        Found { id, url, fetched_ms, outcome, first, cash, links }
     }
 }
 
@@ -61,6 +63,8 @@ struct PageLine {
     fetched_ms: i64,
     outcome: Outcome,
     first: bool,
+    #[serde(default)]
+    cash: f32,
     links: Vec<LinkLine>,
 }
 
@@ -70,6 +74,8 @@ struct LinkLine {
     url: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dynamic: Option<bool>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    relevance: u16,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reason: Option<u8>,
     kind: u8,
@@ -115,6 +121,7 @@ impl FoundWriter {
             fetched_ms: found.fetched_ms,
             outcome: found.outcome,
             first: found.first,
+            cash: found.cash,
             links,
         }))
     }
@@ -135,13 +142,16 @@ impl FoundWriter {
 }
 
 fn link_line(links: &GatheredLinks, link: &GatheredLink) -> LinkLine {
-    let (dynamic, reason) = match link.target {
-        Target::Followed(place) => (links.dynamic.get(place as usize).copied(), None),
-        Target::Noted(_, reason) => (None, reason.map(Reason::code)),
+    let (dynamic, relevance, reason) = match link.target {
+        Target::Followed(place) => {
+            (links.dynamic.get(place as usize).copied(), links.relevance(place as usize), None)
+        }
+        Target::Noted(_, reason) => (None, 0, reason.map(Reason::code)),
     };
     LinkLine {
         url: links.url(link.target).to_owned(),
         dynamic,
+        relevance,
         reason,
         kind: link.kind.code(),
         context: link.context,
@@ -150,6 +160,11 @@ fn link_line(links: &GatheredLinks, link: &GatheredLink) -> LinkLine {
         rel: links.text(link.rel).to_owned(),
         anchor: links.text(link.anchor).to_owned(),
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_zero(relevance: &u16) -> bool {
+    *relevance == 0
 }
 
 /// Reads the folder, line by line.
@@ -184,6 +199,7 @@ impl<'r> FoundReader<'r> {
             fetched_ms: line.fetched_ms,
             outcome: line.outcome,
             first: line.first,
+            cash: line.cash,
             links,
         })))
     }
@@ -192,7 +208,7 @@ impl<'r> FoundReader<'r> {
     fn keep(&self, link: &LinkLine, links: &mut GatheredLinks) {
         let Some(kind) = LinkKind::from_code(link.kind) else { return };
         let target = match (link.dynamic, self.rules.canonical(&link.url)) {
-            (Some(dynamic), Ok(url)) => links.follow(&url, dynamic),
+            (Some(dynamic), Ok(url)) => links.follow(&url, dynamic, link.relevance),
             _ => Target::Noted(links.keep(&link.url, usize::MAX), link.reason.and_then(Reason::from_code)),
         };
         let kept = GatheredLink {
@@ -214,6 +230,7 @@ mod tests {
 
     use super::*;
     use crate::fetched::Fetched;
+    use crate::focus::Focus;
     use crate::gatherer::{GatherSettings, Gatherer};
 
     fn found() -> Found {
@@ -233,15 +250,22 @@ mod tests {
             latency_ms: None,
             duration_ms: None,
         };
-        let settings = GatherSettings::default();
-        Found::of(Gatherer::new(&settings).read(&fetched), PageId(7), true)
+        let settings = GatherSettings { focus: Focus::new("läßt", &[]), ..GatherSettings::default() };
+        Found::of(Gatherer::new(&settings).read(&fetched), PageId(7), true, 0.25)
     }
 
     fn links(found: &Found) -> Vec<String> {
         let links = &found.links;
         let described = links.all.iter().map(|link| {
             let target = match link.target {
-                Target::Followed(place) => format!("followed, dynamic {}", links.dynamic[place as usize]),
+                Target::Followed(place) => {
+                    let place = place as usize;
+                    format!(
+                        "followed, dynamic {}, relevance {}",
+                        links.dynamic[place],
+                        links.relevance(place)
+                    )
+                }
                 Target::Noted(_, reason) => format!("noted {reason:?}"),
             };
             let texts = (links.url(link.target), links.text(link.rel), links.text(link.anchor));
@@ -266,8 +290,9 @@ mod tests {
         let mut reader = FoundReader::open(&folder, &rules).unwrap();
         let Some(FoundLine::Page(after)) = reader.next().unwrap() else { panic!("no page") };
         assert_eq!(links(&after), links(&before));
-        let what =
-            |found: &Found| (found.id, found.url.clone(), found.fetched_ms, found.outcome, found.first);
+        let what = |found: &Found| {
+            (found.id, found.url.clone(), found.fetched_ms, found.outcome, found.first, found.cash)
+        };
         assert_eq!(what(&after), what(&before));
         let Some(FoundLine::Named { site, pages }) = reader.next().unwrap() else { panic!("no list") };
         assert_eq!((site, pages), (SiteId(2), named));

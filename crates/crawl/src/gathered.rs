@@ -30,6 +30,8 @@ pub struct Gathered {
     pub(crate) content_bytes: u64,
     /// Of the body as transferred; 0 without one.
     pub(crate) content_hash: u64,
+    /// When it was last modified, by the word of its server.
+    pub(crate) modified_s: Option<u32>,
     /// Where a redirect leads.
     pub(crate) redirect: Option<String>,
     /// The page for the store; nothing if there is nothing to be stored.
@@ -57,6 +59,8 @@ pub(crate) struct GatheredDocument {
     pub(crate) raw_bytes: u64,
     pub(crate) text_bytes: u64,
     pub(crate) words: u32,
+    /// How well it meets the driving query.
+    pub(crate) relevance: u16,
     /// Of the main text; 0 without one.
     pub(crate) text_hash: u64,
     pub(crate) simhash: u64,
@@ -70,6 +74,8 @@ pub(crate) struct GatheredLinks {
     pub(crate) followed: UrlBatch,
     /// Beside them: whether it is dynamic.
     pub(crate) dynamic: Vec<bool>,
+    /// Beside them: how relevant it promises to be. Empty if nobody asks.
+    relevance: Vec<u16>,
     strings: String,
     pub(crate) internal: u32,
     pub(crate) external: u32,
@@ -110,6 +116,7 @@ impl GatheredLinks {
         self.all.clear();
         self.followed.clear();
         self.dynamic.clear();
+        self.relevance.clear();
         self.strings.clear();
         (self.internal, self.external, self.embedded) = (0, 0, 0);
     }
@@ -131,10 +138,20 @@ impl GatheredLinks {
     }
 
     /// Keeps a link to a page that may be fetched.
-    pub(crate) fn follow(&mut self, url: &CanonicalUrl, dynamic: bool) -> Target {
+    pub(crate) fn follow(&mut self, url: &CanonicalUrl, dynamic: bool, relevance: u16) -> Target {
+        let place = self.followed.len();
         self.followed.push(url);
         self.dynamic.push(dynamic);
-        Target::Followed(self.followed.len() as u32 - 1)
+        if relevance > 0 {
+            self.relevance.resize(place, 0);
+            self.relevance.push(relevance);
+        }
+        Target::Followed(place as u32)
+    }
+
+    /// How relevant the page that is followed promises to be.
+    pub(crate) fn relevance(&self, place: usize) -> u16 {
+        self.relevance.get(place).copied().unwrap_or(0)
     }
 
     pub(crate) fn url(&self, target: Target) -> &str {

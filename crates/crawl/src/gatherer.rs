@@ -17,6 +17,7 @@ use store::Preparer;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::fetched::Fetched;
+use crate::focus::{Focus, in_16_bits};
 use crate::gathered::{Gathered, GatheredDocument, GatheredLink, GatheredLinks, Span, Target};
 use crate::http_head::HttpHead;
 use crate::outcome::Outcome;
@@ -34,6 +35,8 @@ pub struct GatherSettings {
     pub level: u8,
     /// Whether requests are stored beside the answers.
     pub keep_requests: bool,
+    /// What the crawl is after.
+    pub focus: Focus,
 }
 
 impl Default for GatherSettings {
@@ -44,6 +47,7 @@ impl Default for GatherSettings {
             options: Options::default(),
             level: 1,
             keep_requests: false,
+            focus: Focus::default(),
         }
     }
 }
@@ -77,7 +81,10 @@ impl<'s> Gatherer<'s> {
     /// Reads what was fetched.
     pub fn read(&mut self, fetched: &Fetched) -> Gathered {
         let head = HttpHead(&fetched.head);
-        let outcome = Outcome::of(fetched.status);
+        let outcome = match Outcome::of(fetched.status) {
+            Outcome::NotModified if fetched.failure.is_some() => Outcome::Unexpected,
+            outcome => outcome,
+        };
         let content_type = head.value("Content-Type");
         let mut gathered = Gathered {
             dynamic: fetched.url.class(&self.settings.scope.extensions) == UrlClass::Dynamic,
@@ -95,6 +102,7 @@ impl<'s> Gatherer<'s> {
             mime_declared: content_type.as_deref().and_then(media_type),
             content_bytes: fetched.body.len() as u64,
             content_hash: if fetched.body.is_empty() { 0 } else { xxh3_64(&fetched.body) },
+            modified_s: last_modified_s(head),
             redirect: None,
             prepared: self.prepare(fetched, outcome),
             document: None,
@@ -108,9 +116,15 @@ impl<'s> Gatherer<'s> {
         gathered
     }
 
-    /// News without content are for the page's state alone.
+    /// What nobody said cannot be stored. An archive may know that a page was as before though its server had sent it again:
+    /// that is for the page's state alone.
     fn prepare(&mut self, fetched: &Fetched, outcome: Outcome) -> Option<store::Result<store::Prepared>> {
-        if matches!(outcome, Outcome::NoAnswer | Outcome::NotModified) {
+        let said = match outcome {
+            Outcome::NoAnswer => false,
+            Outcome::NotModified => HttpHead(&fetched.head).status() == Some(304),
+            _ => true,
+        };
+        if !said {
             return None;
         }
         let protocols: Vec<&str> = fetched.protocols.iter().map(String::as_str).collect();
@@ -140,8 +154,12 @@ impl<'s> Gatherer<'s> {
             .merge(RobotsDirectives::from_header(&head.joined("X-Robots-Tag"), &options.agent));
         self.document.modified =
             self.document.modified.or_else(|| head.value("Last-Modified").as_deref().and_then(parse_date));
-        gathered.links = self.links(&fetched.url);
-        gathered.document = Some(self.describe(&fetched.url, body.bytes.len() as u64));
+        let main_text = self.document.main_text();
+        let relevance = self.settings.focus.of_text(&self.document.title, &main_text);
+        gathered.links = self.links(&fetched.url, relevance);
+        let mut document = self.describe(&fetched.url, &main_text, body.bytes.len() as u64);
+        document.relevance = in_16_bits(relevance);
+        gathered.document = Some(document);
     }
 
     fn read_redirect(&self, head: HttpHead<'_>, gathered: &mut Gathered) {
@@ -149,7 +167,7 @@ impl<'s> Gatherer<'s> {
         let target = match self.settings.rules.join(&gathered.url, &location) {
             Ok(url) => {
                 gathered.redirect = Some(url.as_str().to_owned());
-                self.target(&url, url.site() != gathered.url.site(), &mut gathered.links)
+                self.target(&url, url.site() != gathered.url.site(), 0, &mut gathered.links)
             }
             Err(_) => Target::Noted(gathered.links.keep(&location, NO_URL_LIMIT_BYTES), None),
         };
@@ -171,7 +189,8 @@ impl<'s> Gatherer<'s> {
     }
 
     /// What grows link by link is used again; the copy that a page takes along is as large as it must be.
-    fn links(&mut self, page: &CanonicalUrl) -> GatheredLinks {
+    fn links(&mut self, page: &CanonicalUrl, relevance: f32) -> GatheredLinks {
+        let focus = &self.settings.focus;
         let mut links = std::mem::take(&mut self.links);
         links.clear();
         let nofollow = self.document.robots.nofollow();
@@ -189,7 +208,11 @@ impl<'s> Gatherer<'s> {
                 Ok(url) if nofollow || is_nofollow(link.rel) => {
                     Target::Noted(links.keep(url.as_str(), usize::MAX), Some(Reason::Nofollow))
                 }
-                Ok(url) => self.target(url, url.site() != page.site(), &mut links),
+                Ok(url) => {
+                    let of_link = || focus.of_link(relevance, link.text, url.as_str());
+                    let relevance = if focus.is_empty() { 0 } else { in_16_bits(of_link()) };
+                    self.target(url, url.site() != page.site(), relevance, &mut links)
+                }
                 Err(_) => Target::Noted(links.keep(link.raw, NO_URL_LIMIT_BYTES), None),
             };
             let kept = GatheredLink {
@@ -209,17 +232,22 @@ impl<'s> Gatherer<'s> {
     }
 
     /// What does not belong to the crawl is noted with the reason, and not followed.
-    fn target(&self, url: &CanonicalUrl, from_other_site: bool, links: &mut GatheredLinks) -> Target {
+    fn target(
+        &self,
+        url: &CanonicalUrl,
+        from_other_site: bool,
+        relevance: u16,
+        links: &mut GatheredLinks,
+    ) -> Target {
         match self.settings.scope.judge_entry(url, from_other_site) {
-            Ok(class) => links.follow(url, class == UrlClass::Dynamic),
+            Ok(class) => links.follow(url, class == UrlClass::Dynamic, relevance),
             Err(reason) => Target::Noted(links.keep(url.as_str(), usize::MAX), Some(reason)),
         }
     }
 
-    fn describe(&mut self, page: &CanonicalUrl, raw_bytes: u64) -> GatheredDocument {
-        let main_text = self.document.main_text();
+    fn describe(&mut self, page: &CanonicalUrl, main_text: &str, raw_bytes: u64) -> GatheredDocument {
         let document = &mut self.document;
-        let sample = if main_text.is_empty() { &document.text } else { &main_text };
+        let sample = if main_text.is_empty() { &document.text } else { main_text };
         let rules = &self.settings.rules;
         let canonical = document.canonical().map(|raw| {
             let url = rules.join(&document.base(page, rules), raw);
@@ -239,11 +267,21 @@ impl<'s> Gatherer<'s> {
             text_bytes: document.text.len() as u64,
             words: document.words(),
             text_hash: if main_text.is_empty() { 0 } else { xxh3_64(main_text.as_bytes()) },
-            simhash: simhash(&main_text),
+            simhash: simhash(main_text),
+            relevance: 0,
             title: std::mem::take(&mut document.title),
             description: std::mem::take(&mut document.description),
         }
     }
+}
+
+/// When the server says that it changed the page. One that always says "just now" makes its pages on request, and knows
+/// nothing of their changes.
+fn last_modified_s(head: HttpHead<'_>) -> Option<u32> {
+    let time = |name| head.value(name).as_deref().and_then(parse_date);
+    let modified = time("Last-Modified").filter(|modified| *modified > 0)?;
+    let is_just_now = time("Date").is_some_and(|now| modified >= now);
+    u32::try_from(modified).ok().filter(|_| !is_just_now)
 }
 
 fn is_nofollow(rel: &str) -> bool {

@@ -220,7 +220,7 @@ impl<'s> Harvester<'s> {
             match self.settings.gather.rules.canonical(&page.url).ok().filter(|url| url.as_str() == page.url)
             {
                 Some(url) => {
-                    let job = self.jobs.add(Job::Page { page: page.page, url });
+                    let job = self.jobs.add(Job::Page { page: page.page, url, validators: page.validators });
                     self.workbench.push(site.site, job);
                 }
                 // The rules have changed since it became known.
@@ -293,8 +293,8 @@ impl<'s> Harvester<'s> {
                 url: job.url(),
                 address: turn.address,
                 extra: &request,
-                if_none_match: None,
-                if_modified_since: None,
+                if_none_match: job.validators().and_then(|held| held.etag.as_deref()),
+                if_modified_since: job.validators().and_then(|held| held.last_modified.as_deref()),
                 body_bytes,
                 any_media_type: !matches!(job, Job::Page { .. }),
             };
@@ -316,7 +316,9 @@ impl<'s> Harvester<'s> {
         }
         self.rest(turn, event, connection, ended_ms)?;
         match job {
-            Job::Page { page, url } => self.page_came(turn.site, page, url, answer),
+            Job::Page { page, url, validators } => {
+                self.page_came(turn.site, page, url, answer, validators.is_empty());
+            }
             Job::Robots { url, hops } => self.robots_answered(turn.site, &url, hops, &answer)?,
             Job::Sitemap { url, level } => self.sitemap_came(turn.site, &url, level, &answer)?,
             Job::Errand(errand) => self.errand_answered(turn, *errand, &answer, ended_ms),

@@ -3,12 +3,13 @@
 use model::{CanonicalUrl, PageId};
 
 use crate::errand::Errand;
+use crate::validators::Validators;
 
 /// One request to be made.
 #[derive(Debug)]
 pub(crate) enum Job {
-    /// A page of the batch.
-    Page { page: PageId, url: CanonicalUrl },
+    /// A page of the batch, and what names the version that we have.
+    Page { page: PageId, url: CanonicalUrl, validators: Validators },
     /// robots.txt, after so many redirects.
     Robots { url: CanonicalUrl, hops: u8 },
     /// A sitemap or robots.rdf; so many indexes led to it.
@@ -23,6 +24,11 @@ impl Job {
             Job::Page { url, .. } | Job::Robots { url, .. } | Job::Sitemap { url, .. } => url,
             Job::Errand(errand) => &errand.url,
         }
+    }
+
+    /// What names the version that we have, for pages.
+    pub(crate) fn validators(&self) -> Option<&Validators> {
+        if let Job::Page { validators, .. } = self { Some(validators) } else { None }
     }
 }
 

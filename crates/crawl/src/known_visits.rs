@@ -1,7 +1,7 @@
 //! Was this very visit taken in before? An archive that is imported twice must not count twice.
 //!
 //! A visit is known if the page has a stored version of the same second with the same body. A visit that found the page
-//! unchanged leaves nothing in the store: it is known if it lies between visits that are, for there it would tell
+//! unchanged has no body of its own: it is known if it lies between visits that are, for there it would tell
 //! nothing new.
 
 use std::collections::HashSet;
@@ -11,6 +11,7 @@ use store::{Collection, PageReader, PageRecord, Prepared, Result};
 
 use crate::fetched::Fetched;
 use crate::gathered::Gathered;
+use crate::outcome::Outcome;
 
 /// Looks visits up.
 #[derive(Debug, Default)]
@@ -37,7 +38,8 @@ impl KnownVisits {
             *self = KnownVisits { generation, ..KnownVisits::default() };
         }
         let time_s = Fetched::seconds(page.fetched_ms);
-        let Some(Ok(prepared)) = &page.prepared else {
+        let has_content = page.outcome != Outcome::NotModified;
+        let Some(Ok(prepared)) = page.prepared.as_ref().filter(|_| has_content) else {
             let visited = record.first_visit_s..=record.last_visit_s;
             return Ok(record.visits > 0 && visited.contains(&time_s));
         };

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use store::Collection;
 
-use crate::clock::Clock;
 use crate::crawl_settings::CrawlSettings;
 use crate::error::Error;
 use crate::manager::Manager;
@@ -46,7 +45,7 @@ pub fn manage(
     settings: &Arc<CrawlSettings>,
     most_batches: u64,
 ) -> Result<Managed, Error> {
-    let clock = Clock::start();
+    let clock = settings.start_clock();
     places::forget(collection);
     if recovery::replay_journals(collection, settings, clock.now_ms())? {
         recovery::settle(collection, settings, clock.now_ms())?;
@@ -60,7 +59,8 @@ pub fn manage(
         manager.lend(recovery::neighbours(collection, &lent)?);
         let now_ms = clock.now_ms();
         let Some(mut batch) = manager.prepare(collection, settings, now_ms)? else {
-            managed.next_due_ms = manager.next_due_ms(collection, settings, now_ms)?;
+            managed.next_due_ms =
+                manager.next_due(collection, settings, false, now_ms)?.map(|due| due.time_ms);
             break;
         };
         batch.addresses = recovery::address_clocks(collection, settings, now_ms, false)?;

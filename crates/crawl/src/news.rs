@@ -1,5 +1,6 @@
 //! What does a batch change beyond its own pages? The pages it links to, their sites, and the graph.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -7,6 +8,7 @@ use frontier::linking_bit;
 use model::{PageId, SiteId};
 use store::{Collection, Link, NewPage, PageFlags, PageRecord, Resolved, Result, SiteRecord, UrlBatch};
 
+use crate::common_cash;
 use crate::fetched::Fetched;
 use crate::fold::Folded;
 use crate::found::Found;
@@ -23,6 +25,8 @@ pub(crate) struct News {
     sites: BTreeMap<SiteId, SiteNews>,
     /// How many pages newly link to a page.
     in_links: BTreeMap<PageId, InLinks>,
+    /// Cash of pages that lead nowhere.
+    common_cash: f64,
 }
 
 /// What a batch changes about a site.
@@ -49,11 +53,15 @@ struct InLinks {
     linking_domains: u64,
     /// How deep it is by the shortest of them.
     depth: u8,
+    /// What pages pass on to it.
+    cash: f32,
+    /// How relevant it is by the best of them.
+    relevance: u16,
 }
 
 impl Default for InLinks {
     fn default() -> InLinks {
-        InLinks { all: 0, from_other_sites: 0, linking_domains: 0, depth: u8::MAX }
+        InLinks { all: 0, from_other_sites: 0, linking_domains: 0, depth: u8::MAX, cash: 0.0, relevance: 0 }
     }
 }
 
@@ -129,7 +137,9 @@ impl News {
                 false if is_front() => 0,
                 false => 1,
             };
-            rules.new_page(new.site, site_pages, depth, redirects, dynamic)
+            let mut new_page = rules.new_page(new.site, site_pages, depth, redirects, dynamic);
+            new_page.location = rules.promise.of(url);
+            new_page
         };
         let resolved = if rules.admits_all() {
             collection.resolve(&urls, now_s, describe)?
@@ -165,35 +175,58 @@ impl News {
             collection.links.append(page.id, followed)?;
             rows::push_links(collection, page, own);
             self.folded.links += links.len() as u64;
-            let depth = records.get(&page.id).map_or(0, |record| depth_behind(record, page.outcome));
-            self.count_in_links(page, own, targets.first_new, depth);
+            self.count_in_links(page, own, targets.first_new, records.get(&page.id));
         }
         Ok(())
     }
 
-    /// A page that links twice counts once, and a link to itself not at all. Of pages that were read before, only links
-    /// to pages unknown until now count: the others may have been there already.
-    fn count_in_links(&mut self, page: &Found, own: &[PageId], first_new: PageId, depth: u8) {
-        let counts = |target: PageId| {
-            let is_page = target != page.id && target != Resolved::REFUSED;
-            is_page && (page.first || target >= first_new)
-        };
+    /// A page that links twice counts once, and a link to itself not at all. Cash goes to all in equal parts. Of pages that
+    /// were read before, only links to pages unknown until now count besides: the others may have been there already.
+    fn count_in_links(
+        &mut self,
+        page: &Found,
+        own: &[PageId],
+        first_new: PageId,
+        record: Option<&PageRecord>,
+    ) {
         let url = &page.url;
         let domain = url.registered_domain();
-        let places = own.iter().enumerate().filter(|(_, target)| counts(**target));
-        let mut targets: Vec<(PageId, Nearness)> = places
-            .map(|(place, target)| (*target, nearness(url.site(), domain, page.links.followed.url(place))))
+        // A redirect says nothing; what was hoped of it is hoped of where it leads.
+        let hoped = record.filter(|_| page.outcome == Outcome::Redirect).map_or(0, |record| record.relevance);
+        let is_page = |target: &PageId| *target != page.id && *target != Resolved::REFUSED;
+        let places = own.iter().enumerate().filter(|(_, target)| is_page(target));
+        let mut targets: Vec<(PageId, Reverse<u16>, Nearness)> = places
+            .map(|(place, target)| {
+                let relevance = page.links.relevance(place).max(hoped);
+                let nearness = nearness(url.site(), domain, page.links.followed.url(place));
+                (*target, Reverse(relevance), nearness)
+            })
             .collect();
         targets.sort_unstable();
-        targets.dedup();
+        targets.dedup_by_key(|(target, ..)| *target);
+        if targets.is_empty() {
+            self.keep_in_common(page.cash);
+        }
+        let share = page.cash / targets.len() as f32;
+        let depth = record.map_or(0, |record| depth_behind(record, page.outcome));
         let bit = domain.map_or(0, linking_bit);
-        for (target, nearness) in targets {
+        for (target, Reverse(relevance), nearness) in targets {
             let counts = self.in_links.entry(target).or_default();
+            counts.cash += share;
+            counts.relevance = counts.relevance.max(relevance);
+            if !page.first && target < first_new {
+                continue;
+            }
             counts.all += 1;
             counts.from_other_sites += u32::from(nearness != Nearness::Site);
             counts.linking_domains |= if nearness == Nearness::World { bit } else { 0 };
             counts.depth = counts.depth.min(if nearness == Nearness::Site { depth } else { 1 });
         }
+    }
+
+    /// Cash of a page that leads nowhere.
+    pub(crate) fn keep_in_common(&mut self, cash: f32) {
+        self.common_cash += f64::from(cash);
     }
 
     /// Counts a new page; tells how many of its site this batch has brought.
@@ -257,11 +290,17 @@ impl News {
             rules.note_site(ids[index], record.pages_known);
         })?;
         rules.note_size(collection);
+        common_cash::add(&mut collection.notes, std::mem::take(&mut self.common_cash));
         Ok(())
     }
 
     fn add_in_links(&mut self, record: &mut PageRecord, counts: InLinks, rules: &Rules) {
         record.in_links = record.in_links.saturating_add(counts.all);
+        record.cash += counts.cash;
+        // Its own text, once it is known, says more.
+        if record.visits == 0 {
+            record.relevance = record.relevance.max(counts.relevance);
+        }
         rules.come_nearer(record, counts.depth);
         let site = self.sites.entry(record.site).or_default();
         site.in_links += counts.from_other_sites;

@@ -1,6 +1,8 @@
 //! How does news leave a harvester? In blocks, through a bounded channel; while the channel is full nothing new is asked
 //! for, but what is under way is still read, so that no server waits for us.
 
+use std::collections::VecDeque;
+
 use tokio::sync::mpsc::Sender;
 use tokio::sync::mpsc::error::TrySendError;
 
@@ -11,14 +13,15 @@ pub(crate) struct Outbox<T> {
     sender: Sender<(usize, Vec<T>)>,
     block: Vec<T>,
     block_bytes: usize,
-    waiting: std::collections::VecDeque<Vec<T>>,
+    waiting: VecDeque<(Vec<T>, usize)>,
+    waiting_bytes: usize,
 }
 
 /// A block is sent when it has so many bytes, or so many pieces.
 const BLOCK_BYTES: usize = 1 << 20;
 const BLOCK_PIECES: usize = 128;
-/// Nothing new is asked for while so many blocks wait.
-const WAITING_BLOCKS: usize = 2;
+/// Nothing new is asked for while so many bytes wait: enough for the seconds in which a commit merges files.
+const WAITING_BYTES: usize = 32 << 20;
 
 impl<T> Outbox<T> {
     pub(crate) fn new(sender: Sender<(usize, Vec<T>)>, number: usize) -> Outbox<T> {
@@ -27,7 +30,8 @@ impl<T> Outbox<T> {
             sender,
             block: Vec::new(),
             block_bytes: 0,
-            waiting: std::collections::VecDeque::new(),
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
         }
     }
 
@@ -41,17 +45,20 @@ impl<T> Outbox<T> {
 
     /// Sends what there is, as far as there is room. False when nobody listens any more.
     pub(crate) fn flush(&mut self) -> bool {
-        self.close_block();
+        // Where there is none, a block may as well become full.
+        if self.sender.capacity() > self.waiting.len() {
+            self.close_block();
+        }
         self.send()
     }
 
     /// Sends full blocks, as far as there is room. False when nobody listens any more.
     pub(crate) fn send(&mut self) -> bool {
-        while let Some(block) = self.waiting.pop_front() {
+        while let Some((block, bytes)) = self.waiting.pop_front() {
             match self.sender.try_send((self.number, block)) {
-                Ok(()) => {}
+                Ok(()) => self.waiting_bytes -= bytes,
                 Err(TrySendError::Full((_, block))) => {
-                    self.waiting.push_front(block);
+                    self.waiting.push_front((block, bytes));
                     return true;
                 }
                 Err(TrySendError::Closed(_)) => return false,
@@ -62,7 +69,7 @@ impl<T> Outbox<T> {
 
     /// Whether nothing new should be asked for.
     pub(crate) fn is_full(&self) -> bool {
-        self.waiting.len() >= WAITING_BLOCKS
+        self.waiting_bytes >= WAITING_BYTES
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -76,8 +83,9 @@ impl<T> Outbox<T> {
 
     fn close_block(&mut self) {
         if !self.block.is_empty() {
-            self.waiting.push_back(std::mem::take(&mut self.block));
-            self.block_bytes = 0;
+            let bytes = std::mem::take(&mut self.block_bytes);
+            self.waiting.push_back((std::mem::take(&mut self.block), bytes));
+            self.waiting_bytes += bytes;
         }
     }
 }

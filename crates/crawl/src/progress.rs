@@ -1,6 +1,8 @@
 //! How far has a crawl come? Counters that every thread may add to and anybody may look at.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use crate::manager::Due;
 
 /// The counters of a running crawl.
 #[derive(Debug, Default)]
@@ -23,6 +25,10 @@ pub struct Counters {
     pub pages_known: AtomicU64,
     /// Batches so far.
     pub cycles: AtomicU64,
+    /// Until when the crawl does nothing, in Unix milliseconds; 0 if it does something.
+    pub paused_until_ms: AtomicU64,
+    /// Whether that is because the requests of the day are used up.
+    pub paused_by_budget: AtomicBool,
 }
 
 /// The counters at one moment.
@@ -38,9 +44,17 @@ pub struct Progress {
     pub links: u64,
     pub pages_known: u64,
     pub cycles: u64,
+    pub paused_until_ms: u64,
+    pub paused_by_budget: bool,
 }
 
 impl Counters {
+    /// The crawl does nothing until something is due, or goes on.
+    pub(crate) fn set_pause(&self, until: Option<Due>) {
+        self.paused_by_budget.store(until.is_some_and(|due| due.budget), Relaxed);
+        self.paused_until_ms.store(until.map_or(0, |due| due.time_ms), Relaxed);
+    }
+
     /// All of them, now.
     pub fn progress(&self) -> Progress {
         Progress {
@@ -53,6 +67,8 @@ impl Counters {
             links: self.links.load(Relaxed),
             pages_known: self.pages_known.load(Relaxed),
             cycles: self.cycles.load(Relaxed),
+            paused_until_ms: self.paused_until_ms.load(Relaxed),
+            paused_by_budget: self.paused_by_budget.load(Relaxed),
         }
     }
 }

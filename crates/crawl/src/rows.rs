@@ -58,6 +58,7 @@ pub(crate) fn push_fetch(
         content_length: page.content_bytes as i64,
         latency_ms: page.latency_ms.map(|time| int(u64::from(time))),
         duration_ms: page.duration_ms.map(|time| int(u64::from(time))),
+        text_digest: document.map(|document| document.text_hash.cast_signed()).filter(|hash| *hash != 0),
         changed: visit.changed,
         duplicate_of: record.duplicate_of.map(|page| page.0),
     });

@@ -6,10 +6,13 @@ use frontier::{Event, Limits, PageVerdict, Patience};
 use model::{Reason, SiteId, UrlClass};
 use store::{Collection, PageFlags, PageRecord, Result, Stage};
 
+use crate::change_priors::ChangePriors;
 use crate::crawl_settings::{CrawlSettings, Revisits};
 use crate::gathered::Gathered;
 use crate::outcome::Outcome;
 use crate::random::random;
+use crate::url_promise::UrlPromise;
+use crate::visit;
 
 /// The rules of one collection, and what of it is full by them.
 #[derive(Debug, Default)]
@@ -17,8 +20,12 @@ pub(crate) struct Rules {
     pub(crate) limits: Limits,
     pub(crate) patience: Patience,
     pub(crate) revisits: Revisits,
+    /// How promising URLs are.
+    pub(crate) promise: UrlPromise,
     /// Whether the links of exact duplicates are followed, too.
     pub(crate) links_of_duplicates: bool,
+    /// How often pages change.
+    change_priors: ChangePriors,
     full_sites: HashSet<SiteId>,
     /// How many pages of each site are known.
     pages_known: Vec<u32>,
@@ -32,6 +39,7 @@ impl Rules {
             limits: settings.limits.clone(),
             patience: settings.patience.clone(),
             revisits: settings.revisits,
+            promise: UrlPromise::new(&settings.url_words),
             links_of_duplicates: settings.links_of_duplicates,
             ..Rules::default()
         }
@@ -41,9 +49,10 @@ impl Rules {
     pub(crate) fn follow(&mut self, settings: &CrawlSettings) {
         self.patience = settings.patience.clone();
         self.revisits = settings.revisits;
+        self.promise = UrlPromise::new(&settings.url_words);
     }
 
-    /// Looks which sites are full, at the start.
+    /// Looks which sites are full, and how often pages change, at the start.
     pub(crate) fn count(&mut self, collection: &Collection) -> Result<()> {
         let parts = collection.sites.reader().scan(|known: &mut Vec<(SiteId, u32)>, site, record| {
             known.push((site, record.pages_known));
@@ -52,6 +61,7 @@ impl Rules {
             self.note_site(site, pages);
         }
         self.note_size(collection);
+        self.change_priors = ChangePriors::gather(collection.pages.reader())?;
         Ok(())
     }
 
@@ -132,10 +142,18 @@ impl Rules {
         self.limits.judge_depth(if dynamic { UrlClass::Dynamic } else { UrlClass::Static }, record.depth)
     }
 
+    /// Estimates anew how often a page changes, after a visit that could be compared with the one before.
+    pub(crate) fn note_change_rate(&mut self, record: &mut PageRecord) {
+        let before = record.changes_per_day;
+        record.changes_per_day = visit::changes_per_day(record, self.change_priors.of(record.site));
+        self.change_priors.replace(record.site, before, record.changes_per_day);
+    }
+
     /// Notes after a visit why it was in vain, if it was, and when the next one may be.
     pub(crate) fn note_visit(&self, record: &mut PageRecord, page: &Gathered, now_s: u32) {
         let event = match page.failure {
             Some(reason) if page.outcome == Outcome::NoAnswer => Event::NoAnswer(reason),
+            Some(Reason::NotModifiedUnasked) => Event::ServerError,
             _ => Event::of_status(page.status, None),
         };
         // Failures in a row are not kept; for a page that never brought anything, visits are failures.

@@ -31,10 +31,11 @@ impl Running {
         counters: Arc<Counters>,
         most_pages: Option<u64>,
     ) -> Running {
+        let clock = settings.borrow().start_clock();
         let pages_left = most_pages.map(|pages| AtomicI64::new(i64::try_from(pages).unwrap_or(i64::MAX)));
         Running {
             number: 0,
-            clock: Clock::start(),
+            clock,
             counters,
             settings,
             stopped: stop.subscribe(),

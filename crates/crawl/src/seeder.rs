@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{PageId, SiteId, UrlClass};
-use store::{Collection, PageRecord, Resolved, Result, Stage, UrlBatch};
+use store::{Collection, PageFlags, PageRecord, Resolved, Result, Stage, UrlBatch};
 
 use crate::batch::RobotsCopy;
 use crate::crawl_settings::CrawlSettings;
@@ -34,6 +34,8 @@ pub(crate) struct Seeded {
     pub(crate) bytes: u64,
     /// Sites that came back.
     pub(crate) done: Vec<SiteId>,
+    /// Sites of which pages came back unasked, and how many.
+    pub(crate) unasked: Vec<(SiteId, u32)>,
     /// Sites whose robots.txt is not what it was.
     pub(crate) changed_robots: Vec<SiteId>,
 }
@@ -87,7 +89,8 @@ impl Seeder {
         for (site, pages) in &noted.found {
             seeded.folded.new_pages += self.note_found(collection, *site, pages)?;
         }
-        (seeded.done, seeded.changed_robots) = (noted.done, noted.changed_robots);
+        (seeded.done, seeded.unasked) = (noted.done, noted.unasked);
+        seeded.changed_robots = noted.changed_robots;
         Ok(seeded)
     }
 
@@ -129,6 +132,7 @@ impl Seeder {
                 let site_pages = rules.pages_known(new.site) + new_static + new_dynamic;
                 let mut record = rules.new_page(new.site, site_pages, 1, 0, dynamic);
                 record.last_change_s = modified_s;
+                record.location = rules.promise.of(urls.url(new.link as usize));
                 record
             },
         )?;
@@ -150,6 +154,8 @@ impl Seeder {
 pub(crate) struct Noted {
     /// Sites that came back.
     pub(crate) done: Vec<SiteId>,
+    /// Sites of which pages came back unasked, and how many.
+    pub(crate) unasked: Vec<(SiteId, u32)>,
     /// Sites whose robots.txt is not what it was.
     pub(crate) changed_robots: Vec<SiteId>,
     /// Pages that sites name themselves.
@@ -183,7 +189,7 @@ pub(crate) fn note_news(collection: &mut Collection, news: Vec<HarvestNews>) -> 
             HarvestNews::Done(report) => reports.push(report),
         }
     }
-    mark_pages(collection, &marks)?;
+    noted.unasked = mark_pages(collection, &marks)?;
     reports.sort_unstable_by_key(|report| report.site);
     noted.done = note_reports(collection, &reports)?;
     Ok(noted)
@@ -196,7 +202,8 @@ enum Mark {
     Back(Option<ReasonCode>),
 }
 
-fn mark_pages(collection: &mut Collection, marks: &BTreeMap<PageId, Mark>) -> Result<()> {
+/// Marks pages; tells how many of each site were in a batch.
+fn mark_pages(collection: &mut Collection, marks: &BTreeMap<PageId, Mark>) -> Result<Vec<(SiteId, u32)>> {
     let pages: Vec<PageId> = marks.keys().copied().collect();
     let values: Vec<Mark> = marks.values().copied().collect();
     let mut dequeued: BTreeMap<SiteId, u32> = BTreeMap::new();
@@ -211,10 +218,11 @@ fn mark_pages(collection: &mut Collection, marks: &BTreeMap<PageId, Mark>) -> Re
         }
     })?;
     let sites: Vec<SiteId> = dequeued.keys().copied().collect();
-    let counts: Vec<u32> = dequeued.into_values().collect();
+    let counts: Vec<u32> = dequeued.values().copied().collect();
     collection.sites.update(&sites, |index, record| {
         record.pages_queued = record.pages_queued.saturating_sub(counts[index]);
-    })
+    })?;
+    Ok(dequeued.into_iter().collect())
 }
 
 /// The stage of a page before it was put into a batch.
@@ -239,19 +247,27 @@ pub(crate) fn release_queued(
         }
     })?;
     let marks = parts.into_iter().flatten().map(|page| (page, Mark::Back(None))).collect();
-    mark_pages(collection, &marks)
+    mark_pages(collection, &marks).map(drop)
 }
 
-/// A page changed when its site says so, if that is news.
+/// A page changed when its site says so, if that is news. Then it is worth a visit; that a site tells of no change is no
+/// proof that there was none.
 fn note_changes(collection: &mut Collection, resolved: &Resolved, found: &[(bool, u32)]) -> Result<()> {
     let known = resolved.pages.iter().zip(found).filter(|(page, _)| **page < resolved.first_new);
     let mut changes: Vec<(PageId, u32)> =
         known.map(|(page, (_, modified_s))| (*page, *modified_s)).filter(|(_, time_s)| *time_s > 0).collect();
     changes.sort_unstable();
+    // A page may be named twice; the latest date is the last.
+    changes.reverse();
     changes.dedup_by_key(|(page, _)| *page);
+    changes.reverse();
     let pages: Vec<PageId> = changes.iter().map(|(page, _)| *page).collect();
     collection.pages.update(&pages, |index, record| {
-        record.last_change_s = record.last_change_s.max(changes[index].1);
+        let modified_s = changes[index].1;
+        record.last_change_s = record.last_change_s.max(modified_s);
+        if record.content_hash != 0 && modified_s > record.last_visit_s {
+            record.flags = record.flags.with(PageFlags::STALE);
+        }
     })
 }
 

@@ -55,6 +55,7 @@ pub(crate) fn read(
     file: &CanonicalUrl,
     answer: &Answer,
     settings: &CrawlSettings,
+    now_s: u32,
 ) -> SitemapRead {
     let mut read = SitemapRead::default();
     if !(200..300).contains(&answer.status) {
@@ -84,7 +85,45 @@ pub(crate) fn read(
         }
         SitemapEntry::Sitemap { .. } => {}
     });
+    forget_useless_dates(&mut read.pages, now_s);
     read.sitemaps.retain(|url| is_wanted(run, url));
     run.sitemap_urls_left = run.sitemap_urls_left.saturating_sub(read.pages.len() as u32);
     read
+}
+
+/// Dates that lie in the future are mistakes. A file that gives all its pages one date tells when the file was made, and
+/// nothing about the pages.
+fn forget_useless_dates(pages: &mut [FoundPage], now_s: u32) {
+    for page in pages.iter_mut().filter(|page| page.modified_s > now_s) {
+        page.modified_s = 0;
+    }
+    let dates = || pages.iter().map(|page| page.modified_s).filter(|date_s| *date_s > 0);
+    let (Some(first_s), Some(last_s)) = (dates().min(), dates().max()) else { return };
+    if last_s - first_s <= ONE_DATE_S && dates().count() >= FEWEST_DATES {
+        pages.iter_mut().for_each(|page| page.modified_s = 0);
+    }
+}
+
+/// So long a file may take to be made.
+const ONE_DATE_S: u32 = 60;
+/// A few pages may well have changed together.
+const FEWEST_DATES: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_that_tell_nothing_about_pages_are_forgotten() {
+        let after = |dates: &[u32]| {
+            let mut pages: Vec<FoundPage> =
+                dates.iter().map(|&modified_s| FoundPage { url: String::new(), modified_s }).collect();
+            forget_useless_dates(&mut pages, 1_000);
+            pages.iter().map(|page| page.modified_s).collect::<Vec<u32>>()
+        };
+        assert_eq!(after(&[1, 500, 1_000, 1_001, 0]), [1, 500, 1_000, 0, 0]);
+        assert_eq!(after(&[900, 930, 910, 0, 920, 955]), [0; 6], "made on request");
+        assert_eq!(after(&[900, 900, 900]), [900, 900, 900], "few may have changed together");
+        assert!(after(&[]).is_empty());
+    }
 }

@@ -1,14 +1,20 @@
 //! Which settings make no sense?
 
+use crate::{Aim, Strategy};
+
 /// A setting that cannot be meant as it is written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A strategy that does not exist.
-    #[error(
-        "there is no strategy `{name}`; there are breadth-first, back-link-count, larger-sites-first and bfs-larger-sites"
-    )]
+    #[error("there is no strategy `{name}`; there are {}", Strategy::ALL.map(Strategy::as_str).join(", "))]
     UnknownStrategy {
+        /// As it was written.
+        name: String,
+    },
+    /// An aim that does not exist.
+    #[error("there is no aim `{name}`; there are {}", Aim::ALL.map(Aim::as_str).join(", "))]
+    UnknownAim {
         /// As it was written.
         name: String,
     },

@@ -84,11 +84,13 @@ pub enum Reason {
     ServerTrouble = 56,
     /// The server asked us to come back later.
     AskedToWait = 57,
+    /// The server answered that the page is as it was, which nobody had asked.
+    NotModifiedUnasked = 58,
 }
 
 /// Reasons, their names and their sentences.
 #[rustfmt::skip]
-const ALL: [(Reason, &str, &str); 37] = [
+const ALL: [(Reason, &str, &str); 38] = [
     (Reason::OutOfScope, "out-of-scope", "its host is not among those that this crawl accepts"),
     (Reason::RejectedByPattern, "rejected-by-pattern", "its URL matches a pattern that this crawl rejects"),
     (Reason::NotAPage, "not-a-page", "its URL is that of a file which is counted and not fetched"),
@@ -126,6 +128,7 @@ const ALL: [(Reason, &str, &str); 37] = [
     (Reason::Refused, "refused", "the server answered that there is nothing for us"),
     (Reason::ServerTrouble, "server-trouble", "the server answered that it is in trouble"),
     (Reason::AskedToWait, "asked-to-wait", "the server asked us to come back later"),
+    (Reason::NotModifiedUnasked, "not-modified-unasked", "the server answered that the page is as it was, which nobody had asked"),
 ];
 
 impl Reason {

@@ -59,6 +59,13 @@ pub(crate) fn plain_language(sample: &str) -> Option<&'static str> {
     plain.then_some(LISTS[best].0)
 }
 
+/// Whether a word, in lower case, is among the most frequent of a language, and so says nothing about a subject.
+pub fn is_frequent_word(word: &str) -> bool {
+    let mut found = false;
+    for_each_word(word.as_bytes(), |word| found = TABLE.find(word).is_some());
+    found
+}
+
 #[derive(Clone, Copy, Default)]
 struct Count {
     words: u32,

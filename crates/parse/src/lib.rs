@@ -28,6 +28,7 @@ pub use content_encoding::{CONTENT_ENCODING_LIMIT, DecodedBody, Ended, decode_co
 pub use date::parse_date;
 pub use directives::RobotsDirectives;
 pub use document::{Context, Document, Heading, Link, LinkKind, Resolved};
+pub use frequent_words::is_frequent_word;
 pub use language::{Language, detect_language};
 pub use page::PageKind;
 pub use plain::plain_urls;

@@ -13,5 +13,5 @@ mod set;
 pub use key::cdx_key;
 
 pub(crate) use file::{CdxjFile, CdxjWriter, merge};
-pub(crate) use line::{CdxjLine, REVISIT};
+pub(crate) use line::{CdxjLine, NO_STATUS, REVISIT};
 pub(crate) use set::{CdxjSet, MergeJob, adopt, parts_of};

@@ -39,7 +39,7 @@ pub use collection::{Collection, StoreSettings};
 pub use error::{Error, Result};
 pub use link_log::{Link, LinkLog, LinkLogReader};
 pub use manifest::{Extent, FORMAT_VERSION, FileEntry, Manifest};
-pub use page_state::{Column, PageFlags, PageRecord, PageState, PageStateReader, ScanRow, Stage};
+pub use page_state::{Best, Column, PageFlags, PageRecord, PageState, PageStateReader, ScanRow, Stage};
 pub use page_store::{
     Appended, Compacted, Compaction, IndexMerge, Keep, KeptVersion, MergedIndex, PageCheck, PageDamage,
     PageLocation, PageReader, PageSettings, PageStore, PageVersion, Relocations, StoredPage, Verify,

@@ -20,6 +20,7 @@ use record::{COLUMN_BYTES, ROW_BYTES};
 use top_k::TopK;
 
 pub use record::{PageFlags, PageRecord, Stage};
+pub use top_k::Best;
 
 /// So many pages share a segment file.
 pub(crate) const SEGMENT_RECORDS: u32 = 1 << 20;
@@ -146,14 +147,35 @@ impl PageStateReader {
         per_site: usize,
         score: impl Fn(&ScanRow) -> Option<f32> + Sync,
     ) -> Result<Vec<(PageId, f32)>> {
-        let parts = self.scan(&Column::ALL, |top: &mut Option<TopK>, row| {
-            if let Some(score) = score(row) {
-                top.get_or_insert_with(|| TopK::new(k, per_site)).offer(row.page, row.site, score);
+        let (mut lists, _) =
+            self.top_lists(1, k, per_site, |_: &mut (), row| score(row).map(|score| (0, score)))?;
+        Ok(lists.remove(0).into_iter().map(|best| (best.page, best.score)).collect())
+    }
+
+    /// The same for several lists in one scan: `judge` tells to which list a page belongs, and with which score. Each core has
+    /// a state of its own for what `judge` wants to remember; the states come back with the lists.
+    pub fn top_lists<S: Default + Send>(
+        &self,
+        lists: usize,
+        k: usize,
+        per_site: usize,
+        judge: impl Fn(&mut S, &ScanRow) -> Option<(usize, f32)> + Sync,
+    ) -> Result<(Vec<Vec<Best>>, Vec<S>)> {
+        let parts = self.scan(&Column::ALL, |(state, tops): &mut (S, Vec<TopK>), row| {
+            if let Some((list, score)) = judge(state, row) {
+                if tops.is_empty() {
+                    tops.extend((0..lists).map(|_| TopK::new(k, per_site)));
+                }
+                tops[list].offer(row.page, row.site, score);
             }
         })?;
-        let mut all = TopK::new(k, per_site);
-        parts.into_iter().flatten().for_each(|part| all.merge(part));
-        Ok(all.finish())
+        let mut all: Vec<TopK> = (0..lists).map(|_| TopK::new(k, per_site)).collect();
+        let mut states = Vec::with_capacity(parts.len());
+        for (state, tops) in parts {
+            states.push(state);
+            all.iter_mut().zip(tops).for_each(|(all, part)| all.merge(part));
+        }
+        Ok((all.into_iter().map(TopK::finish).collect(), states))
     }
 
     /// Reads everything that is on disk; the first damage is the error.
@@ -219,6 +241,28 @@ pub struct ScanRow {
     pub cash_history: f32,
     pub relevance: u16,
     pub location: u16,
+}
+
+impl ScanRow {
+    /// The row of a page.
+    pub fn of(page: PageId, record: &PageRecord) -> ScanRow {
+        ScanRow {
+            page,
+            site: record.site,
+            depth: record.depth,
+            stage: record.stage,
+            reason: record.reason,
+            flags: record.flags,
+            not_before_s: record.not_before_s,
+            last_visit_s: record.last_visit_s,
+            changes_per_day: record.changes_per_day,
+            in_links: record.in_links,
+            cash: record.cash,
+            cash_history: record.cash_history,
+            relevance: record.relevance,
+            location: record.location,
+        }
+    }
 }
 
 fn for_each_row(chunk: &Chunk, mut each: impl FnMut(&ScanRow)) {

@@ -8,8 +8,10 @@
 mod check;
 mod compaction;
 mod duplicates;
+mod heads;
 mod kept;
 mod location;
+mod not_modified;
 mod reader;
 
 use std::collections::BTreeMap;
@@ -27,7 +29,7 @@ use crate::error::{Context, Error, Result};
 use crate::growing::GrowingFile;
 use crate::layout::SCRATCH;
 use crate::manifest::{FileEntry, Manifest};
-use crate::warc::{Capture, DigestKey, Prepared, Preparer, WarcKind, WarcRecord, gunzip};
+use crate::warc::{Capture, DigestKey, Prepared, Preparer, RevisitProfile, WarcKind, WarcRecord, gunzip};
 use duplicates::Duplicates;
 use location::{MAX_NUMBER, file_name, is_first_writing, number_of, numbered_file, parse_file_name};
 
@@ -155,7 +157,8 @@ impl PageStore {
             candidates => self.find_original(candidates, &members[..response_bytes])?,
         };
         if let Some(found) = &original {
-            let revisit = self.preparer.revisit(&found.own, &found.record)?;
+            let revisit =
+                self.preparer.revisit(&found.own, &found.record, RevisitProfile::IdenticalPayload)?;
             members.splice(..response_bytes, revisit.iter().copied());
             response_bytes = revisit.len();
             line.mime = REVISIT.to_owned();

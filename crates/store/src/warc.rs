@@ -21,6 +21,6 @@ pub use writer::{Prepared, Preparer};
 
 pub(crate) use date::{parse_date, timestamp};
 pub(crate) use digest::{Digest, DigestKey};
-pub(crate) use http_head::{header_value, status};
+pub(crate) use http_head::{head_bytes, header_value, status};
 pub(crate) use member::{Members, gunzip};
-pub(crate) use writer::index_line;
+pub(crate) use writer::{RevisitProfile, index_line};

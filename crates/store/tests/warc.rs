@@ -71,6 +71,13 @@ impl Pages {
         self.store.append(&capture(url, ms, body), None).unwrap()
     }
 
+    fn not_modified(&mut self, url: &str, ms: i64, version: PageLocation) -> Option<Appended> {
+        let head = b"HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n";
+        let page = Capture { head, ..capture(url, ms, b"") };
+        let prepared = Preparer::new(1).prepare(&page).unwrap();
+        self.store.append_not_modified(prepared, version).unwrap()
+    }
+
     fn commit(&mut self) {
         let generation = self.manifest.generation + 1;
         let files = self.store.commit(generation).unwrap();
@@ -360,6 +367,79 @@ fn compaction_keeps_bodies_that_others_refer_to_and_what_goes_with_a_page() {
 }
 
 #[test]
+fn a_servers_word_that_nothing_has_changed_refers_to_the_version_it_spoke_of() {
+    let mut pages = Pages::new(1 << 30);
+    let first = pages.append("http://a/", MS, &body(1)).location;
+    pages.commit();
+    let same = pages.store.append(&capture("http://a/", MS + 1_000, &body(1)), Some(first)).unwrap();
+    assert_eq!(same.original, Some(first));
+    pages.commit();
+    let words: Vec<PageLocation> = (2..5)
+        .map(|second| pages.not_modified("http://a/", MS + second * 1_000, same.location).unwrap().location)
+        .collect();
+    pages.commit();
+    let reader = pages.reader();
+    let record = reader.read(&words[0], Verify::Digests).unwrap();
+    assert_eq!((record.status(), &record.body()[..]), (Some(200), &body(1)[..]));
+    assert_eq!(record.record().block(), b"");
+    let field = |name| record.record().header.get(name).unwrap().to_owned();
+    assert_eq!(field("WARC-Profile"), "http://netpreserve.org/warc/1.1/revisit/server-not-modified");
+    let original = reader.read_record(&first, Verify::Digests).unwrap();
+    for (name, of_original) in [
+        ("WARC-Refers-To", "WARC-Record-ID"),
+        ("WARC-Refers-To-Date", "WARC-Date"),
+        ("WARC-Refers-To-Target-URI", "WARC-Target-URI"),
+        ("WARC-Payload-Digest", "WARC-Payload-Digest"),
+    ] {
+        assert_eq!(Some(field(name).as_str()), original.header.get(of_original), "{name}");
+    }
+    assert_eq!(reader.check().unwrap().damages, []);
+
+    // It is no version: the newest version stays, and the last word about it.
+    for number in 0..50 {
+        pages.append(&format!("http://b/{number}"), MS, &body(100 + number));
+        pages.append(&format!("http://b/{number}"), MS + 1_000, &body(200 + number));
+    }
+    pages.commit();
+    let relocations = pages.store.compact(Keep::Latest).unwrap();
+    pages.commit();
+    let stays: Vec<bool> = words.iter().map(|word| relocations.new_place(*word).is_some()).collect();
+    assert_eq!(stays, [false, false, true]);
+    let place = |old| relocations.new_place(old).unwrap();
+    let reader = pages.reader();
+    assert_eq!(read_body(&reader, &place(same.location)), body(1));
+    assert_eq!(read_body(&reader, &place(words[2])), body(1));
+    assert_eq!(reader.check().unwrap().damages, []);
+}
+
+#[test]
+fn heads_are_read_without_their_bodies_and_what_is_broken_is_passed_over() {
+    let mut pages = Pages::new(1 << 30);
+    let committed = pages.append("http://a/", MS, &body(1)).location;
+    pages.commit();
+    let pending = pages.append("http://b/", MS, &body(2)).location;
+    let nowhere = PageLocation { file: 77 << 10, ..committed };
+    let broken = PageLocation { offset: committed.offset + 1, ..committed };
+    let beyond = PageLocation { offset: 1 << 40, ..committed };
+    let long: Vec<u8> = (3..30).flat_map(body).collect();
+    let long_head = [b"HTTP/1.1 200 OK\r\nX: ".as_slice(), &long, b"\r\n\r\n"].concat();
+    let long = Capture { head: &long_head, ..capture("http://c/", MS, b"") };
+    let long = pages.store.append(&long, None).unwrap().location;
+    let mut read = Vec::new();
+    let places = [committed, pending, nowhere, broken, beyond, long];
+    pages
+        .store
+        .heads(&places, |number, header, head| {
+            read.push((number, header.url().unwrap().to_owned(), head.to_vec()));
+        })
+        .unwrap();
+    assert_eq!(
+        read,
+        [(0, "http://a/".to_owned(), HEAD.to_vec()), (1, "http://b/".to_owned(), HEAD.to_vec())]
+    );
+}
+
+#[test]
 fn a_crawl_goes_on_beside_a_compaction() {
     let mut pages = Pages::new(1 << 30);
     for version in 0..4 {
@@ -615,8 +695,13 @@ fn crawled() -> (Pages, Vec<(String, i64, Vec<u8>)>) {
             metadata: if number % 7 == 0 { &[("via", "http://seed/")] } else { &[] },
             ..capture(&url, ms, &body)
         };
-        pages.store.append(&page, None).unwrap();
+        let stored = pages.store.append(&page, None).unwrap();
         expected.push((url.clone(), ms, body.clone()));
+        if number % 10 == 3 {
+            let later_ms = ms + 600_000;
+            pages.not_modified(&url, later_ms, stored.location).unwrap();
+            expected.push((url.clone(), later_ms, body.clone()));
+        }
         if number % 9 == 0 {
             pages.commit();
         }

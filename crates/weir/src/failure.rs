@@ -43,7 +43,8 @@ pub(crate) fn exit_code(answer: anyhow::Result<ExitCode>) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let wrong_use = error.downcast_ref::<WrongUse>().is_some()
-        || error.downcast_ref::<store::Error>().is_some_and(names_the_wrong_one);
+        || error.downcast_ref::<store::Error>().is_some_and(names_the_wrong_one)
+        || matches!(error.downcast_ref(), Some(crawl::Error::NotAnalysed { .. }));
     // Nothing is left to be done if even stderr is gone.
     let _ = writeln!(io::stderr(), "weir: {}", sentence(&error));
     if wrong_use { ExitCode::from(2) } else { ExitCode::FAILURE }

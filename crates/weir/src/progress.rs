@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crawl::Progress;
 
 use crate::process;
-use crate::words::{count, counted, duration, rate, size};
+use crate::words::{count, counted, duration, rate, size, time};
 
 /// How a crawl is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +148,11 @@ fn parts(oldest: (Instant, Progress), newest: (Instant, Progress), memory_bytes:
     if visited > 0.0 && progress.waiting_pages > 0 {
         parts.push(format!("batch ends in {}", duration((progress.waiting_pages as f64 / visited) as u64)));
     }
+    if progress.paused_until_ms > 0 {
+        let what =
+            if progress.paused_by_budget { "the day's requests are used up" } else { "nothing is due" };
+        parts.insert(1, format!("{what} until {}", time(progress.paused_until_ms as i64)));
+    }
     parts.extend(memory_bytes.map(|bytes| format!("{} of memory", size(bytes))));
     parts.push(format!("{} known", count(progress.pages_known)));
     parts.push(format!("cycle {}", progress.cycles));
@@ -201,6 +206,8 @@ mod tests {
         links: 10,
         pages_known: 0,
         cycles: 2,
+        paused_until_ms: 0,
+        paused_by_budget: false,
     };
 
     fn after() -> Progress {

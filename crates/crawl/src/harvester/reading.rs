@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use fetch::Answer;
-use model::{CanonicalUrl, PageId, SiteId};
+use model::{CanonicalUrl, PageId, Reason, SiteId};
 
 use super::{Harvester, Piece};
 use crate::fetched::Fetched;
@@ -19,8 +19,18 @@ pub(super) struct Unread {
 pub(super) const MOST_UNREAD: usize = 32;
 
 impl Harvester<'_> {
-    pub(super) fn page_came(&mut self, site: SiteId, page: PageId, url: CanonicalUrl, answer: Answer) {
-        let fetched = Fetched::new(url, answer, self.running.clock.now_ms());
+    pub(super) fn page_came(
+        &mut self,
+        site: SiteId,
+        page: PageId,
+        url: CanonicalUrl,
+        answer: Answer,
+        unconditional: bool,
+    ) {
+        let mut fetched = Fetched::new(url, answer, self.running.clock.now_ms());
+        if fetched.status == 304 && unconditional {
+            fetched.failure = fetched.failure.or(Some(Reason::NotModifiedUnasked));
+        }
         let counters = &self.running.counters;
         counters.waiting_pages.fetch_sub(1, Relaxed);
         counters.bytes.fetch_add(fetched.body.len() as u64, Relaxed);

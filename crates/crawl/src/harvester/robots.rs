@@ -66,7 +66,7 @@ impl Harvester<'_> {
         let mut allowed = Vec::new();
         for number in self.workbench.drain(site) {
             match self.jobs.get(number) {
-                Some(Job::Page { page, url }) if !self.sites[&site].allows(url) => {
+                Some(Job::Page { page, url, .. }) if !self.sites[&site].allows(url) => {
                     let page = *page;
                     self.jobs.remove(number);
                     self.leave(page, Reason::RobotsForbid)?;
@@ -101,7 +101,7 @@ impl Harvester<'_> {
         answer: &Answer,
     ) -> std::io::Result<()> {
         let Some(run) = self.sites.get_mut(&site) else { return Ok(()) };
-        let read = sitemaps::read(run, url, answer, &self.settings);
+        let read = sitemaps::read(run, url, answer, &self.settings, self.running.clock.now_s());
         // A server in trouble is asked again; one that answered is not, for a while.
         if (200..500).contains(&answer.status) && answer.status != 429 {
             run.sitemaps_read_s = self.running.clock.now_s();

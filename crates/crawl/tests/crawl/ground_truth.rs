@@ -68,9 +68,7 @@ fn a_web_with_everything_that_can_happen_is_found_page_by_page() {
     let is_copy = |url: &&String| copies.iter().any(|site| url.starts_with(site));
     let invented: Vec<_> = found.iter().filter(is_copy).filter(|url| !truth.contains(*url)).collect();
     assert!(invented.is_empty(), "{invented:?}");
-    // Aliases are left out, and links of duplicates: of copies of sites only some pages are there.
-    let own = |urls: &BTreeSet<String>| urls.iter().filter(|url| !is_copy(url)).cloned().collect();
-    assert_same(&own(&truth), &own(&found));
+    assert_same(&under_first_names(&web, &truth), &under_first_names(&web, &found));
     assert_aliases_are_known(&web, &collection);
 }
 
@@ -78,6 +76,25 @@ fn a_web_with_everything_that_can_happen_is_found_page_by_page() {
 fn copied_sites(web: &SimWeb) -> Vec<String> {
     let truths = (0..web.world.settings.sites as u32).map(|site| web.world.site_truth(site));
     truths.filter(|truth| truth.copy.is_some()).map(|truth| truth.url).collect()
+}
+
+/// Mirrors are left out: the links of their duplicates are not followed, so only some pages are there. A site with two names
+/// is gone through under the one that is met first.
+fn under_first_names(web: &SimWeb, urls: &BTreeSet<String>) -> BTreeSet<String> {
+    let truths = || (0..web.world.settings.sites as u32).map(|site| web.world.site_truth(site));
+    let first_names: Vec<(String, Option<String>)> = truths()
+        .filter(|truth| truth.copy.is_some())
+        .map(|truth| {
+            let is_alias = truth.copy == Some(Copied::Alias);
+            let named = |other: &simweb::SiteTruth| Some(&other.name) == truth.copy_of.as_ref();
+            (truth.url, truths().find(named).filter(|_| is_alias).map(|first| first.url))
+        })
+        .collect();
+    let first = |url: &String| match first_names.iter().find(|(copy, _)| url.starts_with(copy)) {
+        Some((copy, first)) => first.as_ref().map(|first| url.replacen(copy, first, 1)),
+        None => Some(url.clone()),
+    };
+    urls.iter().filter_map(first).collect()
 }
 
 /// Second names on one address are recognised, and nothing else is taken for one.

@@ -2,4 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 mod ground_truth;
+mod heritage;
+mod strategies;
+mod visits;
 mod web;

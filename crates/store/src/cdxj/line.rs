@@ -22,6 +22,8 @@ pub(crate) struct CdxjLine {
 }
 
 pub(crate) const REVISIT: &str = "warc/revisit";
+/// Of a record without a head.
+pub(crate) const NO_STATUS: &str = "-";
 
 /// Numbers are text, as the tools expect it.
 #[derive(Serialize, Deserialize)]
@@ -45,6 +47,11 @@ struct Fields<'a> {
 impl CdxjLine {
     pub(crate) fn is_revisit(&self) -> bool {
         self.mime == REVISIT
+    }
+
+    /// Whether a server said no more than that the page had not changed.
+    pub(crate) fn is_not_modified(&self) -> bool {
+        self.is_revisit() && self.status == NO_STATUS
     }
 
     /// As it stands in the file, without the line end.

@@ -25,6 +25,17 @@ pub(super) struct TopK {
     site_thresholds: HashMap<u32, u64>,
 }
 
+/// One of the best pages.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Best {
+    /// Which.
+    pub page: PageId,
+    /// Its site.
+    pub site: SiteId,
+    /// What it was given.
+    pub score: f32,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
     /// Orders by score, then by lower id; see [`key`].
@@ -60,10 +71,14 @@ impl TopK {
     }
 
     /// The best pages, best first.
-    pub(super) fn finish(mut self) -> Vec<(PageId, f32)> {
+    pub(super) fn finish(mut self) -> Vec<Best> {
         self.prune();
         self.candidates.sort_unstable_by_key(|candidate| Reverse(candidate.key));
-        self.candidates.iter().map(|candidate| unkey(candidate.key)).collect()
+        let best = |candidate: &Candidate| {
+            let (page, score) = unkey(candidate.key);
+            Best { page, site: SiteId(candidate.site), score }
+        };
+        self.candidates.iter().map(best).collect()
     }
 
     fn keep(&mut self, candidate: Candidate) {
@@ -144,7 +159,7 @@ mod tests {
         }
         let mut all = TopK::new(k, per_site);
         tops.into_iter().for_each(|top| all.merge(top));
-        all.finish()
+        all.finish().into_iter().map(|best| (best.page, best.score)).collect()
     }
 
     proptest! {

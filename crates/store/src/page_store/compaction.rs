@@ -383,12 +383,20 @@ impl<'i> Versions<'i> {
     }
 }
 
-/// Empties the lines of one key; keeps the newest of each URL.
+/// Empties the lines of one key; keeps the newest of each URL. A server's word that a version still held is no version:
+/// the last one stays as long as that version does.
 fn decide(lines: &mut Vec<CdxjLine>, keep: usize, each: &mut impl FnMut(&CdxjLine, bool)) {
     lines.sort_by(|a, b| (&a.url, &b.timestamp, b.location).cmp(&(&b.url, &a.timestamp, a.location)));
     for versions in lines.chunk_by(|a, b| a.url == b.url) {
-        for (age, line) in versions.iter().enumerate() {
-            each(line, age < keep);
+        let (mut age, mut confirmed) = (0, false);
+        for line in versions {
+            if line.is_not_modified() {
+                each(line, age < keep && (!confirmed || keep == usize::MAX));
+                confirmed = true;
+            } else {
+                each(line, age < keep);
+                (age, confirmed) = (age + 1, false);
+            }
         }
     }
     lines.clear();

@@ -179,9 +179,13 @@ impl StoredPage {
         self.record.header.date_ms().unwrap_or_default()
     }
 
-    /// Status line and header lines, with the empty line.
+    /// Status line and header lines, with the empty line; those of the original where a server only said that nothing has
+    /// changed.
     pub fn head(&self) -> &[u8] {
-        self.record.head()
+        match (self.record.head(), &self.original) {
+            (b"", Some(original)) => original.head(),
+            (head, _) => head,
+        }
     }
 
     /// The HTTP status; none if there was none.

@@ -80,7 +80,9 @@ table! {
         latency_ms: MaybeInt32,
         /// From the request to the last byte.
         duration_ms: MaybeInt32,
-        /// Whether the content differs from the visit before; nothing on the first.
+        /// Hash of the main text: equal when only the frame of the page has changed. Nothing without one.
+        text_digest: MaybeInt64,
+        /// Whether its main text (its bytes, without one) differs from the visit before; nothing on the first.
         changed: MaybeFlag,
         /// The page that had the same body first.
         duplicate_of: MaybeId,

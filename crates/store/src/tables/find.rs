@@ -267,6 +267,7 @@ mod tests {
             content_length: 5,
             latency_ms: None,
             duration_ms: Some(3),
+            text_digest: None,
             changed: Some(true),
             duplicate_of: Some(4),
         }

@@ -122,18 +122,32 @@ impl Preparer {
         Ok(member)
     }
 
-    /// Says that the payload of `response` is that of `original`; takes over the id, for other records refer to it.
-    pub(crate) fn revisit(&mut self, response: &WarcRecord, original: &WarcRecord) -> Result<Vec<u8>> {
+    /// Says that the payload of `response` would be that of `original`, and how that is known; takes over the id, for
+    /// other records refer to it.
+    pub(crate) fn revisit(
+        &mut self,
+        response: &WarcRecord,
+        original: &WarcRecord,
+        profile: RevisitProfile,
+    ) -> Result<Vec<u8>> {
+        let payload_digest = original.header.get("WARC-Payload-Digest").unwrap_or_default();
+        // Whoever replays the head of a 304 shows nothing; without one, the head of the original counts.
+        let head = match profile {
+            RevisitProfile::IdenticalPayload => response.head(),
+            RevisitProfile::ServerNotModified => b"",
+        };
         let mut header = WarcHeader::default();
         for (name, value) in &response.header.fields {
             match name.as_str() {
                 "WARC-Type" => header.push(name, WarcKind::Revisit.name()),
-                "WARC-Block-Digest" => header.push(name, Digest::of(response.head()).to_string()),
+                "WARC-Block-Digest" => header.push(name, Digest::of(head).to_string()),
+                "Content-Type" if head.is_empty() => {}
+                "WARC-Payload-Digest" => header.push(name, payload_digest),
                 "Content-Length" => {}
                 _ => header.push(name, value.as_str()),
             }
         }
-        header.push("WARC-Profile", IDENTICAL_PAYLOAD);
+        header.push("WARC-Profile", profile.uri());
         let of_original = [
             ("WARC-Refers-To", "WARC-Record-ID"),
             ("WARC-Refers-To-Target-URI", "WARC-Target-URI"),
@@ -143,7 +157,7 @@ impl Preparer {
             header.push(name, original.header.get(source).unwrap_or_default());
         }
         let mut member = Vec::new();
-        self.push_record(header, &[response.head()], &mut member)?;
+        self.push_record(header, &[head], &mut member)?;
         Ok(member)
     }
 
@@ -192,8 +206,27 @@ impl Preparer {
     }
 }
 
+/// How it is known that a payload is that of another record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RevisitProfile {
+    /// It came, and was compared.
+    IdenticalPayload,
+    /// The server said so, and did not send it.
+    ServerNotModified,
+}
+
+impl RevisitProfile {
+    fn uri(self) -> &'static str {
+        match self {
+            RevisitProfile::IdenticalPayload => IDENTICAL_PAYLOAD,
+            RevisitProfile::ServerNotModified => NOT_MODIFIED,
+        }
+    }
+}
+
 const STANDARD: &str = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/";
 const IDENTICAL_PAYLOAD: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 
 fn common_fields(kind: WarcKind, id: &str, date_ms: i64) -> WarcHeader {
     let mut header = WarcHeader::default();

@@ -21,6 +21,7 @@ Examples:
   weir crawl web                 until nothing is left
   weir crawl web --for 2h        a part of it; the next start goes on from there
   weir crawl web --pages 1000 --json
+  weir crawl web --continuous    for months; see crawl.requests_per_day in weir.toml
 
 Ctrl-C (or SIGTERM) stops in order: requests under way are waited for, and everything is kept.
 A second one stops at once. Either way nothing that was committed is lost, and the exit code
@@ -54,6 +55,10 @@ pub(crate) struct EndArgs {
     /// Stop after this time: 90s, 30m, 2h.
     #[arg(long = "for", value_name = "TIME", value_parser = settings::word::<Duration>)]
     duration: Option<Duration>,
+
+    /// Never stop by itself: wait when nothing is due, and visit pages again to keep the collection fresh.
+    #[arg(long)]
+    continuous: bool,
 }
 
 /// How to go about it.
@@ -70,7 +75,12 @@ pub(crate) struct MannerArgs {
 
 impl EndArgs {
     fn end(&self) -> CrawlEnd {
-        CrawlEnd { cycles: self.cycles, pages: self.pages, duration: self.duration }
+        CrawlEnd {
+            cycles: self.cycles,
+            pages: self.pages,
+            duration: self.duration,
+            continuous: self.continuous,
+        }
     }
 }
 

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use crawl::Heir;
 use model::{CanonicalUrl, UrlRules};
 use serde::Serialize;
-use store::Collection;
+use store::{Collection, Snapshot};
 
 use crate::failure::WrongUse;
 use crate::printer::Printer;
@@ -19,6 +20,7 @@ const EXAMPLES: &str = "\
 Examples:
   weir init web --seed https://example.org/ --accept .example.org --contact me@example.org
   weir init web --seeds seeds.txt
+  weir init web-2027 --from web-2026     the next crawl of the same sites
 
 A line of a list is a URL and, if its site needs them, settings of [[site]] in weir.toml;
 # begins a comment:
@@ -37,6 +39,15 @@ pub(crate) struct Args {
     /// Stay on hosts that end so, such as .example.org; may be given more than once.
     #[arg(long, value_name = "SUFFIX", value_parser = settings::word::<Suffix>)]
     accept: Vec<Suffix>,
+
+    /// Begin with the settings of an older collection, its sites, the pages that no link leads to, and how often they
+    /// change.
+    #[arg(long, value_name = "OLD")]
+    from: Option<PathBuf>,
+
+    /// Of the older collection take front pages only, and enter all sites by their front page.
+    #[arg(long, requires = "from")]
+    roots_only: bool,
 
     /// Your web page or mail address, sent with every request, so that whoever runs a site can reach you.
     #[arg(long, value_name = "URL|MAIL", value_parser = settings::checked_contact)]
@@ -70,18 +81,26 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
         let sentence = format!("{} is not empty; a collection needs a folder of its own", args.dir.display());
         return Err(WrongUse(sentence).into());
     }
-    let mut settings = Settings::default();
+    let mut settings = args.from.as_deref().map_or_else(|| Ok(Settings::default()), Settings::load)?;
     settings.scope.accept.extend(args.accept.iter().cloned());
-    settings.crawl.contact = args.contact.clone().unwrap_or_default();
-    let seeds = args.seeds.read(&settings.url_rules(), printer)?;
-    settings.sites = seeds.sites;
+    settings.scope.front_page_only |= args.roots_only;
+    if let Some(contact) = &args.contact {
+        settings.crawl.contact.clone_from(contact);
+    }
+    let mut seeds = args.seeds.read(&settings.url_rules(), printer)?;
+    settings.sites.append(&mut seeds.sites);
+    let heirs = args.heirs(&settings.url_rules())?;
     let scope = settings.scope()?;
     for url in &seeds.urls {
         if let Err(reason) = scope.judge(url) {
             printer.complain(&format!("the seed {url} will be left out: {reason}"))?;
         }
     }
-    let collection = make(&args.dir, &settings, &seeds.urls)?;
+    seeds.urls.extend(heirs.iter().map(|heir| heir.url.clone()));
+    let mut collection = make(&args.dir, &settings, &seeds.urls)?;
+    if !heirs.is_empty() {
+        crawl::inherit(&mut collection, &heirs)?;
+    }
     let known = collection.urls.known();
     let (folder, seeds) = (args.dir.display().to_string(), u64::from(known.pages()));
     if printer.json() {
@@ -92,6 +111,14 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
         printer.line(&format!("its settings are in {}", args.dir.join(settings::FILE).display()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+impl Args {
+    /// What the older collection leaves, if there is one.
+    fn heirs(&self, rules: &UrlRules) -> anyhow::Result<Vec<Heir>> {
+        let Some(old) = &self.from else { return Ok(Vec::new()) };
+        Ok(crawl::heirs(&Snapshot::open(old, None)?, rules, self.roots_only)?)
+    }
 }
 
 /// Makes a collection with these seeds, and writes its settings.

@@ -1,8 +1,9 @@
-//! `weir why`: the story of a URL. What is known of it and of its site, what the rules say, who links to it, and what came
-//! of each visit.
+//! `weir why`: the story of a URL. What is known of it and of its site, what the rules say, what a visit is worth, who links
+//! to it, and what came of each visit.
 
 mod facts;
 mod tell;
+mod worth;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -5,6 +5,7 @@
 //! [`sections`]; [`typed`] makes of them what the other crates want to know.
 
 mod contact;
+mod driving_query;
 mod file;
 mod names;
 mod place;
@@ -16,9 +17,9 @@ mod typed;
 mod value;
 
 use sections::{
-    CommitSection, CrawlSection, DnsSection, ExtensionsSection, FetchSection, LimitsSection, MemorySection,
-    NetworkSection, PagesSection, ParseSection, PolitenessSection, RevisitSection, ScopeSection,
-    SitemapsSection, TrapsSection,
+    CommitSection, CrawlSection, DnsSection, ExtensionsSection, FetchSection, FocusSection, LimitsSection,
+    MemorySection, NetworkSection, PagesSection, ParseSection, PolitenessSection, QualitySection,
+    RevisitSection, ScopeSection, SitemapsSection, TrapsSection,
 };
 
 pub(crate) use contact::checked_contact;
@@ -33,6 +34,8 @@ pub(crate) use value::word;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) crawl: CrawlSection,
+    pub(crate) quality: QualitySection,
+    pub(crate) focus: FocusSection,
     pub(crate) scope: ScopeSection,
     pub(crate) extensions: ExtensionsSection,
     pub(crate) traps: TrapsSection,
@@ -53,9 +56,11 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// All sections, in the order of the file.
-    fn sections(&self) -> [&dyn Section; 15] {
+    fn sections(&self) -> [&dyn Section; 17] {
         [
             &self.crawl,
+            &self.quality,
+            &self.focus,
             &self.scope,
             &self.extensions,
             &self.traps,
@@ -73,9 +78,11 @@ impl Settings {
         ]
     }
 
-    fn sections_mut(&mut self) -> [&mut dyn Section; 15] {
+    fn sections_mut(&mut self) -> [&mut dyn Section; 17] {
         [
             &mut self.crawl,
+            &mut self.quality,
+            &mut self.focus,
             &mut self.scope,
             &mut self.extensions,
             &mut self.traps,

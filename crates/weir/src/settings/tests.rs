@@ -18,6 +18,14 @@ fn what_is_written_is_read() {
         agent = 'Test-Bot'
         strategy = 'breadth-first'
         threads = 4
+        [quality]
+        weights = { depth = 1, in-links = 0.25 }
+        aim = 'every-change'
+        discovery_share = 0.5
+        url_words = ['+Research', '-.example.org']
+        [focus]
+        query = 'whales'
+        examples = ['a.html']
         [scope]
         accept = ['*.Example.ORG', '.bücher.example']
         reject = ['logout', '/a\"b\\c']
@@ -83,9 +91,17 @@ fn a_name_that_is_none_is_told_with_the_nearest() {
 #[rustfmt::skip]
 const WRONG: &[(&str, &[&str], &str)] = &[
     ("crawl.agent", &["'bot 2'", "''", "1"], "is no name for robots.txt; write letters"),
-    ("crawl.strategy", &["'best'", "1"], "write \"breadth-first\" or \"back-link-count\" or"),
+    ("crawl.strategy", &["'best'", "1"], "write \"wire\" or \"breadth-first\" or"),
     ("crawl.batch_pages", &["0"], "0 is out of bounds; write a value from 1 to 10_000_000"),
     ("crawl.batch_pages", &["'1'", "-1", "1.5", "9_999_999_999"], "is no number from 0 to 4294967295; write digits"),
+    ("quality.weights", &["{ depth = -1 }", "{ cash = 1e9 }"], "is no weight of"),
+    ("quality.weights", &["{ depth = 'much' }"], "is no number; write one such as 0.5"),
+    ("quality.weights", &["{ beauty = 1 }"], "`beauty` is no term of the quality; there are depth, static, in-links"),
+    ("quality.weights", &["{ depth = 0 }"], "all weights are 0; give some term more"),
+    ("quality.weights", &["0.5", "[]"], "is no table; write one such as"),
+    ("quality.aim", &["'best'", "1"], "write \"profit\" or \"freshness\" or"),
+    ("quality.discovery_share", &["1.5", "-0.1"], "is out of bounds; write a value from 0.0 to 1.0"),
+    ("quality.url_words", &["['research']", "['+']", "['+a b']", "['-.']", "[1]"], "praises and blames nothing; write + or - and a word"),
     ("scope.accept", &["['']", "['.']", "['a b']", "['http://a/']", "['a/b']", "['a:80']", "['me@a']", "[1]"], "is no ending of a host name; write one such as"),
     ("scope.accept", &["'.example.org'"], "is no list; write it in square brackets"),
     ("scope.reject", &["['']", "['*']", "['/']"], "would reject every page; write a text"),

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use crawl::{CrawlSettings, GatherSettings, Revisits, SiteOverride};
+use crawl::{CrawlSettings, Focus, GatherSettings, Revisits, SiteOverride};
 use fetch::{Credentials, DnsSettings, FetchSettings, Networks, Proxy, SiteExtras, SiteRequest};
-use frontier::{DomainBudget, HostList, Limits, Patience, RejectPatterns, Scope, TrapRules, Waits};
+use frontier::{DomainBudget, HostList, Limits, Patience, Profit, RejectPatterns, Scope, TrapRules, Waits};
 use model::{ParameterList, UrlRules};
 use parse::html::{KeptTags, Limits as ParseLimits, Options};
 use store::{PageSettings, StoreSettings};
@@ -49,10 +49,20 @@ impl Settings {
 
     /// What a crawl is to know. Files that are named lie relative to the collection's folder.
     pub(crate) fn crawl_settings(&self, folder: &Path) -> Result<CrawlSettings, WrongUse> {
-        let Settings { crawl, politeness, sitemaps, revisit, dns, commit, .. } = self;
+        let Settings { crawl, quality, politeness, sitemaps, revisit, dns, commit, .. } = self;
         Ok(CrawlSettings {
             robots_agent: crawl.agent.0.clone(),
             strategy: crawl.strategy,
+            own_weights: quality.weights.weights(),
+            profit: Profit {
+                quality_exponent: quality.quality_exponent,
+                freshness_exponent: quality.freshness_exponent,
+                representation_exponent: quality.representation_exponent,
+                aim: quality.aim,
+            },
+            discovery_share: quality.discovery_share,
+            requests_per_day: crawl.requests_per_day,
+            requests_per_site_per_day: crawl.requests_per_site_per_day,
             batch_pages: crawl.batch_pages as usize,
             batch_pages_per_site: crawl.batch_pages_per_site as usize,
             threads: usize::from(crawl.threads),
@@ -76,13 +86,15 @@ impl Settings {
                 not_ok_s: seconds(revisit.not_ok),
                 error_s: seconds(revisit.error),
             },
-            gather: self.gathering()?,
+            url_words: quality.url_words.clone(),
+            gather: GatherSettings { focus: self.driving_query(folder)?, ..self.gathering()? },
             limits: self.limits(),
             waits: self.waits(),
             patience: self.patience(),
             fetch: self.fetching(folder)?,
             dns: self.resolving(),
             sites: self.site_overrides()?,
+            clock: None,
         })
     }
 
@@ -123,6 +135,7 @@ impl Settings {
             },
             level: self.pages.compression_level,
             keep_requests: self.pages.requests,
+            focus: Focus::default(),
         })
     }
 

@@ -70,6 +70,22 @@ macro_rules! whole_numbers {
 
 whole_numbers!(u8, u16, u32);
 
+impl Value for f32 {
+    const KIND: &'static str = "number";
+
+    fn read(written: &toml::Value) -> Result<f32, String> {
+        let whole = written.as_integer().map(|number| number as f64);
+        let number = written.as_float().or(whole).filter(|number| number.is_finite());
+        let wrong = || format!("{} is no number; write one such as 0.5, without quotes", quoted(written));
+        number.map(|number| number as f32).ok_or_else(wrong)
+    }
+
+    fn write(&self) -> String {
+        // Always with a point, as TOML wants it.
+        format!("{self:?}")
+    }
+}
+
 impl Value for bool {
     const KIND: &'static str = "true or false";
 

@@ -125,6 +125,7 @@ fn fetch(url: &'static str, page: PageId, fetch_time: i64) -> FetchRow<'static> 
         content_length: 0,
         latency_ms: None,
         duration_ms: None,
+        text_digest: None,
         changed: None,
         duplicate_of: None,
     }

@@ -35,7 +35,7 @@ fn an_error_names_file_and_setting_and_says_what_to_write() {
     weir: DIR/weir.toml: there is no setting `accept`; is `scope.accept` meant?
     weir: DIR/weir.toml: fetch.body: `400k` is no size; write a number and a unit in quotes, such as "400 kB" or "512 MiB"
     weir: weir.toml: fetch.roots: cannot read DIR/missing.pem: No such file or directory (os error 2); write the name of a file, or ""
-    weir: DIR/weir.toml: crawl.strategy: `fast` is none of the words for it; write "breadth-first" or "back-link-count" or "larger-sites-first" or "bfs-larger-sites"
+    weir: DIR/weir.toml: crawl.strategy: `fast` is none of the words for it; write "wire" or "breadth-first" or "larger-sites-first" or "bfs-larger-sites" or "backlinks" or "opic" or "batch-pagerank" or "partial-pagerank" or "focused" or "random"
     weir: DIR/weir.toml: site.site: `http://a.test/` names no site; write a host such as "www.example.org", an ending such as ".example.org", or the start of a SURT such as "org,example,"
     weir: DIR/weir.toml: TOML parse error at line 1, column 7
       |

@@ -8,6 +8,7 @@ use model::{CanonicalUrl, PageId, Reason, SiteId, UrlClass};
 use serde::Serialize;
 use store::{InLink, PageFlags, PageRecord, SiteRecord, Snapshot, Stage, Visit, links_to, visits_of};
 
+use super::worth::WorthAnswer;
 use crate::settings::Settings;
 
 /// Visits that are told.
@@ -36,6 +37,8 @@ pub(super) struct Story {
     pub(super) page: Option<PageAnswer>,
     pub(super) site: Option<SiteAnswer>,
     pub(super) robots: Option<RobotsAnswer>,
+    /// What a visit is worth, as the manager would say now.
+    pub(super) worth: Option<WorthAnswer>,
     /// What else stands in its way now.
     pub(super) notes: Vec<String>,
     /// Some pages that link to it.
@@ -138,6 +141,9 @@ pub(super) fn story(snapshot: &Snapshot, settings: &Settings, input: &str) -> an
         let visits = visits_of(snapshot.folder(), &snapshot.manifest, page, MOST_VISITS)?;
         story.history = visits.into_iter().map(visit_answer).collect();
     }
+    if let (Some(page), Some(record)) = (page_id, &record) {
+        story.worth = WorthAnswer::of(snapshot, &rules, page, record, site.as_ref().map(|(site, _)| site))?;
+    }
     story.page = record.map(|record| page_answer(snapshot, &record)).transpose()?;
     story.site = site.map(|(site, id)| site_answer(snapshot, &rules, &url, id, &site));
     story.robots = robots;
@@ -157,6 +163,7 @@ fn no_url(input: &str, because: String) -> Story {
         page: None,
         site: None,
         robots: None,
+        worth: None,
         notes: Vec::new(),
         linked_from: Vec::new(),
     }
@@ -352,6 +359,6 @@ fn url_of(snapshot: &Snapshot, page: PageId) -> anyhow::Result<String> {
     Ok(snapshot.urls.url(page)?.unwrap_or_default())
 }
 
-fn now_ms() -> u64 {
+pub(super) fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }

@@ -3,6 +3,7 @@
 use model::Reason;
 
 use super::facts::{LinkAnswer, PageAnswer, RobotsAnswer, SiteAnswer, Story, VisitAnswer};
+use super::worth::WorthAnswer;
 use crate::printer::{Meaning, Printer, printable};
 use crate::words::{count, counted, duration, size, time};
 
@@ -22,6 +23,10 @@ pub(super) fn tell(story: &Story, printer: &mut Printer) -> anyhow::Result<()> {
         if let Some(original) = &page.duplicate_of {
             line(printer, "", &format!("its content is that of {original}"))?;
         }
+    }
+    if let Some(worth) = &story.worth {
+        line(printer, "quality", &quality_line(worth))?;
+        line(printer, "profit", &profit_line(worth))?;
     }
     if let Some(site) = &story.site {
         line(printer, "site", &site_line(site))?;
@@ -63,6 +68,30 @@ fn page_line(page: &PageAnswer, number: u32, class: Option<&str>) -> String {
         0 => "never visited".to_owned(),
         visits => counted(u64::from(visits), "visit"),
     });
+    parts.join(", ")
+}
+
+fn quality_line(worth: &WorthAnswer) -> String {
+    let parts: Vec<String> =
+        worth.terms.iter().map(|part| format!("{} {:.3}", part.term, part.value)).collect();
+    format!("{:.3} = {}", worth.quality, parts.join(" + "))
+}
+
+fn profit_line(worth: &WorthAnswer) -> String {
+    let mut parts = vec![format!("{:.3} for {}", worth.profit, worth.aim)];
+    parts.push(match worth.fresh {
+        Some(_) if worth.known_stale => "its site says that it has changed".to_owned(),
+        Some(fresh) => format!("{:.0} % sure to be as it was seen", fresh * 100.0),
+        None => "nobody has seen it".to_owned(),
+    });
+    parts.push(match worth.changes_per_day {
+        often if often >= 1.0 => format!("changes {often:.1} times a day"),
+        rarely => format!("changes every {:.0} days", 1.0 / rarely.max(1e-6)),
+    });
+    parts.extend(worth.due_ms.map(|due_ms| match due_ms {
+        0 => "due".to_owned(),
+        due_ms => format!("due from {} on", time(due_ms as i64)),
+    }));
     parts.join(", ")
 }
 

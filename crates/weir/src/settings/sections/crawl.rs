@@ -16,8 +16,11 @@ section! {
         contact: String = String::new();
         /// The name under which the crawler asks, and by which robots.txt may address it: letters, hyphens, underscores.
         agent: AgentName = AgentName("weir".to_owned());
-        /// Which pages come first: "breadth-first", "back-link-count" (most links from known pages), "larger-sites-first" (of
-        /// the site with most pages waiting), or "bfs-larger-sites" (breadth-first, and of those the larger sites).
+        /// Which pages come first: "wire" (a bit of all that costs nothing: depth, links, cash, pages waiting), "breadth-first",
+        /// "larger-sites-first" (of the site with most pages waiting), "bfs-larger-sites" (breadth-first, and of those the
+        /// larger sites), "backlinks" (most links from known pages), "opic" (most importance passed on by fetched pages),
+        /// "batch-pagerank" and "partial-pagerank" (by PageRank over the known links), "focused" (by the driving query) or
+        /// "random".
         strategy: Strategy = Strategy::default(), wire "manager/score";
         /// How many pages a batch has.
         batch_pages: u32 = 100_000, within 1..=10_000_000, wire "manager/batch/size";
@@ -29,16 +32,26 @@ section! {
         connections: u32 = 1_000, within 1..=100_000, wire "harvester/nthreads/start";
         /// When all that is left are pages that have to wait longer than this, the crawl ends.
         longest_pause: Duration = 10 * MINUTE, within Duration::ZERO..=(30 * DAY);
+        /// How many pages may be asked for in a day (of UTC), all sites together; 0 stands for any number.
+        requests_per_day: u32 = 0, applies at_once;
+        /// The same for each site; with a limit, no page is asked for twice a day.
+        requests_per_site_per_day: u32 = 0, applies at_once;
     }
 }
 
 words!(
     Strategy,
     "word",
+    Strategy::Wire = "wire",
     Strategy::BreadthFirst = "breadth-first",
-    Strategy::BackLinkCount = "back-link-count",
     Strategy::LargerSitesFirst = "larger-sites-first",
-    Strategy::BfsLargerSites = "bfs-larger-sites"
+    Strategy::BfsLargerSites = "bfs-larger-sites",
+    Strategy::Backlinks = "backlinks",
+    Strategy::Opic = "opic",
+    Strategy::BatchPageRank = "batch-pagerank",
+    Strategy::PartialPageRank = "partial-pagerank",
+    Strategy::Focused = "focused",
+    Strategy::Random = "random"
 );
 
 /// A product token, as RFC 9309 wants it.

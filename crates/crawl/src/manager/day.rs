@@ -1,0 +1,122 @@
+//! How many requests are left for today? So that a crawl that goes on for months takes no more than it may.
+//!
+//! A day is one of UTC. What is counted are requests for pages; robots.txt and sitemaps, asked for once in a while, come on
+//! top. All of a day are counted when pages are put into a batch, and given back when a page comes back unasked; the count is
+//! a note of the collection and committed before the batch goes out, so that a restart does not begin anew. Those of a
+//! site are counted by its pages: who was visited today is in their records, and where the settings limit a site, no page
+//! is visited twice a day.
+
+use std::collections::{BTreeMap, HashMap};
+
+use model::SiteId;
+use store::{Collection, Column, Result, ScanRow, Stage};
+
+use crate::crawl_settings::CrawlSettings;
+
+/// Notes of the collection: which day it is, counted from 1970 on, and the requests of that day.
+const DAY: &str = "day";
+const REQUESTS: &str = "requests of the day";
+const DAY_MS: u64 = 86_400_000;
+
+/// The budget of today.
+#[derive(Debug, Default)]
+pub(super) struct Day {
+    /// When it began, in Unix seconds.
+    began_s: u32,
+    left: Option<usize>,
+    per_site: Option<usize>,
+    of_site: HashMap<SiteId, usize>,
+}
+
+impl Day {
+    /// What the settings leave for the day of this time.
+    pub(super) fn look(collection: &Collection, settings: &CrawlSettings, now_ms: u64) -> Result<Day> {
+        let some = |most: u32| (most > 0).then_some(most as usize);
+        let mut day = Day {
+            began_s: crate::clock::seconds(number(now_ms) * DAY_MS),
+            left: some(settings.requests_per_day),
+            per_site: some(settings.requests_per_site_per_day),
+            of_site: HashMap::new(),
+        };
+        let asked = requests(&collection.notes, now_ms);
+        day.left = day.left.map(|most| most.saturating_sub(asked as usize));
+        if day.per_site.is_some() {
+            let columns = [Column::Site, Column::Marks, Column::LastVisit];
+            let count = |counts: &mut HashMap<SiteId, usize>, row: &ScanRow| {
+                if row.stage == Stage::Queued || row.last_visit_s >= day.began_s {
+                    *counts.entry(row.site).or_default() += 1;
+                }
+            };
+            for (site, count) in collection.pages.reader().scan(&columns, count)?.into_iter().flatten() {
+                *day.of_site.entry(site).or_default() += count;
+            }
+        }
+        Ok(day)
+    }
+
+    /// How many requests are left; nothing stands for any number.
+    pub(super) fn left(&self) -> Option<usize> {
+        self.left
+    }
+
+    /// The same for a site.
+    pub(super) fn left_of(&self, site: SiteId) -> Option<usize> {
+        self.per_site.map(|most| most.saturating_sub(self.of_site.get(&site).copied().unwrap_or(0)))
+    }
+
+    /// Whether a page that was last visited then may be visited today.
+    pub(super) fn admits(&self, last_visit_s: u32) -> bool {
+        self.per_site.is_none() || last_visit_s < self.began_s
+    }
+
+    /// When tomorrow begins, in Unix milliseconds.
+    pub(super) fn end_ms(&self) -> u64 {
+        u64::from(self.began_s) * 1_000 + DAY_MS
+    }
+}
+
+/// The number of a day, counted from 1970 on.
+pub(super) fn number(now_ms: u64) -> u64 {
+    now_ms / DAY_MS
+}
+
+/// Counts requests that are about to be made.
+pub(super) fn count(notes: &mut BTreeMap<String, u64>, now_ms: u64, pages: usize) {
+    let asked = requests(notes, now_ms);
+    notes.insert(DAY.to_owned(), number(now_ms));
+    notes.insert(REQUESTS.to_owned(), asked + pages as u64);
+}
+
+/// Gives back what was counted today and not asked for.
+pub(super) fn give_back(notes: &mut BTreeMap<String, u64>, now_ms: u64, pages: usize) {
+    let is_today = notes.get(DAY) == Some(&number(now_ms));
+    if let Some(asked) = notes.get_mut(REQUESTS).filter(|_| is_today) {
+        *asked = asked.saturating_sub(pages as u64);
+    }
+}
+
+/// The requests of the day of this time.
+fn requests(notes: &BTreeMap<String, u64>, now_ms: u64) -> u64 {
+    let is_today = notes.get(DAY) == Some(&number(now_ms));
+    notes.get(REQUESTS).copied().filter(|_| is_today).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_counted_by_day() {
+        let mut notes = BTreeMap::new();
+        let noon = 3 * DAY_MS + DAY_MS / 2;
+        count(&mut notes, noon, 5);
+        count(&mut notes, noon + 1, 2);
+        give_back(&mut notes, noon + 2, 3);
+        assert_eq!((requests(&notes, noon), requests(&notes, noon + DAY_MS)), (4, 0));
+        // What comes back a day later was not counted that day.
+        give_back(&mut notes, noon + DAY_MS, 1);
+        assert_eq!(requests(&notes, noon), 4);
+        count(&mut notes, noon + DAY_MS, 1);
+        assert_eq!(requests(&notes, noon + DAY_MS), 1);
+    }
+}
