@@ -204,7 +204,7 @@ impl BvGraph {
     }
 
     /// Every node's number of successors.
-    pub(crate) fn degrees(&self, cores: Cores) -> Result<Vec<u32>> {
+    pub fn degrees(&self, cores: Cores) -> Result<Vec<u32>> {
         let mut degrees = vec![0; self.nodes as usize];
         let parts = split_by(&mut degrees, &self.parts(cores.0 * 8));
         let done = cores.map(parts, |(part, degrees)| {

@@ -23,6 +23,14 @@ fn names_the_wrong_one(error: &store::Error) -> bool {
     matches!(error, AlreadyACollection { .. } | Locked { .. } | NoSnapshot { .. } | NotACollection { .. })
 }
 
+/// The same of an analysis.
+fn cannot_be_analysed(error: &analysis::Error) -> bool {
+    match error {
+        analysis::Error::Store(error) => names_the_wrong_one(error),
+        error => matches!(error, analysis::Error::Busy { .. }),
+    }
+}
+
 /// What went wrong and why; a cause that the sentence has told already is not told again.
 fn sentence(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |told, cause| match cause.to_string() {
