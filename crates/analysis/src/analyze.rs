@@ -8,11 +8,11 @@
 //! |---|---|---|
 //! | degrees | `in-degree`, `out-degree` | |
 //! | pagerank | `pagerank` | `pagerank`: the sum over its pages |
-//! | linkrank | `linkrank` | |
+//! | link-rank | `link-rank` | |
 //! | hits | `hub`, `authority` | |
 //! | structure | `component`, `part` | `component`, `part` |
 //! | distances | | |
-//! | sites | | `siterank`, `harmonic`, `in-degree`, `out-degree` |
+//! | sites | | `site-rank`, `harmonic`, `in-degree`, `out-degree` |
 
 mod session;
 mod steps;
@@ -36,13 +36,14 @@ const OPEN_TRIES: usize = 5;
 
 /// A step of an analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// The graph of links itself.
     Graph,
     /// How many links lead from and to each page.
     Degrees,
     /// PageRank of pages, and its sum by site.
+    #[serde(rename = "pagerank")]
     PageRank,
     /// PageRank with links of unequal weight.
     LinkRank,
@@ -75,7 +76,7 @@ impl Step {
             Step::Graph => "graph",
             Step::Degrees => "degrees",
             Step::PageRank => "pagerank",
-            Step::LinkRank => "linkrank",
+            Step::LinkRank => "link-rank",
             Step::Hits => "hits",
             Step::Structure => "structure",
             Step::Distances => "distances",
@@ -89,13 +90,13 @@ impl Step {
             Step::Graph | Step::Distances => &[],
             Step::Degrees => &[(Pages, "in-degree"), (Pages, "out-degree")],
             Step::PageRank => &[(Pages, "pagerank"), (Sites, "pagerank")],
-            Step::LinkRank => &[(Pages, "linkrank")],
+            Step::LinkRank => &[(Pages, "link-rank")],
             Step::Hits => &[(Pages, "hub"), (Pages, "authority")],
             Step::Structure => {
                 &[(Pages, "component"), (Pages, "part"), (Sites, "component"), (Sites, "part")]
             }
             Step::Sites => {
-                &[(Sites, "siterank"), (Sites, "harmonic"), (Sites, "in-degree"), (Sites, "out-degree")]
+                &[(Sites, "site-rank"), (Sites, "harmonic"), (Sites, "in-degree"), (Sites, "out-degree")]
             }
         }
     }

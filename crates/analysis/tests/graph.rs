@@ -128,7 +128,7 @@ fn steps_are_done_once_and_again_when_the_collection_or_a_column_has_changed() {
 fn what_does_not_fit_into_memory_is_ranked_all_the_same() {
     let sample = Sample::random(4_000, 60, 50_000, 5);
     all_steps(sample.path(), &MEMORY);
-    let names = ["pagerank", "linkrank", "hub", "authority"];
+    let names = ["pagerank", "link-rank", "hub", "authority"];
     let before = names.map(|name| ranks(sample.path(), Ranked::Pages, name));
     fs::remove_dir_all(sample.path().join("ranks")).unwrap();
     let little = GraphSettings { memory_bytes: 150_000, cores: Cores(2) };
@@ -162,7 +162,7 @@ fn graphs_of_nothing_and_of_little() {
     sample.commit();
     all_steps(sample.path(), &MEMORY);
     assert_eq!(ranks(sample.path(), Ranked::Pages, "pagerank"), [1.0]);
-    assert_eq!(ranks(sample.path(), Ranked::Sites, "siterank"), [1.0]);
+    assert_eq!(ranks(sample.path(), Ranked::Sites, "site-rank"), [1.0]);
     // No links.
     sample.add_urls(["http://a.test/1", "http://b.test/"]);
     sample.commit();

@@ -32,7 +32,7 @@ fn write(sample: &Sample, out: &Path) {
     let graph = LinkGraph::newest(sample.path()).unwrap().unwrap();
     let arcs = arcs_of(&graph);
     put("arcs", arcs.iter().map(|((from, to), weight)| format!("{from} {to} {weight}")).collect());
-    for name in ["pagerank", "linkrank", "hub", "authority"] {
+    for name in ["pagerank", "link-rank", "hub", "authority"] {
         put(name, column::<f32>(sample, Ranked::Pages, name));
     }
     for name in ["in-degree", "out-degree", "component"] {
@@ -49,7 +49,7 @@ fn write(sample: &Sample, out: &Path) {
     let snapshot = Snapshot::open(sample.path(), None).unwrap();
     let site = |page: u32| snapshot.urls.site_of(model::PageId(page)).unwrap().unwrap().0.to_string();
     put("site", (0..sample.pages).map(site).collect());
-    put("siterank", column::<f32>(sample, Ranked::Sites, "siterank"));
+    put("site-rank", column::<f32>(sample, Ranked::Sites, "site-rank"));
     put("harmonic", column::<f32>(sample, Ranked::Sites, "harmonic"));
     put("site-in-degree", column::<u32>(sample, Ranked::Sites, "in-degree"));
 }

@@ -76,7 +76,7 @@ fn link_rank(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {
     }
     let totals = weight_totals(session)?;
     let weights = session.graph.backward_weights()?;
-    let ranking = rank_pages(session, "linkrank", &totals, Weights::Small(&weights), told)?;
+    let ranking = rank_pages(session, "link-rank", &totals, Weights::Small(&weights), told)?;
     Ok(figures(&ranking))
 }
 
@@ -185,7 +185,7 @@ fn sites(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {
     session.write_sites("in-degree", |place| backward.of_node(place as u32).len() as u32)?;
     let backward = Arcs::from(backward);
     let ranking = PageRank::default().run(&backward, &totals, Weights::Large(&weights), None, cores, told)?;
-    session.write_sites("siterank", |place| ranking.ranks[place] as f32)?;
+    session.write_sites("site-rank", |place| ranking.ranks[place] as f32)?;
     // A site is central if others reach it: the balls grow against the links.
     let balls = HyperBall::run(&backward, session.settings.memory_bytes / 2, cores, &mut |_| ())?;
     session.write_sites("harmonic", |place| balls.harmonic[place])?;

@@ -30,7 +30,8 @@ pub(super) fn build(
     let order = node_order(&snapshot.urls, folder, settings.memory_bytes / 2, settings.cores)?;
     let nodes = node_of_page(&order);
     let (links, changed, sorted_pages) = new_links(snapshot, last, folder, settings, &nodes, told)?;
-    let written = write_forward(last, folder, settings, &order, &nodes, links, &changed, told)?;
+    let pages = Pages { last, order: &order, nodes: &nodes, changed: &changed };
+    let written = write_forward(&pages, links, folder, settings, told)?;
     write_numbers(&folder.join("pages"), &order.pages)?;
     write_numbers(&folder.join("nodes"), &nodes)?;
     write_numbers(&folder.join("sites"), &order.sites)?;
@@ -117,27 +118,38 @@ struct Written {
     self_arcs: u64,
 }
 
-#[allow(clippy::too_many_arguments, reason = "one step of one function, which is too long with it")]
+/// What is known of pages before their lists are written.
+struct Pages<'p> {
+    /// Where the lists of pages are that have not changed.
+    last: Option<&'p LinkGraph>,
+    order: &'p NodeOrder,
+    /// The node of each page.
+    nodes: &'p [u32],
+    /// Whether each node has a new list.
+    changed: &'p [bool],
+}
+
 fn write_forward(
-    last: Option<&LinkGraph>,
+    pages: &Pages<'_>,
+    links: MergedLinks,
     folder: &Path,
     settings: &GraphSettings,
-    order: &NodeOrder,
-    nodes: &[u32],
-    links: MergedLinks,
-    changed: &[bool],
     told: &mut dyn FnMut(BuildStage),
 ) -> Result<Written> {
     let mut weights = SealedWriter::create(&folder.join("forward.weights"))?;
-    let mut written =
-        Written { in_degrees: vec![0; nodes.len()], site_links: SiteLinks::new(), arcs: 0, self_arcs: 0 };
+    let mut written = Written {
+        in_degrees: vec![0; pages.nodes.len()],
+        site_links: SiteLinks::new(),
+        arcs: 0,
+        self_arcs: 0,
+    };
     write_bv(&folder.join("forward"), settings.cores, |sink| {
         let mut writer =
-            Writer { sink, weights: &mut weights, written: &mut written, order, links, next: 0, told };
-        if let Some(last) = last {
-            writer.merge(last, nodes, changed)?;
+            Writer { sink, weights: &mut weights, written: &mut written, pages, links, next: 0, told };
+        if let Some(last) = pages.last {
+            writer.merge(last)?;
         }
-        writer.new_lists_up_to(nodes.len() as u32)
+        writer.new_lists_up_to(pages.nodes.len() as u32)
     })?;
     weights.finish()?;
     Ok(written)
@@ -148,7 +160,7 @@ struct Writer<'w, 's> {
     sink: &'w mut BvSink,
     weights: &'w mut SealedWriter,
     written: &'w mut Written,
-    order: &'w NodeOrder,
+    pages: &'w Pages<'w>,
     links: MergedLinks,
     /// The node whose list comes next.
     next: u32,
@@ -157,7 +169,8 @@ struct Writer<'w, 's> {
 
 impl Writer<'_, '_> {
     /// The lists of the last graph, with the new ones among them. The order of old pages among themselves is as it was.
-    fn merge(&mut self, last: &LinkGraph, nodes: &[u32], changed: &[bool]) -> Result<()> {
+    fn merge(&mut self, last: &LinkGraph) -> Result<()> {
+        let Pages { nodes, changed, .. } = self.pages;
         let old_pages = last.pages()?;
         let mut old_weights = SealedReader::open(&last.folder.join("forward.weights"))?;
         let new_node = |old: u32| nodes[old_pages[old as usize] as usize];
@@ -195,7 +208,7 @@ impl Writer<'_, '_> {
 
     fn push(&mut self, list: &List) -> Result<()> {
         let Written { in_degrees, site_links, arcs, self_arcs } = &mut *self.written;
-        let NodeOrder { site_places, hosts, .. } = self.order;
+        let NodeOrder { site_places, hosts, .. } = self.pages.order;
         let site = site_places[self.next as usize];
         site_links.enter(hosts[site as usize]);
         for target in &list.targets {

@@ -31,7 +31,7 @@ for line in (folder / "arcs.txt").read_text().splitlines():
     source, target, weight = map(int, line.split())
     graph.add_edge(source, target, weight=weight)
 
-for name, weight in ("pagerank", None), ("linkrank", "weight"):
+for name, weight in ("pagerank", None), ("link-rank", "weight"):
     theirs = nx.pagerank(graph, alpha=0.85, tol=1e-14, max_iter=1000, weight=weight)
     close(name, column(name), theirs, 1e-6)
 
@@ -126,7 +126,7 @@ for source, target in graph.edges:
         weight = sites.get_edge_data(source, target, {"weight": 0})["weight"]
         sites.add_edge(source, target, weight=weight + 1)
 nodes = len(sites)
-close("siterank", column("siterank"), nx.pagerank(sites, alpha=0.85, tol=1e-14, max_iter=1000), 1e-6)
+close("site-rank", column("site-rank"), nx.pagerank(sites, alpha=0.85, tol=1e-14, max_iter=1000), 1e-6)
 close("site in-degree", column("site-in-degree"), dict(sites.in_degree), 0)
 harmonic = nx.harmonic_centrality(sites)
 close("harmonic", column("harmonic"), harmonic, 0.15 * max(harmonic.values()))
