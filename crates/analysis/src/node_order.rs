@@ -178,9 +178,6 @@ impl Runs {
             each(&key);
             heads.extend(streams[number].next()?.map(|key| Reverse((key, number))));
         }
-        for path in &self.runs {
-            std::fs::remove_file(path).context("remove", path)?;
-        }
         Ok(())
     }
 }

@@ -52,6 +52,7 @@ pub(crate) fn exit_code(answer: anyhow::Result<ExitCode>) -> ExitCode {
     }
     let wrong_use = error.downcast_ref::<WrongUse>().is_some()
         || error.downcast_ref::<store::Error>().is_some_and(names_the_wrong_one)
+        || error.downcast_ref::<analysis::Error>().is_some_and(cannot_be_analysed)
         || matches!(error.downcast_ref(), Some(crawl::Error::NotAnalysed { .. }));
     // Nothing is left to be done if even stderr is gone.
     let _ = writeln!(io::stderr(), "weir: {}", sentence(&error));

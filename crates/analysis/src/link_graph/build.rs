@@ -1,6 +1,7 @@
 //! How does the log of links become a graph? New lists are put in the order of the nodes and merged with those of the
 //! graph before, which are in that order already.
 
+use std::fs;
 use std::path::Path;
 
 use store::{Link, Snapshot};
@@ -8,7 +9,7 @@ use store::{Link, Snapshot};
 use super::transpose::transpose;
 use super::{About, BuildStage, GraphSettings, LinkGraph, VERSION};
 use crate::bv::{BvSink, write_bv};
-use crate::error::Result;
+use crate::error::{Context, Result};
 use crate::link_runs::{LinkRuns, List, MergedLinks};
 use crate::link_weight::Scales;
 use crate::node_order::{NodeOrder, node_order};
@@ -27,11 +28,14 @@ pub(super) fn build(
     told: &mut dyn FnMut(BuildStage),
 ) -> Result<About> {
     told(BuildStage::Ordering);
-    let order = node_order(&snapshot.urls, folder, settings.memory_bytes / 2, settings.cores)?;
+    let scratch = folder.join("scratch");
+    fs::create_dir(&scratch).context("create", &scratch)?;
+    let order = node_order(&snapshot.urls, &scratch, settings.memory_bytes / 2, settings.cores)?;
     let nodes = node_of_page(&order);
-    let (links, changed, sorted_pages) = new_links(snapshot, last, folder, settings, &nodes, told)?;
+    let (links, changed, sorted_pages) = new_links(snapshot, last, &scratch, settings, &nodes, told)?;
     let pages = Pages { last, order: &order, nodes: &nodes, changed: &changed };
     let written = write_forward(&pages, links, folder, settings, told)?;
+    fs::remove_dir_all(&scratch).context("remove", &scratch)?;
     write_numbers(&folder.join("pages"), &order.pages)?;
     write_numbers(&folder.join("nodes"), &nodes)?;
     write_numbers(&folder.join("sites"), &order.sites)?;
@@ -65,12 +69,12 @@ fn node_of_page(order: &NodeOrder) -> Vec<u32> {
 fn new_links(
     snapshot: &Snapshot,
     last: Option<&LinkGraph>,
-    folder: &Path,
+    scratch: &Path,
     settings: &GraphSettings,
     nodes: &[u32],
     told: &mut dyn FnMut(BuildStage),
 ) -> Result<(MergedLinks, Vec<bool>, u64)> {
-    let mut runs = LinkRuns::new(folder, settings.memory_bytes / 2);
+    let mut runs = LinkRuns::new(scratch, settings.memory_bytes / 2);
     let mut changed = vec![false; nodes.len()];
     let mut pages = 0;
     let mut arcs = Vec::new();

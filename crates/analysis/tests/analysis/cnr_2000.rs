@@ -1,16 +1,11 @@
 //! Is our form of a graph that of WebGraph? A graph that others have compressed is read, and comes out bit by bit the same.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
-#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
-
-#[path = "../../store/tests/python/venv.rs"]
-mod venv;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::venv::{run, venv};
 use analysis::{Arcs, BvGraph, Components, Cores, Csr, PageRank, Weights, write_bv};
-use venv::{run, venv};
 
 /// The data of others, if they are there.
 fn data(name: &str) -> Option<PathBuf> {

@@ -1,21 +1,14 @@
 //! Do others find the same? Every rank and every part, against networkx, on random collections.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
-#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
-
-#[path = "../../store/tests/python/venv.rs"]
-mod venv;
-
-mod sample;
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use super::sample::{MEMORY, Sample, arcs_of};
+use super::venv::{run, venv};
 use analysis::{Event, LinkGraph, Part, analyze};
-use sample::{MEMORY, Sample, arcs_of};
 use store::{RankColumn, RankValue, Ranked, Snapshot};
-use venv::{run, venv};
 
 fn column<V: RankValue + ToString>(sample: &Sample, of: Ranked, name: &str) -> Vec<String> {
     let column = RankColumn::<V>::open(sample.path(), of, name).unwrap().unwrap();

@@ -1,10 +1,9 @@
 //! Is PageRank that of a Web whose truth is known? simweb computes it by another program, over its own links.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::collections::BTreeMap;
 
+use ::simweb::{PageRef, Ports, Settings, World};
 use analysis::{Arcs, Cores, Csr, PageRank, Weights};
-use simweb::{PageRef, Ports, Settings, World};
 
 #[test]
 fn ranks_are_those_of_the_synthetic_web() {
