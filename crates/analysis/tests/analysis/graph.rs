@@ -85,6 +85,7 @@ fn a_graph_that_grew_is_that_of_everything_at_once() {
         assert_eq!(folders, 1, "stale graphs are gone");
     }
     assert!(spared, "all pages are sorted again and again");
+    let grown = LinkGraph::newest(sample.path()).unwrap().unwrap();
     let arcs = arcs_of(&grown);
     let bytes = fs::read(grown.folder().join("forward.graph")).unwrap();
     fs::remove_dir_all(sample.path().join("graph")).unwrap();
