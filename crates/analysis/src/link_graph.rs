@@ -127,47 +127,80 @@ impl LinkGraph {
 
     /// The arcs.
     pub fn forward(&self) -> Result<BvGraph> {
-        BvGraph::open(&self.folder.join("forward"))
+        self.arcs("forward")
     }
 
     /// The arcs, turned round.
     pub fn backward(&self) -> Result<BvGraph> {
-        BvGraph::open(&self.folder.join("backward"))
+        self.arcs("backward")
     }
 
     /// The weights of the arcs in sixteenths, in their order.
     pub fn forward_weights(&self) -> Result<Vec<u8>> {
-        SealedReader::open(&self.folder.join("forward.weights"))?.read_all()
+        self.weights("forward.weights")
     }
 
     /// The same in the order of the arcs turned round.
     pub fn backward_weights(&self) -> Result<Vec<u8>> {
-        SealedReader::open(&self.folder.join("backward.weights"))?.read_all()
+        self.weights("backward.weights")
     }
 
     /// The page of each node.
     pub fn pages(&self) -> Result<Vec<u32>> {
-        read_numbers(&self.folder.join("pages"))
+        self.numbers("pages", self.about.pages, self.about.pages)
     }
 
     /// The node of each page.
     pub fn nodes(&self) -> Result<Vec<u32>> {
-        read_numbers(&self.folder.join("nodes"))
+        self.numbers("nodes", self.about.pages, self.about.pages)
     }
 
     /// The sites in the order of their hosts: those that the nodes of the graph of sites stand for.
     pub fn sites(&self) -> Result<Vec<u32>> {
-        read_numbers(&self.folder.join("sites"))
+        self.numbers("sites", self.about.sites, self.about.sites)
     }
 
     /// For each node of the graph of pages the node of its site.
     pub fn site_places(&self) -> Result<Vec<u32>> {
-        read_numbers(&self.folder.join("site-places"))
+        self.numbers("site-places", self.about.pages, self.about.sites)
     }
 
     /// The graph of sites.
     pub fn site_graph(&self) -> Result<SiteGraph> {
-        SiteGraph::read(&self.folder.join("sites"))
+        let path = self.folder.join("sites");
+        let graph = SiteGraph::read(&path)?;
+        let expected = (self.about.sites, self.about.site_arcs, self.about.site_arcs);
+        if (graph.forward.nodes(), graph.forward.arcs(), graph.weights.len() as u64) != expected {
+            return Err(damaged(&path, "it has not the sites and links that graph.json tells of"));
+        }
+        Ok(graph)
+    }
+
+    fn arcs(&self, name: &str) -> Result<BvGraph> {
+        let graph = BvGraph::open(&self.folder.join(name))?;
+        if (graph.nodes(), graph.arcs()) != (self.about.pages, self.about.arcs) {
+            return Err(graph.wrong("it has not the nodes and arcs that graph.json tells of"));
+        }
+        Ok(graph)
+    }
+
+    fn weights(&self, name: &str) -> Result<Vec<u8>> {
+        let path = self.folder.join(name);
+        let weights = SealedReader::open(&path)?.read_all()?;
+        if weights.len() as u64 != self.about.arcs {
+            return Err(damaged(&path, "it has not a weight for each arc"));
+        }
+        Ok(weights)
+    }
+
+    /// So many numbers below a limit.
+    fn numbers(&self, name: &str, count: u32, limit: u32) -> Result<Vec<u32>> {
+        let path = self.folder.join(name);
+        let numbers = read_numbers(&path)?;
+        if numbers.len() != count as usize || numbers.iter().any(|number| *number >= limit) {
+            return Err(damaged(&path, format!("it has not {count} numbers below {limit}")));
+        }
+        Ok(numbers)
     }
 }
 
