@@ -13,6 +13,7 @@
 //! | structure | `component`, `part` | `component`, `part` |
 //! | distances | | |
 //! | sites | | `site-rank`, `harmonic`, `in-degree`, `out-degree` |
+//! | outside | | |
 
 mod session;
 mod steps;
@@ -55,11 +56,13 @@ pub enum Step {
     Distances,
     /// SiteRank and harmonic centrality of sites.
     Sites,
+    /// Where links lead that lead to no page of the collection.
+    Outside,
 }
 
 impl Step {
     /// All, in the order in which they are done.
-    pub const ALL: [Step; 8] = [
+    pub const ALL: [Step; 9] = [
         Step::Graph,
         Step::Degrees,
         Step::PageRank,
@@ -68,6 +71,7 @@ impl Step {
         Step::Structure,
         Step::Distances,
         Step::Sites,
+        Step::Outside,
     ];
 
     /// As users write it, and as it is in names of files.
@@ -81,13 +85,14 @@ impl Step {
             Step::Structure => "structure",
             Step::Distances => "distances",
             Step::Sites => "sites",
+            Step::Outside => "outside",
         }
     }
 
     fn columns(self) -> &'static [(Ranked, &'static str)] {
         use Ranked::{Pages, Sites};
         match self {
-            Step::Graph | Step::Distances => &[],
+            Step::Graph | Step::Distances | Step::Outside => &[],
             Step::Degrees => &[(Pages, "in-degree"), (Pages, "out-degree")],
             Step::PageRank => &[(Pages, "pagerank"), (Sites, "pagerank")],
             Step::LinkRank => &[(Pages, "link-rank")],

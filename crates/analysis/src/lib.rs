@@ -21,6 +21,7 @@ mod link_graph;
 mod link_runs;
 mod link_weight;
 mod node_order;
+mod outside;
 mod page_rank;
 mod sealed;
 mod site_graph;

@@ -51,7 +51,8 @@ pub use snapshot::{
     unpin_snapshot,
 };
 pub use tables::{
-    DocumentRow, FetchRow, InLink, LinkRow, SiteRow, Table, Tables, Visit, count_rows, links_to, visits_of,
+    DocumentRow, FetchRow, InLink, LinkRow, SiteRow, Table, Tables, Visit, count_rows, links_outside,
+    links_to, visits_of,
 };
 pub use url_table::{NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
 pub use warc::{

@@ -31,7 +31,7 @@ pub(crate) use check::check_file;
 pub use check::count_rows;
 pub use documents::DocumentRow;
 pub use fetches::FetchRow;
-pub use find::{InLink, Visit, links_to, visits_of};
+pub use find::{InLink, Visit, links_outside, links_to, visits_of};
 pub use links::LinkRow;
 pub use sites::SiteRow;
 pub(crate) use view::shown_at;

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::link_graph::{GraphSettings, LinkGraph};
 
 pub(super) struct Session<'s> {
-    collection: &'s Path,
+    pub(super) collection: &'s Path,
     pub(super) graph: &'s LinkGraph,
     pub(super) settings: GraphSettings,
     forward: Option<Arcs>,

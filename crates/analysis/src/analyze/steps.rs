@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use store::unpin_snapshot;
 
-use super::Step;
 use super::session::Session;
+use super::{PIN, Step, hold};
 use crate::arcs::Arcs;
 use crate::bow_tie::{Part, bow_tie};
 use crate::components::Components;
@@ -14,7 +15,11 @@ use crate::csr::Csr;
 use crate::error::Result;
 use crate::hits::Hits;
 use crate::hyper_ball::HyperBall;
+use crate::outside::OutsideDomains;
 use crate::page_rank::{PageRank, Ranking, Weights};
+
+/// So many domains are told of.
+const MOST_TOLD: usize = 10;
 
 /// What came of a step.
 pub(super) enum Found {
@@ -35,6 +40,7 @@ pub(super) fn run(step: Step, session: &mut Session<'_>, told: Told<'_>) -> Resu
         Step::Structure => structure(session),
         Step::Distances => distances(session, told),
         Step::Sites => sites(session, told),
+        Step::Outside => outside(session),
     }
 }
 
@@ -191,5 +197,19 @@ fn sites(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {
     session.write_sites("harmonic", |place| balls.harmonic[place])?;
     Ok(Found::Figures(json!({
         "steps": ranking.steps, "change": ranking.change, "distances": balls.distances(),
+    })))
+}
+
+fn outside(session: &Session<'_>) -> Result<Found> {
+    let (snapshot, pinned) = hold(session.collection)?;
+    let domains = OutsideDomains::count(session.collection, &snapshot.manifest);
+    if pinned {
+        unpin_snapshot(session.collection, PIN)?;
+    }
+    let domains = domains?;
+    domains.write(&session.graph.folder().join("outside.tsv"))?;
+    Ok(Found::Figures(json!({
+        "links": domains.links, "reasons": domains.reasons,
+        "domains": domains.by_links.len(), "most": domains.by_links.iter().take(MOST_TOLD).collect::<Vec<_>>(),
     })))
 }

@@ -85,12 +85,12 @@ impl<'g> Decoder<'g> {
             let length = self.bits.gamma() + u64::from(index > 0);
             let length = usize::try_from(length).map_err(|_| Nonsense)?;
             let (block, behind) = rest.split_at_checked(length).ok_or(Nonsense)?;
-            if index % 2 == 0 {
+            if index.is_multiple_of(2) {
                 self.copied.extend_from_slice(block);
             }
             rest = behind;
         }
-        if blocks % 2 == 0 {
+        if blocks.is_multiple_of(2) {
             self.copied.extend_from_slice(rest);
         }
         Ok(())

@@ -76,7 +76,7 @@ fn new_links(
 ) -> Result<(MergedLinks, Vec<bool>, u64)> {
     let mut runs = LinkRuns::new(scratch, settings.memory_bytes / 2);
     let mut changed = vec![false; nodes.len()];
-    let mut pages = 0;
+    let mut pages = 0u64;
     let mut arcs = Vec::new();
     let mut failed = None;
     let since = last.map_or(0, |graph| graph.about.generation);
@@ -89,7 +89,7 @@ fn new_links(
             failed.get_or_insert(error);
         }
         pages += 1;
-        if pages % TELL_PAGES == 0 {
+        if pages.is_multiple_of(TELL_PAGES) {
             told(BuildStage::Sorting(pages));
         }
         Ok(())

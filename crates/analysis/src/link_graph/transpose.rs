@@ -96,7 +96,7 @@ impl Turned {
         for (node, end) in (u64::from(self.first)..).zip(&self.ends) {
             sink.push(&self.sources[start as usize..*end as usize]);
             start = *end;
-            if node % TELL_NODES == 0 {
+            if node.is_multiple_of(TELL_NODES) {
                 told(BuildStage::Turning(node));
             }
         }

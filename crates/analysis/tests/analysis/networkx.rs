@@ -19,7 +19,7 @@ fn column<V: RankValue + ToString>(sample: &Sample, of: Ranked, name: &str) -> V
 fn write(sample: &Sample, out: &Path) {
     let reports = analyze(sample.path(), &MEMORY, &mut |_: Event<'_>| ()).unwrap();
     let put = |name: &str, lines: Vec<String>| {
-        fs::write(out.join(format!("{name}.txt")), lines.join("\n")).unwrap()
+        fs::write(out.join(format!("{name}.txt")), lines.join("\n")).unwrap();
     };
     put("nodes", vec![sample.pages.to_string()]);
     let graph = LinkGraph::newest(sample.path()).unwrap().unwrap();

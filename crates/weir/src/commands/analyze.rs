@@ -109,6 +109,13 @@ fn figures(report: &StepReport) -> String {
             let of = |name: &str| found[name]["components"].as_u64().unwrap_or(0);
             format!("{} of pages, {} of sites", counted(of("pages"), "component"), count(of("sites")))
         }
+        Step::Outside => {
+            format!(
+                "{} to {} outside",
+                counted(number("links"), "link"),
+                counted(number("domains"), "domain")
+            )
+        }
         Step::Distances => format!(
             "average {:.2}, effective diameter {:.2}",
             real(&found["average"]),
