@@ -5,6 +5,7 @@ use std::path::Path;
 use store::{RankColumn, RankValue, Ranked, write_ranks};
 
 use crate::arcs::Arcs;
+use crate::bv::BvGraph;
 use crate::error::Result;
 use crate::link_graph::{GraphSettings, LinkGraph};
 
@@ -25,41 +26,24 @@ impl<'s> Session<'s> {
         Session { collection, graph, settings, forward: None, backward: None, nodes: None, sites: None }
     }
 
-    /// Unpacks both directions, if each fits into half the memory.
-    pub(super) fn load(&mut self) -> Result<()> {
-        self.load_forward()?;
-        self.load_backward()
+    /// The arcs, and the same turned round.
+    pub(super) fn arcs(&mut self) -> Result<(&Arcs, &Arcs)> {
+        let Session { graph, settings, forward, backward, .. } = self;
+        let forward = unpacked(forward, settings, || graph.forward())?;
+        Ok((forward, unpacked(backward, settings, || graph.backward())?))
     }
 
-    pub(super) fn load_forward(&mut self) -> Result<()> {
-        if self.forward.is_none() {
-            let GraphSettings { memory_bytes, cores } = self.settings;
-            self.forward = Some(Arcs::of(self.graph.forward()?, memory_bytes / 2, cores)?);
-        }
-        Ok(())
+    pub(super) fn forward(&mut self) -> Result<&Arcs> {
+        unpacked(&mut self.forward, &self.settings, || self.graph.forward())
     }
 
-    pub(super) fn load_backward(&mut self) -> Result<()> {
-        if self.backward.is_none() {
-            let GraphSettings { memory_bytes, cores } = self.settings;
-            self.backward = Some(Arcs::of(self.graph.backward()?, memory_bytes / 2, cores)?);
-        }
-        Ok(())
+    pub(super) fn backward(&mut self) -> Result<&Arcs> {
+        unpacked(&mut self.backward, &self.settings, || self.graph.backward())
     }
 
     /// Gives the memory of the arcs that were turned round back.
     pub(super) fn drop_backward(&mut self) {
         self.backward = None;
-    }
-
-    /// The arcs; load them first.
-    pub(super) fn forward(&self) -> Option<&Arcs> {
-        self.forward.as_ref()
-    }
-
-    /// The arcs turned round; load them first.
-    pub(super) fn backward(&self) -> Option<&Arcs> {
-        self.backward.as_ref()
     }
 
     /// Writes a column of pages from values by node.
@@ -108,4 +92,16 @@ impl<'s> Session<'s> {
             none => none.insert(self.graph.nodes()?),
         })
     }
+}
+
+/// Unpacks arcs when they are first wanted, if that takes no more than half the memory.
+fn unpacked<'a>(
+    arcs: &'a mut Option<Arcs>,
+    settings: &GraphSettings,
+    open: impl FnOnce() -> Result<BvGraph>,
+) -> Result<&'a Arcs> {
+    Ok(match arcs {
+        Some(arcs) => arcs,
+        none => none.insert(Arcs::of(open()?, settings.memory_bytes / 2, settings.cores)?),
+    })
 }

@@ -15,6 +15,7 @@ use crate::csr::Csr;
 use crate::error::Result;
 use crate::hits::Hits;
 use crate::hyper_ball::HyperBall;
+use crate::link_graph::GraphSettings;
 use crate::outside::OutsideDomains;
 use crate::page_rank::{PageRank, Ranking, Weights};
 
@@ -107,13 +108,9 @@ fn rank_pages(
     weights: Weights<'_>,
     told: Told<'_>,
 ) -> Result<Ranking> {
-    session.load_backward()?;
     let start = session.last_pages(name, 1.0 / f64::from(session.graph.about.pages.max(1)))?;
     let cores = session.settings.cores;
-    let ranking = match session.backward() {
-        Some(backward) => PageRank::default().run(backward, totals, weights, start, cores, told)?,
-        None => Ranking { ranks: Vec::new(), steps: 0, change: 0.0 },
-    };
+    let ranking = PageRank::default().run(session.backward()?, totals, weights, start, cores, told)?;
     session.write_pages(name, |node| ranking.ranks[node] as f32)?;
     Ok(ranking)
 }
@@ -123,15 +120,13 @@ fn figures(ranking: &Ranking) -> Found {
 }
 
 fn hits(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {
-    session.load()?;
     // A page that was no hub may have become one; from nothing it never would.
     let least = 1e-6 / f64::from(session.graph.about.pages.max(1)).sqrt();
     let start = session.last_pages("hub", least)?;
     let start = start.map(|hubs| hubs.into_iter().map(|hub| hub.max(least)).collect());
-    let (Some(forward), Some(backward)) = (session.forward(), session.backward()) else {
-        return Ok(Found::Skipped("there are no links".to_owned()));
-    };
-    let hits = Hits::run(forward, backward, start, session.settings.cores, told)?;
+    let cores = session.settings.cores;
+    let (forward, backward) = session.arcs()?;
+    let hits = Hits::run(forward, backward, start, cores, told)?;
     session.write_pages("hub", |node| hits.hubs[node] as f32)?;
     session.write_pages("authority", |node| hits.authorities[node] as f32)?;
     Ok(Found::Figures(json!({ "steps": hits.steps, "change": hits.change })))
@@ -146,11 +141,8 @@ struct Shape {
 }
 
 fn structure(session: &mut Session<'_>) -> Result<Found> {
-    session.load()?;
-    let (Some(Arcs::InMemory(forward)), Some(Arcs::InMemory(backward))) =
-        (session.forward(), session.backward())
-    else {
-        let about = &session.graph.about;
+    let about = &session.graph.about;
+    let (Arcs::InMemory(forward), Arcs::InMemory(backward)) = session.arcs()? else {
         let mb = Csr::bytes(about.pages, about.arcs) >> 19;
         return Ok(Found::Skipped(format!("components take {mb} MB of memory, more than is allowed")));
     };
@@ -176,10 +168,8 @@ fn shape(forward: &Csr, backward: &Csr) -> (Components, Vec<Part>, Shape) {
 
 fn distances(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {
     session.drop_backward();
-    session.load_forward()?;
-    let Some(forward) = session.forward() else { return Ok(Found::Skipped("there are no links".to_owned())) };
-    let half = session.settings.memory_bytes / 2;
-    let balls = HyperBall::run(forward, half, session.settings.cores, &mut |step| told(step, 0.0))?;
+    let GraphSettings { memory_bytes, cores } = session.settings;
+    let balls = HyperBall::run(session.forward()?, memory_bytes / 2, cores, &mut |step| told(step, 0.0))?;
     Ok(Found::Figures(json!(balls.distances())))
 }
 

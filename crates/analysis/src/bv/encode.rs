@@ -211,31 +211,3 @@ impl Plan {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-    use crate::bv::BvGraph;
-
-    #[test]
-    fn a_graph_of_others_comes_out_bit_by_bit_as_they_wrote_it() {
-        for name in ["cnr-2000", "cnr-2000-t"] {
-            let ancestors = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-            let mut data = ancestors.map(|folder| folder.join("shared/data/graph").join(name));
-            // Without the data the tests over made-up graphs stand in for it.
-            let Some(basename) = data.find(|path| path.with_extension("graph").exists()) else { return };
-            let mut encoder = Encoder::new(0);
-            let graph = BvGraph::open(&basename).unwrap();
-            graph
-                .for_each(|_, successors| {
-                    encoder.push(successors);
-                    Ok(())
-                })
-                .unwrap();
-            let theirs = std::fs::read(basename.with_extension("graph")).unwrap();
-            assert!(encoder.finish().bits.bytes == theirs, "{name}");
-        }
-    }
-}

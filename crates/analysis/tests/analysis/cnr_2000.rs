@@ -1,4 +1,4 @@
-//! Is our form of a graph that of WebGraph? A graph that others have compressed is read, and comes out bit by bit the same.
+//! Is our form of a graph that of WebGraph? A graph that others have compressed is read, and written as small.
 
 use std::fs;
 use std::path::{Path, PathBuf};
