@@ -21,7 +21,7 @@ const fn row(name: &'static str, may_use: &'static [&'static str], must_never: &
 
 const ANY: &[&str] = &[
     "model", "parse", "frontier", "fetch", "store", "crawl", "analysis", "report", "search", "stream", "web",
-    "simweb",
+    "simweb", "plot", "simulate",
 ];
 
 #[rustfmt::skip]
@@ -44,6 +44,8 @@ const ROWS: &[Row] = &[
         "hold logic that others need"),
     row("weir", ANY, "hold reusable logic"),
     // beside them
+    row("plot", &[], "compute a statistic"),
+    row("simulate", &["model", "frontier", "store", "simweb"], "touch the network"),
     row("simweb", &[], "be needed by the product, except by its demonstration and its simulator"),
     row("bench", ANY, "be part of the product"),
     row("fuzz", ANY, "be part of the product"),

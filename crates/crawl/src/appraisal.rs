@@ -1,16 +1,18 @@
 //! What is a visit to each page worth now?
 //!
 //! [`Quality`] says how good a page is and [`Profit`] what a visit gains; this module gathers the facts that both want from
-//! where they lie: the page's row, its site, and ranks. Facts are scaled by the largest of the collection ([`Most`]), which a
-//! scan has to find first. The manager scales by those of its previous scan, which are hardly different, and so looks
+//! where they lie: the page's row, its site, and ranks. Facts are scaled by the largest of the collection ([`Most`]), and a
+//! page that nobody could compare with itself is believed to change as often as its like: a scan has to find out both first
+//! ([`Survey`]). The manager goes by its previous scan as long as the collection has not grown by a tenth since, and so looks
 //! through all pages once for each batch.
 //!
 //! It judges pages, whether they may be visited or not, and changes nothing.
 
 use frontier::{Contribution, Most, PageFacts, Profit, Quality, UNKNOWN_CHANGES_PER_DAY, fresh_probability};
-use model::PageId;
+use model::{PageId, SiteId};
 use store::{Column, PageFlags, PageRecord, PageStateReader, ScanRow, SiteStateReader, Snapshot, Stage};
 
+use crate::change_priors::ChangePriors;
 use crate::crawl_settings::CrawlSettings;
 use crate::error::Error;
 use crate::focus::from_16_bits;
@@ -33,11 +35,24 @@ pub(crate) struct Facts<'a> {
     pub(crate) ranks: &'a PageRanks,
 }
 
+/// What a scan finds out about all pages.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Survey {
+    pages: u32,
+    most: Most,
+    priors: ChangePriors,
+}
+
+/// A survey holds until there are so many more pages: 1/10.
+const GROWTH: u32 = 10;
+
 /// Judges the pages of a collection at one moment.
 #[derive(Debug)]
 pub(crate) struct Appraisal<'a> {
     facts: Facts<'a>,
     quality: Quality,
+    /// How often a page of each site changes, as long as nothing better is known.
+    expected_rates: Vec<f32>,
     profit: Profit,
     now_s: u32,
 }
@@ -49,7 +64,7 @@ pub struct Judgement {
     pub terms: Vec<Contribution>,
     /// From 0 to 1.
     pub quality: f32,
-    /// How often it is believed to change; for a page of which nothing is known, what is believed of any page.
+    /// How often it is believed to change; for a page of which nothing is known, what is believed of its like.
     pub changes_per_day: f32,
     /// How likely the copy is still what the page is; nothing for a page without a copy.
     pub fresh: Option<f32>,
@@ -90,25 +105,53 @@ impl Facts<'_> {
         }
     }
 
-    /// The most that any page has of each fact.
-    pub(crate) fn most(&self, pages: &PageStateReader) -> store::Result<Most> {
-        let parts = pages.scan(&Column::ALL, |most: &mut Most, row| most.see(&self.of(row)))?;
-        Ok(merged(parts))
+    /// Looks through all pages.
+    pub(crate) fn survey(&self, pages: &PageStateReader) -> store::Result<Survey> {
+        Ok(Survey::of(pages.scan(&Column::ALL, |survey: &mut Survey, row| survey.see(row, &self.of(row)))?))
     }
 }
 
-/// What all parts of a scan have seen.
-pub(crate) fn merged(parts: impl IntoIterator<Item = Most>) -> Most {
-    parts.into_iter().fold(Most::default(), |mut all, part| {
-        all.merge(&part);
-        all
-    })
+impl Survey {
+    /// Takes a page into account.
+    pub(crate) fn see(&mut self, row: &ScanRow, facts: &PageFacts) {
+        self.pages += 1;
+        self.most.see(facts);
+        if row.changes_per_day > 0.0 {
+            self.priors.replace(row.site, 0.0, row.changes_per_day);
+        }
+    }
+
+    /// Whether it still holds when there are so many pages.
+    pub(crate) fn holds_for(&self, pages: u32) -> bool {
+        pages <= self.pages + self.pages / GROWTH
+    }
+
+    /// What all parts of a scan have found.
+    pub(crate) fn of(parts: impl IntoIterator<Item = Survey>) -> Survey {
+        parts.into_iter().fold(Survey::default(), |mut all, part| {
+            all.pages += part.pages;
+            all.most.merge(&part.most);
+            all.priors.merge(&part.priors);
+            all
+        })
+    }
 }
 
 impl<'a> Appraisal<'a> {
-    pub(crate) fn new(facts: Facts<'a>, most: &Most, settings: &CrawlSettings, now_s: u32) -> Appraisal<'a> {
-        let quality = Quality::new(settings.weights(), most);
-        Appraisal { facts, quality, profit: settings.profit, now_s }
+    pub(crate) fn new(
+        facts: Facts<'a>,
+        survey: &Survey,
+        settings: &CrawlSettings,
+        now_s: u32,
+    ) -> Appraisal<'a> {
+        let expected_rates = (0..facts.sites.len()).map(|site| survey.priors.of(SiteId(site as u32)));
+        Appraisal {
+            quality: Quality::new(settings.weights(), &survey.most),
+            expected_rates: expected_rates.collect(),
+            profit: settings.profit,
+            facts,
+            now_s,
+        }
     }
 
     /// What a visit to a page gains, of which these are the facts.
@@ -123,9 +166,16 @@ impl<'a> Appraisal<'a> {
             Stage::Failed => self.profit.of_new(quality),
             _ => {
                 let known_stale = row.flags.has(PageFlags::STALE);
-                self.profit.of_visited(quality, changes_per_day(row), self.age_days(row), known_stale)
+                self.profit.of_visited(quality, self.changes_per_day(row), self.age_days(row), known_stale)
             }
         }
+    }
+
+    fn changes_per_day(&self, row: &ScanRow) -> f32 {
+        if row.changes_per_day > 0.0 {
+            return row.changes_per_day;
+        }
+        self.expected_rates.get(row.site.index()).copied().unwrap_or(UNKNOWN_CHANGES_PER_DAY)
     }
 
     fn age_days(&self, row: &ScanRow) -> f32 {
@@ -137,20 +187,16 @@ impl<'a> Appraisal<'a> {
         let quality = self.quality.of(&facts);
         let known_stale = row.flags.has(PageFlags::STALE);
         let fresh =
-            || fresh_probability(f64::from(changes_per_day(row)), f64::from(self.age_days(row))) as f32;
+            || fresh_probability(f64::from(self.changes_per_day(row)), f64::from(self.age_days(row))) as f32;
         Judgement {
             terms: self.quality.explain(&facts),
             quality,
-            changes_per_day: changes_per_day(row),
+            changes_per_day: self.changes_per_day(row),
             fresh: (row.stage == Stage::Fetched).then(|| if known_stale { 0.0 } else { fresh() }),
             known_stale,
             profit: self.profit_of(row, quality),
         }
     }
-}
-
-fn changes_per_day(row: &ScanRow) -> f32 {
-    if row.changes_per_day > 0.0 { row.changes_per_day } else { UNKNOWN_CHANGES_PER_DAY }
 }
 
 /// Judges one page as the manager would at this time, in Unix seconds. Looks through all pages.
@@ -166,8 +212,8 @@ pub fn judge(
     let fetched = sites_fetched(&snapshot.sites)?;
     ranks.refresh(snapshot.folder(), &snapshot.links, settings, snapshot.pages.pages(), fetched)?;
     let facts = Facts { sites: &sites, ranks: &ranks };
-    let most = facts.most(&snapshot.pages)?;
-    Ok(Appraisal::new(facts, &most, settings, now_s).judge(&ScanRow::of(page, record)))
+    let survey = facts.survey(&snapshot.pages)?;
+    Ok(Appraisal::new(facts, &survey, settings, now_s).judge(&ScanRow::of(page, record)))
 }
 
 /// How many pages of all sites were fetched.

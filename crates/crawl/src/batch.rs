@@ -5,8 +5,8 @@
 //!
 //! ```text
 //! sites.jsonl     one site per line, with its pages
-//! BATCH           written last: number, counts, XXH3 of the above, addresses with their clocks; a folder without it
-//!                 is not complete
+//! BATCH           written last: number, counts, XXH3 of the above, addresses and sites with their clocks, addresses of
+//!                 others; a folder without it is not complete
 //! ```
 
 use std::io;
@@ -31,6 +31,10 @@ pub struct Batch {
     pub sites: Vec<BatchSite>,
     /// Addresses that must be left alone, whichever site is there, until these times in Unix milliseconds.
     pub addresses: Vec<(IpAddr, u64)>,
+    /// Sites beside its own, by name, that must be left alone until these times: their robots.txt may be referred to.
+    pub rests: Vec<(String, u64)>,
+    /// Addresses where other lent batches are at work.
+    pub owned_by_others: Vec<IpAddr>,
 }
 
 /// A site, its pages in the order in which they are to be fetched, and what is known about how to ask it.
@@ -52,6 +56,9 @@ pub struct BatchSite {
     /// Requests in a row that failed.
     #[serde(default)]
     pub errors_in_a_row: u16,
+    /// What it asked for by answering that we come too often.
+    #[serde(default)]
+    pub asked_wait_ms: u64,
     /// How many of its pages are known; large sites can bear more.
     #[serde(default)]
     pub pages_known: u32,
@@ -117,6 +124,10 @@ struct Closing {
     xxh3: u64,
     #[serde(default)]
     addresses: Vec<(IpAddr, u64)>,
+    #[serde(default)]
+    rests: Vec<(String, u64)>,
+    #[serde(default)]
+    owned_by_others: Vec<IpAddr>,
 }
 
 const SITES: &str = "sites.jsonl";
@@ -140,6 +151,8 @@ impl Batch {
             pages: self.pages() as u64,
             xxh3,
             addresses: self.addresses.clone(),
+            rests: self.rests.clone(),
+            owned_by_others: self.owned_by_others.clone(),
         };
         open.close(BATCH, &closing)
     }
@@ -154,8 +167,10 @@ impl Batch {
             while let Some(site) = lines.next()? {
                 sites.push(site);
             }
-            let batch = Batch { number: closing.number, sites, addresses: closing.addresses };
-            if (batch.sites.len() as u64, batch.pages() as u64) != (closing.sites, closing.pages) {
+            let counts = (closing.sites, closing.pages);
+            let Closing { number, addresses, rests, owned_by_others, .. } = closing;
+            let batch = Batch { number, sites, addresses, rests, owned_by_others };
+            if (batch.sites.len() as u64, batch.pages() as u64) != counts {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
                     "sites.jsonl is not what was written",
@@ -182,6 +197,30 @@ pub(crate) mod bytes_as_characters {
     }
 }
 
+/// A site with something in every field.
+#[cfg(test)]
+pub(crate) fn test_site() -> BatchSite {
+    let validators = Validators { etag: Some("\"é\"".to_owned()), last_modified: None };
+    let page = |page, url: &str| BatchPage {
+        page: PageId(page),
+        url: url.to_owned(),
+        validators: if page == 9 { validators.clone() } else { Validators::default() },
+    };
+    BatchSite {
+        site: SiteId(3),
+        name: "http://a.example".to_owned(),
+        address: Some(IpAddr::from([192, 0, 2, 1])),
+        resolve_again_s: 4,
+        not_before_ms: 5,
+        errors_in_a_row: 6,
+        asked_wait_ms: 10,
+        pages_known: 7,
+        robots: Some(RobotsCopy { fetched_s: 8, status: 200, text: (0..=255).collect() }),
+        sitemaps_due: true,
+        pages: vec![page(1, "http://a.example/"), page(9, "http://a.example/ü")],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -189,27 +228,12 @@ mod tests {
     use super::*;
 
     fn batch() -> Batch {
-        let validators = Validators { etag: Some("\"é\"".to_owned()), last_modified: None };
-        let page = |page, url: &str| BatchPage {
-            page: PageId(page),
-            url: url.to_owned(),
-            validators: if page == 9 { validators.clone() } else { Validators::default() },
-        };
-        let site = BatchSite {
-            site: SiteId(3),
-            name: "http://a.example".to_owned(),
-            address: Some("192.0.2.1".parse().unwrap()),
-            resolve_again_s: 4,
-            not_before_ms: 5,
-            errors_in_a_row: 6,
-            pages_known: 7,
-            robots: Some(RobotsCopy { fetched_s: 8, status: 200, text: (0..=255).collect() }),
-            sitemaps_due: true,
-            pages: vec![page(1, "http://a.example/"), page(9, "http://a.example/ü")],
-        };
+        let site = test_site();
         let other = BatchSite { address: None, robots: None, pages: vec![], ..site.clone() };
         let addresses = vec![("2001:db8::1".parse().unwrap(), 99)];
-        Batch { number: 12, sites: vec![site, other], addresses }
+        let rests = vec![("http://b.example".to_owned(), 98)];
+        let owned_by_others = vec!["192.0.2.9".parse().unwrap()];
+        Batch { number: 12, sites: vec![site, other], addresses, rests, owned_by_others }
     }
 
     #[test]

@@ -58,7 +58,8 @@ impl ChangePriors {
         }
     }
 
-    fn merge(&mut self, other: &ChangePriors) {
+    /// Takes those of other pages into account.
+    pub(crate) fn merge(&mut self, other: &ChangePriors) {
         if self.sites.len() < other.sites.len() {
             self.sites.resize(other.sites.len(), Rates::default());
         }

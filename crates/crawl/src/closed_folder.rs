@@ -31,8 +31,8 @@ pub enum FolderError {
     },
 }
 
-/// The closing file is small.
-const CLOSING_LIMIT_BYTES: u64 = 16 << 20;
+/// The closing file is small, but for the clocks of a batch.
+const CLOSING_LIMIT_BYTES: u64 = 64 << 20;
 
 /// A folder that is being written. One that is never closed is thrown away by whoever writes it next.
 #[derive(Debug)]

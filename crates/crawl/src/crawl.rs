@@ -15,7 +15,6 @@
 //! A crawl that dies loses what came since the last commit, and nothing else: pages that were queued are free again at
 //! the next start, and [journals](crate::journal) tell what servers asked of us in the meantime.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -27,17 +26,19 @@ use tokio::sync::watch;
 
 use crate::crawl_settings::CrawlSettings;
 use crate::crew::{self, Crew, CrewPlan};
+use crate::domain_budget;
 use crate::error::Error;
 use crate::harvester::Piece;
 use crate::journal;
 use crate::manager::{Due, Manager};
 use crate::places::{self, LAST_BATCH};
 use crate::progress::{Counters, Progress};
-use crate::recovery;
+use crate::recovery::{self, Lent};
 use crate::rows::describe_sites;
 use crate::running::Running;
 use crate::seeder::{Seeder, release_queued};
 use crate::stop::Stop;
+use crate::territory::Territory;
 
 /// A hand on a crawl, for whoever watches and steers it.
 #[derive(Debug, Clone)]
@@ -150,8 +151,8 @@ struct Cycle {
     committed: Vec<Arc<AtomicU64>>,
     manager: Manager,
     seeder: Seeder,
-    /// Sites whose batches are elsewhere, and how many must not be asked because of them.
-    lent: HashSet<SiteId>,
+    /// What is elsewhere, and how many sites must not be asked because of it.
+    lent: Lent,
     lent_sites: usize,
     last_commit: Instant,
     bytes_since_commit: u64,
@@ -168,13 +169,16 @@ impl Cycle {
     /// Brings the collection in order after whatever happened before, and starts all threads.
     fn begin(collection: &mut Collection, running: Running, end: CrawlEnd) -> Result<Cycle, Error> {
         let settings = running.settings();
+        let mut manager = Manager::default();
+        // Who asks for what there is not is told before anything is begun.
+        manager.read_ranks(collection, &settings)?;
         let end = CrawlEnd { duration: end.duration.map(|duration| running.clock.real(duration)), ..end };
         let began_unknown = recovery::replay_journals(collection, &settings, running.clock.now_ms())?;
         if began_unknown {
             recovery::let_rest(collection, &settings, running.clock.now_ms())?;
         }
-        let lent = recovery::lent_sites(collection)?;
-        release_queued(collection, &lent)?;
+        let lent = Lent::of(collection)?;
+        release_queued(collection, &lent.sites)?;
         let threads = crew::threads(&settings);
         let committed: Vec<Arc<AtomicU64>> = (0..threads).map(|_| Arc::default()).collect();
         let journal = places::journal(collection.folder());
@@ -185,9 +189,10 @@ impl Cycle {
             committed: &committed,
             began_unknown,
             clocks: recovery::address_clocks(collection, &settings, running.clock.now_ms(), began_unknown)?,
+            rests: recovery::rests(collection, running.clock.now_ms(), usize::MAX)?,
+            territory: Territory::without(lent.addresses.clone()),
             reads: true,
         })?;
-        let mut manager = Manager::default();
         manager.number = places::last_batch(&collection.notes);
         manager.lend(recovery::neighbours(collection, &lent)?);
         Ok(Cycle {
@@ -380,8 +385,24 @@ impl Cycle {
         for (site, pages) in seeded.unasked {
             self.manager.give_back(&mut collection.notes, site, pages, now_ms);
         }
-        seeded.done.iter().for_each(|site| self.manager.close(*site));
+        for site in &seeded.done {
+            self.take_back(collection, *site)?;
+        }
         self.manager.changed_robots.extend(seeded.changed_robots);
+        Ok(())
+    }
+
+    /// A site came back. If its address turned out to be one where others are at work, it waits for the end of that.
+    fn take_back(&mut self, collection: &Collection, site: SiteId) -> Result<(), Error> {
+        let address =
+            || Ok::<_, Error>(collection.sites.reader().get(site)?.and_then(|record| record.address));
+        let is_lent = !self.lent.addresses.is_empty()
+            && address()?.is_some_and(|address| self.lent.addresses.contains(&address.to_canonical()));
+        if is_lent {
+            self.lent_sites += 1;
+        } else {
+            self.manager.close(site);
+        }
         Ok(())
     }
 
@@ -427,7 +448,8 @@ impl Cycle {
         let journal = places::journal(collection.folder());
         let journals = self.crew.end(&journal)?;
         if in_order {
-            release_queued(collection, &self.lent)?;
+            release_queued(collection, &self.lent.sites)?;
+            domain_budget::note(collection, &self.running.settings())?;
             describe_sites(collection, self.running.clock.now_ms() as i64)?;
             self.commit(collection)?;
             if self.running.stop() < Stop::AtOnce {

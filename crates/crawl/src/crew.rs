@@ -22,6 +22,7 @@ use crate::harvester::{Equipment, Harvester, Piece};
 use crate::journal::Journal;
 use crate::outbox::Outbox;
 use crate::running::Running;
+use crate::territory::Territory;
 
 /// Threads at work.
 pub(crate) struct Crew {
@@ -43,6 +44,9 @@ pub(crate) struct CrewPlan<'p> {
     pub(crate) began_unknown: bool,
     /// When addresses may be asked again.
     pub(crate) clocks: Vec<(IpAddr, u64)>,
+    /// When sites may be asked again, by name.
+    pub(crate) rests: Vec<(String, u64)>,
+    pub(crate) territory: Territory,
     /// Whether harvesters read their pages themselves.
     pub(crate) reads: bool,
 }
@@ -53,7 +57,7 @@ const BLOCKS: usize = 16;
 impl Crew {
     /// Starts all threads.
     pub(crate) fn start(plan: CrewPlan<'_>) -> Result<Crew, Error> {
-        let CrewPlan { running, journal, committed, began_unknown, clocks, reads } = plan;
+        let CrewPlan { running, journal, committed, began_unknown, clocks, rests, territory, reads } = plan;
         let settings = running.settings();
         let threads = committed.len();
         let (piece_sender, pieces) = channel(BLOCKS);
@@ -77,7 +81,10 @@ impl Crew {
             };
             harvesters.push(start.harvester(work)?);
         }
-        let front_desk = start_front_desk(running, ways, desk_requests, Outbox::new(piece_sender, threads))?;
+        let outbox = Outbox::new(piece_sender, threads);
+        let front_desk = start_front_desk(running, desk_requests, |running, resolver| {
+            FrontDesk::new(running, resolver, ways, outbox, rests, territory)
+        })?;
         Ok(Crew { pieces, desk, harvesters, front_desk: Some(front_desk) })
     }
 
@@ -156,9 +163,8 @@ impl Start {
 
 fn start_front_desk(
     running: &Running,
-    ways: Vec<UnboundedSender<Work>>,
     requests: UnboundedReceiver<DeskRequest>,
-    outbox: Outbox<Piece>,
+    make: impl FnOnce(Running, Resolver) -> FrontDesk + Send + 'static,
 ) -> Result<JoinHandle<()>, Error> {
     let running = running.clone();
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
@@ -167,8 +173,7 @@ fn start_front_desk(
         Resolver::new(&running.settings().dns)?
     };
     let run = move || {
-        let desk = FrontDesk::new(running, resolver, ways, outbox);
-        LocalSet::new().block_on(&runtime, desk.run(requests));
+        LocalSet::new().block_on(&runtime, make(running, resolver).run(requests));
     };
     thread::Builder::new().name("front desk".to_owned()).spawn(run).map_err(Error::Thread)
 }

@@ -17,6 +17,7 @@ use crate::batch::Batch;
 use crate::clock::Clock;
 use crate::closed_folder::FolderError;
 use crate::crawl_settings::CrawlSettings;
+use crate::crew;
 use crate::error::Error;
 use crate::fold::Fold;
 use crate::found::FoundWriter;
@@ -24,6 +25,7 @@ use crate::gathered::Gathered;
 use crate::gatherers::{self, Dealer, JOBS_UNDER_WAY, Promise, Stopped};
 use crate::harvest::HarvestNews;
 use crate::harvest_folder::{HarvestPiece, HarvestReader};
+use crate::journal;
 use crate::manager::release_forbidden;
 use crate::places::{self, Place, Taken};
 use crate::rules::Rules;
@@ -63,6 +65,8 @@ pub fn gather(collection: &mut Collection, settings: &Arc<CrawlSettings>) -> Res
         // The batch goes first: without its harvest it would be harvested again.
         Place::Batches.remove(&folder, number)?;
         Place::Harvests.remove(&folder, number)?;
+        let journal = places::batch_journal(&Place::Batches.of(&folder, number));
+        journal::clear(&journal).map_err(|source| crew::journal_error(&journal, source))?;
     }
     Ok(gathering.summary)
 }
@@ -103,7 +107,7 @@ impl Gathering<'_> {
         })?;
         news.extend(expected.rest());
         self.summary.not_asked += news.iter().filter(|news| is_about_page(news)).count() as u64;
-        let noted = note_news(collection, news)?;
+        let noted = note_news(collection, news, &self.settings.waits)?;
         release_forbidden(collection, &noted.changed_robots.into_iter().collect())?;
         for (site, pages) in noted.found {
             found.push_named(site, pages)?;
@@ -189,6 +193,8 @@ impl Expected {
             | HarvestNews::BackOff { site, .. }
             | HarvestNews::Found { site, .. } => self.sites.contains(site),
             HarvestNews::Done(report) => self.sites.contains(&report.site),
+            // About any site, but all it can do is to let that one rest.
+            HarvestNews::Asked { .. } => true,
         }
     }
 

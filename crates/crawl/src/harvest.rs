@@ -19,6 +19,9 @@ pub(crate) enum HarvestNews {
     Robots { site: SiteId, robots: RobotsCopy },
     /// A site is to be left alone for longer than usual.
     BackOff { site: SiteId, until_ms: u64, errors_in_a_row: u16 },
+    /// A site was asked at this address by somebody who tells nothing else of it: on an errand, or before all was dropped. Both
+    /// are to be left alone until then.
+    Asked { name: String, address: Option<IpAddr>, ended_ms: u64, until_ms: u64 },
     /// The site itself names pages, with the times of their last change where it tells them.
     Found { site: SiteId, pages: Vec<FoundPage> },
     /// There is nothing left to do for a site.
@@ -43,6 +46,9 @@ pub(crate) struct SiteReport {
     pub(crate) next_request_ms: u64,
     pub(crate) errors_in_a_row: u16,
     pub(crate) back_off_until_ms: u64,
+    /// What it asked for by answering that we come too often.
+    #[serde(default)]
+    pub(crate) asked_wait_ms: u64,
     /// When sitemaps were read; 0 if they were not.
     pub(crate) sitemaps_read_s: u32,
 }

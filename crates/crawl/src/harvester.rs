@@ -37,6 +37,7 @@ use crate::harvest::HarvestNews;
 use crate::http_head::HttpHead;
 use crate::job::{Job, Jobs};
 use crate::journal::{Entry, Journal};
+use crate::name_clocks::Rest;
 use crate::outbox::Outbox;
 use crate::random::random;
 use crate::robots_answer;
@@ -66,8 +67,6 @@ pub(crate) struct Harvester<'s> {
     sites: HashMap<SiteId, SiteRun>,
     /// The same by their names: scheme, host and port.
     by_name: HashMap<Box<str>, SiteId>,
-    /// When sites may be asked again that are not in work here, but were a while ago.
-    rests: HashMap<Box<str>, u64>,
     errands: Errands,
     /// Connections that may be used again: one for each address, and of the site that was last asked there.
     kept: HashMap<IpAddr, (SiteId, Connection)>,
@@ -119,7 +118,6 @@ impl<'s> Harvester<'s> {
             jobs: Jobs::default(),
             sites: HashMap::new(),
             by_name: HashMap::new(),
-            rests: HashMap::new(),
             errands: Errands::default(),
             kept: HashMap::new(),
             requests: JoinSet::new(),
@@ -181,23 +179,35 @@ impl<'s> Harvester<'s> {
                     Some(work) => self.accept(work)?,
                     None => closed = true,
                 },
-                () = self.running.changed() => self.change_settings(),
+                () = self.running.changed() => self.change_settings()?,
                 () = tokio::time::sleep_until(wake.into()), if next.is_some() => {}
             }
         }
     }
 
-    /// New settings hold for the sites in work, too.
-    fn change_settings(&mut self) {
+    /// New settings hold for the sites in work, too. Where other rules of robots.txt are meant for us now, pages go back: with
+    /// the next batch comes its text, which nobody keeps here.
+    fn change_settings(&mut self) -> std::io::Result<()> {
         self.settings = self.running.settings();
-        self.sites.values_mut().for_each(|run| run.follow(&self.settings));
+        let sites = self.sites.values_mut();
+        let changed: Vec<SiteId> =
+            sites.filter_map(|run| run.follow(&self.settings).then_some(run.site)).collect();
+        for site in changed {
+            self.give_back(site, None)?;
+            self.close_if_done(site)?;
+        }
+        Ok(())
     }
 
     fn accept(&mut self, work: Work) -> std::io::Result<()> {
         match work {
             Work::Site(site, front, located) => self.begin(*site, front, &located),
-            Work::Errand(errand, address) => {
-                self.accept_errand(errand, address);
+            Work::Errand(errand, address, not_before_ms) => {
+                self.begin_errand(errand, address, not_before_ms);
+                Ok(())
+            }
+            Work::AtItsSite(errand) => {
+                self.join_errand(errand);
                 Ok(())
             }
             Work::Returned { site, robots } => self.robots_came(site, &robots),
@@ -215,7 +225,7 @@ impl<'s> Harvester<'s> {
         if let Some(copy) = &kept {
             run.obey(copy);
         }
-        self.set_clocks(&mut run, site.not_before_ms);
+        self.set_clocks(&mut run, site.not_before_ms, located.asked_ms);
         for page in site.pages {
             match self.settings.gather.rules.canonical(&page.url).ok().filter(|url| url.as_str() == page.url)
             {
@@ -243,20 +253,23 @@ impl<'s> Harvester<'s> {
     }
 
     /// A site that begins waits as long as anybody knows it must, and its full wait if nobody knows.
-    fn set_clocks(&mut self, run: &mut SiteRun, not_before_ms: u64) {
-        let waits = &self.settings.waits;
-        let wait_ms = run.wait_ms(waits);
-        let rested_ms = self.rests.remove(run.front.site()).unwrap_or(0);
-        let mut ready_ms = not_before_ms.max(rested_ms);
-        if let Some(began_ms) = self.began_unknown_ms {
-            ready_ms = ready_ms.max(began_ms + wait_ms);
-            // Whichever of its sites was asked last.
-            let address_wait_ms =
-                waits.address_wait_ms.unwrap_or_else(|| self.settings.longest_wait_ms().max(wait_ms));
-            self.workbench.delay_address(run.address, began_ms + address_wait_ms);
-        }
+    fn set_clocks(&mut self, run: &mut SiteRun, not_before_ms: u64, asked_ms: u64) {
+        let wait_ms = run.wait_ms(&self.settings.waits);
+        let after_errand_ms = if asked_ms > 0 { asked_ms + wait_ms } else { 0 };
+        let unknown_ms = self.unknown_until(run.address, wait_ms);
+        let ready_ms = not_before_ms.max(after_errand_ms).max(unknown_ms);
         run.next_request_ms = ready_ms;
         self.workbench.add_site(run.site, run.address, ready_ms);
+    }
+
+    /// When a site with this wait may be asked first after a run whose clocks are lost. Its address waits too, for as long as
+    /// any of its sites may want: nobody knows which one was asked last.
+    fn unknown_until(&mut self, address: IpAddr, wait_ms: u64) -> u64 {
+        let Some(began_ms) = self.began_unknown_ms else { return 0 };
+        let own_wait_ms = self.settings.waits.address_wait_ms;
+        let address_wait_ms = own_wait_ms.unwrap_or_else(|| self.settings.longest_wait_ms().max(wait_ms));
+        self.workbench.delay_address(address, began_ms + address_wait_ms);
+        began_ms + wait_ms
     }
 
     fn start_turns(&mut self) {
@@ -321,7 +334,7 @@ impl<'s> Harvester<'s> {
             }
             Job::Robots { url, hops } => self.robots_answered(turn.site, &url, hops, &answer)?,
             Job::Sitemap { url, level } => self.sitemap_came(turn.site, &url, level, &answer)?,
-            Job::Errand(errand) => self.errand_answered(turn, *errand, &answer, ended_ms),
+            Job::Errand(errand) => self.errand_answered(turn, *errand, &answer, ended_ms)?,
         }
         self.close_if_done(turn.site)
     }
@@ -366,20 +379,6 @@ impl<'s> Harvester<'s> {
         self.workbench.delay_site(site, ready_ms);
         if self.settings.waits.address_wait_ms.is_none() {
             self.workbench.delay_address(address, ready_ms);
-        }
-    }
-
-    /// A site that is not in work here any more is still left alone.
-    fn rest_by_name(&mut self, name: &str, ready_ms: u64) {
-        match self.by_name.get(name) {
-            Some(site) => self.workbench.delay_site(*site, ready_ms),
-            None => {
-                if self.rests.len() >= MOST_RESTS {
-                    let now_ms = self.running.clock.now_ms();
-                    self.rests.retain(|_, ready_ms| *ready_ms > now_ms);
-                }
-                self.rests.insert(name.into(), ready_ms);
-            }
         }
     }
 
@@ -435,7 +434,8 @@ impl<'s> Harvester<'s> {
         }
         let Some(run) = self.sites.remove(&site) else { return Ok(()) };
         self.by_name.remove(run.front.site());
-        self.rest_by_name(run.front.site(), run.next_request_ms.max(run.back_off_until_ms));
+        let until_ms = run.next_request_ms.max(run.back_off_until_ms);
+        self.desk.leave(run.front.site(), Rest { until_ms, asked_ms: 0 });
         self.workbench.remove_site(site);
         if self.kept.get(&run.address).is_some_and(|(owner, _)| *owner == site) {
             self.kept.remove(&run.address);
@@ -455,9 +455,6 @@ impl<'s> Harvester<'s> {
         Ok(())
     }
 }
-
-/// Beyond this, those that have rested are forgotten.
-const MOST_RESTS: usize = 1 << 12;
 
 /// What an answer means for the peace of a site.
 fn event(answer: &Answer, now_s: u32) -> Event {

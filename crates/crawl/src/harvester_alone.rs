@@ -2,12 +2,13 @@
 //! for each batch. It never opens the collection, so that it can work anywhere.
 //!
 //! A harvest that is stopped is closed with what it has; pages that were not asked for go back. One that dies leaves a
-//! folder without a name, and the batch is harvested again. What servers asked of us is in a journal
-//! beside it, and since nobody knows when sites were last asked, each is first left alone for its wait.
+//! folder without a name, and the batch is harvested again. What servers asked of us is in a journal of the collection, or
+//! beside a batch that was given alone, and since nobody knows when sites were last asked, each is first left alone for its
+//! wait. Either is found by whoever harvests the batch next; who takes it to another machine in between takes both.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::fs::{File, TryLockError};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -29,6 +30,7 @@ use crate::places::{self, Place};
 use crate::progress::Progress;
 use crate::running::Running;
 use crate::stop::Stop;
+use crate::territory::Territory;
 
 /// What a harvester did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,15 +61,44 @@ fn open_orders(folder: &Path) -> Result<Vec<Order>, Error> {
 /// Harvests all open batches of a collection.
 pub fn harvest_collection(folder: &Path, helm: &Helm) -> Result<HarvestSummary, Error> {
     let orders = open_orders(folder)?;
-    harvest(&orders, &places::harvest_journal(folder), helm)
+    let of_batches = orders.iter().map(|order| places::batch_journal(&order.batch)).collect();
+    let outcome =
+        harvest(&orders, &Journals { own: places::harvest_journal(folder), others: of_batches }, helm)?;
+    for order in &orders {
+        let journal = places::batch_journal(&order.batch);
+        journal::clear(&journal).map_err(|source| journal_error(&journal, source))?;
+    }
+    Ok(outcome)
 }
 
 /// Harvests one batch, wherever it lies, into a folder that must not exist.
 pub fn harvest_batch(batch: &Path, out: &Path, helm: &Helm) -> Result<HarvestSummary, Error> {
-    let mut name: OsString = out.file_name().unwrap_or_default().to_owned();
-    name.push(".journal");
-    let order = Order { batch: batch.to_owned(), out: out.to_owned() };
-    harvest(&[order], &out.with_file_name(name), helm)
+    // A name like `.` has no place beside it.
+    let failed = |source| Error::Io { what: "find", path: batch.to_owned(), source };
+    let batch = batch.canonicalize().map_err(failed)?;
+    let others = places::harvest_journal_of(&batch).into_iter().collect();
+    let journals = Journals { own: places::batch_journal(&batch), others };
+    harvest(&[Order { batch, out: out.to_owned() }], &journals, helm)
+}
+
+/// Where to write what must not be forgotten, and where a harvester of the same batches may have written it before.
+struct Journals {
+    own: PathBuf,
+    others: Vec<PathBuf>,
+}
+
+impl Journals {
+    /// What was written by those who did not end in order; nothing if all did.
+    fn left_behind(&self) -> Result<Option<Vec<Entry>>, Error> {
+        let mut all: Option<Vec<Entry>> = None;
+        for folder in self.others.iter().chain([&self.own]) {
+            let left = journal::left_behind(folder).map_err(|source| journal_error(folder, source))?;
+            if let Some(left) = left {
+                all.get_or_insert_default().extend(left);
+            }
+        }
+        Ok(all)
+    }
 }
 
 /// The sites of a batch, for whoever has to know whom it will ask.
@@ -80,13 +111,14 @@ struct Order {
     out: PathBuf,
 }
 
-fn harvest(orders: &[Order], journal: &Path, helm: &Helm) -> Result<HarvestSummary, Error> {
+fn harvest(orders: &[Order], journals: &Journals, helm: &Helm) -> Result<HarvestSummary, Error> {
     let began = Instant::now();
     let _locks = orders.iter().map(|order| lock(&order.batch)).collect::<Result<Vec<File>, Error>>()?;
     let running = helm.running(None);
     let mut harvesting = Harvesting::default();
     if !orders.is_empty() {
-        let crew = harvesting.begin(orders, journal, &running)?;
+        let journal = &journals.own;
+        let crew = harvesting.begin(orders, journals, &running)?;
         let outcome = harvesting.run(crew, journal, &running, helm);
         // Whatever happened, nobody is left behind.
         helm.stop(Stop::AtOnce);
@@ -120,26 +152,24 @@ struct Harvesting {
     folders: Vec<Option<HarvestWriter>>,
     /// Pages and sites of which nothing has come, and whose they are.
     pages: HashMap<PageId, usize>,
-    sites: HashMap<SiteId, OpenSite>,
+    sites: HashMap<SiteId, usize>,
     open_sites: Vec<usize>,
+    /// All sites, with their addresses.
+    all: Vec<(String, Option<IpAddr>)>,
     visits: u64,
     stopped: bool,
 }
 
-struct OpenSite {
-    order: usize,
-    errors_in_a_row: u16,
-}
-
 impl Harvesting {
     /// Reads the batches, and what an earlier harvester of them had been told, and starts the threads.
-    fn begin(&mut self, orders: &[Order], journal: &Path, running: &Running) -> Result<Crew, Error> {
+    fn begin(&mut self, orders: &[Order], journals: &Journals, running: &Running) -> Result<Crew, Error> {
+        let journal = &journals.own;
         let failed = |source| journal_error(journal, source);
         let settings = running.settings();
-        let left = journal::left_behind(journal).map_err(failed)?;
+        let left = journals.left_behind()?;
         let began_unknown = left.is_some();
         let told = left.unwrap_or_default();
-        let (mut batches, mut clocks, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut batches, mut clocks, mut rests, mut kept) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (number, order) in orders.iter().enumerate() {
             let mut batch = Batch::read(&order.batch)?;
             let now_ms = running.clock.now_ms() as i64;
@@ -150,13 +180,23 @@ impl Harvesting {
                 kept.push(entry);
             }
             clocks.append(&mut batch.addresses);
+            rests.append(&mut batch.rests);
             self.folders.push(Some(folder));
             batches.push(batch);
         }
         journal::start(journal, &kept).map_err(failed)?;
         let committed: Vec<Arc<AtomicU64>> = (0..crew::threads(&settings)).map(|_| Arc::default()).collect();
-        let plan = CrewPlan { running, journal, committed: &committed, began_unknown, clocks, reads: false };
-        let crew = Crew::start(plan)?;
+        let territory = Territory::of_lent(&batches);
+        let crew = Crew::start(CrewPlan {
+            running,
+            journal,
+            committed: &committed,
+            began_unknown,
+            clocks,
+            rests,
+            territory,
+            reads: false,
+        })?;
         let counters = &running.counters;
         counters.cycles.store(batches.len() as u64, Relaxed);
         for batch in batches {
@@ -169,7 +209,8 @@ impl Harvesting {
     fn expect(&mut self, batch: &Batch, order: usize) {
         self.open_sites.push(batch.sites.len());
         for site in &batch.sites {
-            self.sites.insert(site.site, OpenSite { order, errors_in_a_row: site.errors_in_a_row });
+            self.sites.insert(site.site, order);
+            self.all.push((site.name.clone(), site.address));
             self.pages.extend(site.pages.iter().map(|page| (page.page, order)));
         }
     }
@@ -216,8 +257,10 @@ impl Harvesting {
             HarvestNews::Left { page, .. } | HarvestNews::Back { page, .. } => self.pages.remove(page),
             HarvestNews::Robots { site, .. }
             | HarvestNews::BackOff { site, .. }
-            | HarvestNews::Found { site, .. } => self.sites.get(site).map(|site| site.order),
-            HarvestNews::Done(report) => self.sites.remove(&report.site).map(|site| site.order),
+            | HarvestNews::Found { site, .. } => self.sites.get(site).copied(),
+            HarvestNews::Done(report) => self.sites.remove(&report.site),
+            // Of a site that may be in none of them.
+            HarvestNews::Asked { .. } => self.folders.iter().position(Option::is_some),
         };
         let Some(order) = order else { return Ok(()) };
         let is_done = matches!(news, HarvestNews::Done(_));
@@ -225,17 +268,20 @@ impl Harvesting {
             folder.push_news(news)?;
         }
         self.open_sites[order] -= usize::from(is_done);
-        if self.open_sites[order] == 0 { self.close(order) } else { Ok(()) }
+        // The last one stays open until all harvesters have told everything.
+        let is_last = self.folders.iter().flatten().count() == 1;
+        if is_done && self.open_sites[order] == 0 && !is_last { self.close(order) } else { Ok(()) }
     }
 
-    /// Closes what was stopped: pages that were not asked for go back. Of sites that were dropped in the middle of a
-    /// request nobody knows when that was; they are left alone for as long as any site may ask for.
+    /// Closes what was stopped: pages that were not asked for go back. When requests were dropped, nobody knows of which sites,
+    /// nor at which of the batches' addresses; all are left alone for as long as any site may ask for.
     fn close_all(&mut self, running: &Running) -> Result<(), Error> {
         if running.stop() == Stop::AtOnce {
-            let until_ms = running.clock.now_ms() + longest_wait_ms(&running.settings());
-            for (site, OpenSite { order, errors_in_a_row }) in std::mem::take(&mut self.sites) {
-                if let Some(folder) = &mut self.folders[order] {
-                    folder.push_news(HarvestNews::BackOff { site, until_ms, errors_in_a_row })?;
+            let ended_ms = running.clock.passed_ms();
+            let until_ms = ended_ms + longest_wait_ms(&running.settings());
+            if let Some(folder) = self.folders.iter_mut().flatten().next() {
+                for (name, address) in std::mem::take(&mut self.all) {
+                    folder.push_news(HarvestNews::Asked { name, address, ended_ms, until_ms })?;
                 }
             }
         }

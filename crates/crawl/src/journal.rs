@@ -93,14 +93,20 @@ pub(crate) struct Entry {
 impl Entry {
     /// Something that must survive, or nothing.
     pub(crate) fn of<'n>(
-        news: &HarvestNews,
+        news: &'n HarvestNews,
         place: impl Fn(SiteId) -> Option<(&'n str, IpAddr)>,
     ) -> Option<Entry> {
-        let (HarvestNews::Robots { site, .. } | HarvestNews::BackOff { site, .. }) = news else {
-            return None;
+        let (name, address) = match news {
+            HarvestNews::Robots { site, .. } | HarvestNews::BackOff { site, .. } => place(*site)?,
+            HarvestNews::Asked { name, address, .. } => (name.as_str(), (*address)?),
+            _ => return None,
         };
-        let (name, address) = place(*site)?;
         Some(Entry { site: name.to_owned(), address, news: news.clone() })
+    }
+
+    /// News about a site that need not be in the collection.
+    pub(crate) fn of_anybody(&self) -> Option<HarvestNews> {
+        matches!(self.news, HarvestNews::Asked { .. }).then(|| self.news.clone())
     }
 
     /// The news, when the number of its site is known.

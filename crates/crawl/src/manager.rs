@@ -1,10 +1,9 @@
 //! The manager: which pages are worth fetching next?
 //!
 //! It looks through all sites, then through all pages, and makes a batch of those that gain most by a visit
-//! ([`crate::appraisal`]), with a limit for each site. A site
-//! that is in an open batch is left out until it comes back, so that its clocks are in one place. A site that nobody has
-//! asked yet is first asked for its front page alone: what it is called besides, and what it allows, is known before it is
-//! gone through.
+//! ([`crate::appraisal`]), with a limit for each site. A site that is in an open batch is left out until it comes back, so
+//! that its clocks are in one place. A site that nobody has asked yet is first asked for its front page alone: what it is
+//! called besides, and what it allows, is known before it is gone through.
 //!
 //! It reads states and marks pages as queued; it never fetches anything.
 
@@ -17,11 +16,10 @@ mod standing;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use frontier::Most;
 use model::{PageId, Reason, SiteId};
 use store::{Best, Collection, LinkLogReader, ScanRow, Stage};
 
-use crate::appraisal::{Appraisal, Facts, SiteFacts, merged};
+use crate::appraisal::{Appraisal, Facts, SiteFacts, Survey};
 use crate::batch::Batch;
 use crate::clock::seconds;
 use crate::crawl_settings::CrawlSettings;
@@ -30,6 +28,7 @@ use crate::page_ranks::PageRanks;
 use aliases::mark_aliases;
 use composition::compose;
 use day::Day;
+pub(crate) use front_page::front_page;
 use front_page::front_pages;
 use selection::{Room, select};
 use standing::{Standing, Take, judge_sites};
@@ -41,8 +40,8 @@ pub(crate) struct Manager {
     pub(crate) number: u64,
     /// With the day on which their batch was made.
     open_sites: HashMap<SiteId, u64>,
-    /// The largest facts of the last scan, which scale those of the next: so there is one scan for a batch.
-    most: Option<Most>,
+    /// What the last scan found out, for the next: so there is mostly one scan for a batch.
+    survey: Option<Survey>,
     ranks: PageRanks,
     /// Sites whose robots.txt has changed: what it forbade before may be allowed now.
     pub(crate) changed_robots: HashSet<SiteId>,
@@ -71,6 +70,15 @@ impl Manager {
         self.open_sites.extend(sites.into_iter().map(|site| (site, 0)));
     }
 
+    /// Reads the ranks that the settings ask for.
+    pub(crate) fn read_ranks(
+        &mut self,
+        collection: &Collection,
+        settings: &CrawlSettings,
+    ) -> Result<(), Error> {
+        self.ranks.read(collection.folder(), settings)
+    }
+
     /// The best pages at this time, if there are any; they count as queued from now on.
     pub(crate) fn prepare(
         &mut self,
@@ -78,7 +86,7 @@ impl Manager {
         settings: &CrawlSettings,
         now_ms: u64,
     ) -> Result<Option<Batch>, Error> {
-        self.ranks.read(collection.folder(), settings)?;
+        self.read_ranks(collection, settings)?;
         release_forbidden(collection, &std::mem::take(&mut self.changed_robots))?;
         // Pages that do not belong any more are found out when they are chosen: then there is another choice.
         loop {
@@ -131,15 +139,15 @@ impl Manager {
         self.ranks.refresh(collection.folder(), &links, settings, pages.pages(), fetched)?;
         let sites: Vec<SiteFacts> = standings.iter().map(|standing| standing.facts).collect();
         let facts = Facts { sites: &sites, ranks: &self.ranks };
-        let most = match self.most {
-            Some(most) => most,
-            None => facts.most(pages)?,
+        let survey = match self.survey.take().filter(|survey| survey.holds_for(pages.pages())) {
+            Some(survey) => survey,
+            None => facts.survey(pages)?,
         };
-        let appraisal = Appraisal::new(facts, &most, settings, seconds(now_ms));
         let now_s = seconds(now_ms);
-        let judge = |most: &mut Most, row: &ScanRow| {
+        let appraisal = Appraisal::new(facts, &survey, settings, now_s);
+        let judge = |survey: &mut Survey, row: &ScanRow| {
             let page = facts.of(row);
-            most.see(&page);
+            survey.see(row, &page);
             let standing = standings.get(row.site.index())?;
             let due = match row.stage {
                 Stage::New | Stage::Failed | Stage::Fetched => row.not_before_s <= now_s,
@@ -150,7 +158,7 @@ impl Manager {
         };
         let (mut lists, parts) =
             pages.top_lists(2, settings.batch_pages, settings.batch_pages_per_site, judge)?;
-        self.most = Some(merged(parts));
+        self.survey = Some(Survey::of(parts));
         let seen = lists.pop().unwrap_or_default();
         Ok([lists.pop().unwrap_or_default(), seen])
     }

@@ -4,6 +4,7 @@
 //! Pages are queued and committed before their batch appears. A manager that dies in between leaves queued pages without a
 //! batch; the next one frees them.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,9 +12,10 @@ use store::Collection;
 
 use crate::crawl_settings::CrawlSettings;
 use crate::error::Error;
+use crate::locate::Locator;
 use crate::manager::Manager;
 use crate::places::{self, LAST_BATCH, Place};
-use crate::recovery;
+use crate::recovery::{self, Lent};
 use crate::seeder::release_queued;
 
 /// What a manager did.
@@ -38,8 +40,11 @@ pub struct BatchMade {
     pub pages: usize,
 }
 
+/// Rests that a batch tells of: of very many, some have to do. They are long, and errands are rare.
+const MOST_RESTS: usize = 100_000;
+
 /// Makes batches, as many as are wanted and there are pages for. Sites in open batches are left out, and so are those
-/// that share an address with one of them.
+/// that share an address with one of them: names are resolved before they are lent.
 pub fn manage(
     collection: &mut Collection,
     settings: &Arc<CrawlSettings>,
@@ -50,25 +55,37 @@ pub fn manage(
     if recovery::replay_journals(collection, settings, clock.now_ms())? {
         recovery::settle(collection, settings, clock.now_ms())?;
     }
-    let mut lent = recovery::lent_sites(collection)?;
-    release_queued(collection, &lent)?;
+    let mut lent = Lent::of(collection)?;
+    release_queued(collection, &lent.sites)?;
     let mut managed = Managed::default();
-    for _ in 0..most_batches {
-        let mut manager = Manager::default();
+    let mut locator = Locator::new(settings)?;
+    let mut manager = Manager::default();
+    while (managed.batches.len() as u64) < most_batches {
         manager.number = places::last_batch(&collection.notes);
         manager.lend(recovery::neighbours(collection, &lent)?);
         let now_ms = clock.now_ms();
+        let others: Vec<IpAddr> = lent.addresses.iter().copied().collect();
         let Some(mut batch) = manager.prepare(collection, settings, now_ms)? else {
             managed.next_due_ms =
                 manager.next_due(collection, settings, false, now_ms)?.map(|due| due.time_ms);
             break;
         };
+        let elsewhere = locator.locate(collection, &mut batch, &lent.addresses, &clock)?;
+        lent.add(&batch);
+        if elsewhere > 0 {
+            release_queued(collection, &lent.sites)?;
+        }
+        if batch.sites.is_empty() {
+            // Now it is known where they are; others may be free.
+            continue;
+        }
         batch.addresses = recovery::address_clocks(collection, settings, now_ms, false)?;
+        batch.rests = recovery::rests(collection, now_ms, MOST_RESTS)?;
+        batch.owned_by_others = others;
         collection.notes.insert(LAST_BATCH.to_owned(), batch.number);
         collection.commit(now_ms as i64)?;
         let folder = Place::Batches.of(collection.folder(), batch.number);
         batch.write(&folder)?;
-        lent.extend(batch.sites.iter().map(|site| site.site));
         let (number, sites, pages) = (batch.number, batch.sites.len(), batch.pages());
         managed.batches.push(BatchMade { folder, number, sites, pages });
     }

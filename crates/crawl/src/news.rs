@@ -97,7 +97,7 @@ impl News {
         rules: &Rules,
     ) -> Result<()> {
         let targets = self.number_links(collection, found, records, rules)?;
-        self.log_links(collection, found, &targets, records)
+        self.log_links(collection, found, &targets, records, rules)
     }
 
     /// Numbers where the links of pages lead, as far as the rules admit them.
@@ -155,6 +155,7 @@ impl News {
         found: &[Found],
         targets: &Targets,
         records: &BTreeMap<PageId, PageRecord>,
+        rules: &Rules,
     ) -> Result<()> {
         let mut rest = targets.pages.as_slice();
         for page in found {
@@ -173,7 +174,7 @@ impl News {
                 Target::Noted(..) => None,
             });
             collection.links.append(page.id, followed)?;
-            rows::push_links(collection, page, own);
+            rows::push_links(collection, page, own, rules);
             self.folded.links += links.len() as u64;
             self.count_in_links(page, own, targets.first_new, records.get(&page.id));
         }

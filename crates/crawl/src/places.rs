@@ -24,6 +24,20 @@ pub(crate) fn harvest_journal(folder: &Path) -> PathBuf {
     folder.join("harvests").join("journal")
 }
 
+/// The same of one that was given this batch alone, wherever that lies: whoever harvests it next finds it beside it.
+pub(crate) fn batch_journal(batch: &Path) -> PathBuf {
+    let mut name = batch.file_name().unwrap_or_default().to_owned();
+    name.push(".journal");
+    batch.with_file_name(name)
+}
+
+/// The journal of the collection that a batch lies in, if it lies in one.
+pub(crate) fn harvest_journal_of(batch: &Path) -> Option<PathBuf> {
+    let batches =
+        batch.parent().filter(|parent| parent.file_name() == Some(Place::Batches.name().as_ref()))?;
+    Some(harvest_journal(batches.parent()?))
+}
+
 /// What waits for whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {

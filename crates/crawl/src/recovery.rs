@@ -13,8 +13,10 @@ use crate::crawl_settings::CrawlSettings;
 use crate::crew::journal_error;
 use crate::error::Error;
 use crate::journal::{self, Entry};
+use crate::noted_rests;
 use crate::places::{self, Place};
 use crate::seeder::Seeder;
+use crate::territory;
 
 /// Takes in what a crawl that died had been told by servers. True if there was one: then clocks are not known.
 pub(crate) fn replay_journals(
@@ -27,7 +29,9 @@ pub(crate) fn replay_journals(
     let Some(news) = left else { return Ok(false) };
     let mut seeder = Seeder::new(settings, collection)?;
     for entry in news {
-        if let Some(site) = journalled_site(collection, settings, &entry)? {
+        if let Some(news) = entry.of_anybody() {
+            seeder.take_news(news);
+        } else if let Some(site) = journalled_site(collection, settings, &entry)? {
             seeder.take_news(entry.about(site));
         }
     }
@@ -101,29 +105,41 @@ fn own_wait(collection: &Collection, settings: &CrawlSettings, site: SiteId) -> 
     url.and_then(|url| settings.site(&url)?.wait_ms).unwrap_or(0)
 }
 
-/// The sites of batches that lie in the collection's folder, for somebody else to harvest.
-pub(crate) fn lent_sites(collection: &Collection) -> Result<HashSet<SiteId>, Error> {
-    let mut lent = HashSet::new();
-    for (_, folder) in Place::Batches.list(collection.folder())? {
-        lent.extend(Batch::read(&folder)?.sites.iter().map(|site| site.site));
-    }
-    Ok(lent)
+/// What lies in the collection's folder for somebody else to harvest.
+#[derive(Debug, Default)]
+pub(crate) struct Lent {
+    pub(crate) sites: HashSet<SiteId>,
+    /// The addresses that the batches own.
+    pub(crate) addresses: HashSet<IpAddr>,
 }
 
-/// These sites, and those that are known to share an address with one of them: it must have one visitor at a time.
-pub(crate) fn neighbours(collection: &Collection, sites: &HashSet<SiteId>) -> Result<HashSet<SiteId>, Error> {
-    if sites.is_empty() {
+impl Lent {
+    pub(crate) fn of(collection: &Collection) -> Result<Lent, Error> {
+        let mut lent = Lent::default();
+        for (_, folder) in Place::Batches.list(collection.folder())? {
+            lent.add(&Batch::read(&folder)?);
+        }
+        Ok(lent)
+    }
+
+    pub(crate) fn add(&mut self, batch: &Batch) {
+        self.sites.extend(batch.sites.iter().map(|site| site.site));
+        self.addresses.extend(territory::addresses(batch));
+    }
+}
+
+/// The lent sites, and those that are known to share an address with one of them: it must have one visitor at a time.
+pub(crate) fn neighbours(collection: &Collection, lent: &Lent) -> Result<HashSet<SiteId>, Error> {
+    if lent.sites.is_empty() {
         return Ok(HashSet::new());
     }
     let reader = collection.sites.reader();
     let parts = reader.scan(|all: &mut Vec<(SiteId, IpAddr)>, site, record| {
         all.extend(record.address.map(|address| (site, address.to_canonical())));
     })?;
-    let known = parts.concat();
-    let shared: HashSet<IpAddr> =
-        known.iter().filter(|(site, _)| sites.contains(site)).map(|(_, address)| *address).collect();
-    let near = known.into_iter().filter(|(_, address)| shared.contains(address)).map(|(site, _)| site);
-    Ok(near.chain(sites.iter().copied()).collect())
+    let known = parts.into_iter().flatten();
+    let near = known.filter(|(_, address)| lent.addresses.contains(address)).map(|(site, _)| site);
+    Ok(near.chain(lent.sites.iter().copied()).collect())
 }
 
 /// When addresses may be asked again: when the site that was last asked there may, or after their own wait. If clocks are
@@ -151,5 +167,26 @@ pub(crate) fn address_clocks(
             clocks.push((address, ready_ms));
         }
     })?;
-    Ok(parts.concat())
+    let mut clocks = parts.concat();
+    clocks.extend(noted_rests::all(collection, now_ms).filter_map(|rest| {
+        let ready_ms = waits.address_wait_ms.map_or(rest.until_ms, |wait_ms| now_ms + wait_ms);
+        Some((rest.address?, ready_ms))
+    }));
+    Ok(clocks)
+}
+
+/// When sites may be asked again, by name, that must be left alone for now: they may be asked for a robots.txt that others
+/// refer to. At most so many.
+pub(crate) fn rests(collection: &Collection, now_ms: u64, most: usize) -> Result<Vec<(String, u64)>, Error> {
+    let parts = collection.sites.reader().scan(|rests: &mut Vec<(SiteId, u64)>, site, record| {
+        let until_ms = record.next_request_ms.max(record.back_off_until_ms);
+        if until_ms > now_ms {
+            rests.push((site, until_ms));
+        }
+    })?;
+    let known = collection.urls.known();
+    let sites = parts.into_iter().flatten();
+    let sites = sites.filter_map(|(site, until_ms)| Some((known.site_name(site)?.to_owned(), until_ms)));
+    let noted = noted_rests::all(collection, now_ms).map(|rest| (rest.name.to_owned(), rest.until_ms));
+    Ok(noted.chain(sites).take(most).collect())
 }

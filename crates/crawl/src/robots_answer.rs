@@ -27,6 +27,17 @@ impl Robots {
             _ => Robots::Unreachable,
         }
     }
+
+    /// The wait that it asks for; 0 if it does not.
+    pub(crate) fn crawl_delay_ms(&self) -> u64 {
+        match self {
+            Robots::Rules(rules) => {
+                let delay = rules.crawl_delay.unwrap_or_default();
+                u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)
+            }
+            Robots::Unreachable => 0,
+        }
+    }
 }
 
 /// Whether a copy is still good.

@@ -8,6 +8,7 @@ use store::{
 
 use crate::found::Found;
 use crate::gathered::{Gathered, GatheredDocument, Target};
+use crate::rules::Rules;
 use crate::visit::Visit;
 
 pub(crate) fn push_fetch(
@@ -95,9 +96,17 @@ pub(crate) fn push_document(collection: &mut Collection, id: PageId, site: SiteI
     });
 }
 
-/// `targets` are the pages that the followed links lead to.
-pub(crate) fn push_links(collection: &mut Collection, page: &Found, targets: &[PageId]) {
+/// `targets` are the pages that the followed links lead to, as far as the rules admitted them.
+pub(crate) fn push_links(collection: &mut Collection, page: &Found, targets: &[PageId], rules: &Rules) {
     for link in &page.links.all {
+        let reason = match link.target {
+            Target::Followed(place) if targets.get(place as usize) == Some(&Resolved::REFUSED) => {
+                let site = collection.urls.known().find_site(site_of(page.links.url(link.target)));
+                Some(rules.refusal(site).as_str())
+            }
+            Target::Followed(_) => None,
+            Target::Noted(_, reason) => reason.map(Reason::as_str),
+        };
         collection.tables.links.rows.push(&LinkRow {
             source_page_id: page.id.0,
             target_page_id: match link.target {
@@ -113,15 +122,15 @@ pub(crate) fn push_links(collection: &mut Collection, page: &Found, targets: &[P
             anchor: page.links.some_text(link.anchor),
             internal: link.internal,
             position: link.position,
-            reason: match link.target {
-                Target::Followed(place) if targets.get(place as usize) == Some(&Resolved::REFUSED) => {
-                    Some(Reason::SiteFull.as_str())
-                }
-                Target::Followed(_) => None,
-                Target::Noted(_, reason) => reason.map(Reason::as_str),
-            },
+            reason,
         });
     }
+}
+
+/// Scheme, host and port of a canonical URL: all before its third slash.
+fn site_of(url: &str) -> &str {
+    let slashes = url.bytes().enumerate().filter(|(_, byte)| *byte == b'/');
+    slashes.map(|(place, _)| place).nth(2).map_or(url, |end| &url[..end])
 }
 
 /// Adds a row for every site to the table of sites, as it is now.

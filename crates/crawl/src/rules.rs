@@ -96,6 +96,11 @@ impl Rules {
         }
     }
 
+    /// Why a site, which may be new, may not have one more page.
+    pub(crate) fn refusal(&self, site: Option<SiteId>) -> Reason {
+        if self.is_full || site.is_none() { Reason::CollectionFull } else { Reason::SiteFull }
+    }
+
     /// Whether everything is admitted, so that nobody needs to ask.
     pub(crate) fn admits_all(&self) -> bool {
         !self.is_full && self.full_sites.is_empty() && u64::from(self.sites) < self.limits.sites

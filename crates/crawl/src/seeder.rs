@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use frontier::Waits;
 use model::{PageId, SiteId, UrlClass};
 use store::{Collection, PageFlags, PageRecord, Resolved, Result, Stage, UrlBatch};
 
@@ -15,6 +16,7 @@ use crate::fold::{Fold, Folded};
 use crate::found::Found;
 use crate::gathered::Gathered;
 use crate::harvest::{FoundPage, HarvestNews, ReasonCode, SiteReport};
+use crate::noted_rests::{self, NotedRest};
 use crate::robots_answer::Robots;
 use crate::rules::Rules;
 
@@ -85,7 +87,7 @@ impl Seeder {
     pub(crate) fn seed(&mut self, collection: &mut Collection) -> Result<Seeded> {
         let mut seeded = Seeded { bytes: std::mem::take(&mut self.bytes), ..Seeded::default() };
         seeded.folded = self.fold.fold(collection, std::mem::take(&mut self.pages))?;
-        let noted = note_news(collection, std::mem::take(&mut self.news))?;
+        let noted = note_news(collection, std::mem::take(&mut self.news), &self.settings.waits)?;
         for (site, pages) in &noted.found {
             seeded.folded.new_pages += self.note_found(collection, *site, pages)?;
         }
@@ -163,7 +165,7 @@ pub(crate) struct Noted {
 }
 
 /// Takes news into the states of pages and sites.
-pub(crate) fn note_news(collection: &mut Collection, news: Vec<HarvestNews>) -> Result<Noted> {
+pub(crate) fn note_news(collection: &mut Collection, news: Vec<HarvestNews>, waits: &Waits) -> Result<Noted> {
     let mut noted = Noted::default();
     let (mut marks, mut reports) = (BTreeMap::new(), Vec::new());
     for news in news {
@@ -184,6 +186,10 @@ pub(crate) fn note_news(collection: &mut Collection, news: Vec<HarvestNews>) -> 
                     record.back_off_until_ms = record.back_off_until_ms.max(until_ms);
                     record.errors_in_a_row = errors_in_a_row;
                 })?;
+            }
+            HarvestNews::Asked { name, address, ended_ms, until_ms } => {
+                let rest = NotedRest { name: &name, address, until_ms };
+                noted_rests::note(collection, &rest, ended_ms, waits)?;
             }
             HarvestNews::Found { site, pages } => noted.found.push((site, pages)),
             HarvestNews::Done(report) => reports.push(report),
@@ -307,6 +313,7 @@ fn note_reports(collection: &mut Collection, reports: &[SiteReport]) -> Result<V
         record.next_request_ms = record.next_request_ms.max(report.next_request_ms);
         record.errors_in_a_row = report.errors_in_a_row;
         record.back_off_until_ms = report.back_off_until_ms;
+        record.asked_wait_ms = u32::try_from(report.asked_wait_ms).unwrap_or(u32::MAX);
         record.sitemaps_read_s = record.sitemaps_read_s.max(report.sitemaps_read_s);
     })?;
     Ok(sites)

@@ -53,6 +53,8 @@ pub(crate) struct Located {
     pub(crate) address: IpAddr,
     pub(crate) resolved_s: u32,
     pub(crate) resolve_again_s: u32,
+    /// When it was last asked on an errand; 0 if it was not.
+    pub(crate) asked_ms: u64,
 }
 
 /// Who complains about requests without any wait gets at least this.
@@ -85,28 +87,30 @@ impl SiteRun {
             own_wait_ms: None,
             pages_known: site.pages_known,
             crawl_delay_ms: 0,
-            asked_wait_ms: 0,
+            asked_wait_ms: site.asked_wait_ms,
             front,
         };
         run.follow(settings);
         run
     }
 
-    /// Takes what the settings say about this very site.
-    pub(crate) fn follow(&mut self, settings: &CrawlSettings) {
+    /// Takes what the settings say about this very site; tells whether it is now called by another name in robots.txt, so
+    /// that rules which were read before do not hold any more.
+    pub(crate) fn follow(&mut self, settings: &CrawlSettings) -> bool {
         let own: Option<&SiteOverride> = settings.site(&self.front);
         self.request = Arc::new(own.map(|own| own.request.clone()).unwrap_or_default());
         self.own_wait_ms = own.and_then(|own| own.wait_ms);
         let robots_agent = own.and_then(|own| own.robots_agent.as_ref()).unwrap_or(&settings.robots_agent);
+        let is_another = self.robots_agent != *robots_agent;
         self.robots_agent.clone_from(robots_agent);
+        is_another && self.robots.is_some()
     }
 
     /// Takes the answer to a request for robots.txt, new or kept.
     pub(crate) fn obey(&mut self, copy: &RobotsCopy) -> &Robots {
         let robots = Robots::of(copy, &self.robots_agent);
-        if let Robots::Rules(rules) = &robots {
-            let delay = rules.crawl_delay.unwrap_or_default();
-            self.crawl_delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        if let Robots::Rules(_) = &robots {
+            self.crawl_delay_ms = robots.crawl_delay_ms();
         }
         self.robots.insert(robots)
     }
@@ -152,6 +156,7 @@ impl SiteRun {
             next_request_ms: self.next_request_ms,
             errors_in_a_row: self.errors_in_a_row,
             back_off_until_ms: self.back_off_until_ms,
+            asked_wait_ms: self.asked_wait_ms,
             sitemaps_read_s: self.sitemaps_read_s,
         }
     }

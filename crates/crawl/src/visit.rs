@@ -95,16 +95,17 @@ impl Visit {
 
 /// The first version of a page tells at most when it was made.
 fn note_first_date(record: &mut PageRecord, page: &Gathered, now_s: u32) {
+    if page.outcome != Outcome::Ok {
+        return;
+    }
     let own_s = page.document.as_ref().and_then(|document| document.modified_ms).map(Fetched::seconds);
     if let Some(modified_s) = page.modified_s.or(own_s).filter(|modified_s| *modified_s <= now_s) {
         record.last_change_s = record.last_change_s.max(modified_s);
     }
-    if page.outcome == Outcome::Ok {
-        record.flags = match page.modified_s {
-            Some(modified_s) if modified_s <= now_s => record.flags.with(PageFlags::DATED),
-            _ => record.flags.without(PageFlags::DATED),
-        };
-    }
+    record.flags = match page.modified_s {
+        Some(modified_s) if modified_s <= now_s => record.flags.with(PageFlags::DATED),
+        _ => record.flags.without(PageFlags::DATED),
+    };
 }
 
 /// When the change happened that is seen now, by the word of the server or of the site's list of pages: since the visit

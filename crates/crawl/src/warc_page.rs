@@ -3,7 +3,8 @@
 //! - `response` records of http and https are what is wanted.
 //! - `resource` records have no head, for nobody kept it; they get one that says what is known, and that it was made up.
 //! - `revisit` records have no body. One that refers to the same URL, or to a server's word that nothing has changed, is
-//!   a visit that found the page as it was. One that refers to another URL is left out: its body may be anywhere.
+//!   a visit that found the page as it was. One that refers to another URL is left out, for its body may be anywhere; but
+//!   not a redirect, which needs none: many have the same few words, or nothing, for a body.
 //! - All others are about pages, and none themselves.
 
 use model::{CanonicalUrl, Scheme, UrlRules};
@@ -11,6 +12,7 @@ use store::{WarcKind, WarcRecord};
 
 use crate::fetched::Fetched;
 use crate::http_head::HttpHead;
+use crate::outcome::Outcome;
 
 /// What a record is for an import.
 pub(crate) enum WarcPage {
@@ -59,7 +61,13 @@ fn revisit(record: &WarcRecord, rules: &UrlRules) -> Option<Fetched> {
         record.header.get("WARC-Profile").is_some_and(|profile| profile.contains("server-not-modified"));
     let original = record.header.get("WARC-Refers-To-Target-URI");
     let same = original.is_none_or(|url| rules.canonical(url).is_ok_and(|url| url == visit.url));
-    (not_modified || same).then(|| Fetched { status: 304, head: record.head().to_vec(), ..visit })
+    let head = record.head();
+    let status = match HttpHead(head).status() {
+        _ if not_modified || same => 304,
+        Some(status) if Outcome::of(status) == Outcome::Redirect => status,
+        _ => return None,
+    };
+    Some(Fetched { status, head: head.to_vec(), ..visit })
 }
 
 /// What the header of a record says about the visit.

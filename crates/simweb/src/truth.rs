@@ -196,7 +196,7 @@ impl World {
             }),
             redirect_to,
             redirect_hops,
-            changes_per_day: content.changes(self).per_day,
+            changes_per_day: self.changes_per_day(site, index),
             allowed,
             reachable,
             crawlable: reachable && allowed && crawlable(site) && page.kind.is_whole(),
@@ -240,6 +240,17 @@ impl World {
         let content = page.kind.is_article().then(|| self.page(site, page.content()));
         let home = (page.kind == Kind::SoftMissing).then(|| Link::home(page));
         content.into_iter().flat_map(|content| Links::new(self, site, &content).iter()).chain(home)
+    }
+
+    /// The pages that the links of a page lead to, as often as they do; links to where there is no page are left out.
+    pub fn link_targets<'w>(&'w self, site: &'w Site, index: u32) -> impl Iterator<Item = PageRef> + use<'w> {
+        self.links(site, &self.page(site, index)).filter_map(|link| link.target.page(site))
+    }
+
+    /// How often the content of a page changes.
+    pub fn changes_per_day(&self, site: &Site, index: u32) -> f64 {
+        let page = self.page(site, index);
+        self.page(site, page.content()).changes(self).per_day
     }
 
     fn target_url(&self, site: &Site, target: Target, page: Option<PageRef>) -> String {

@@ -39,7 +39,7 @@ pub use collection::{Collection, StoreSettings};
 pub use error::{Error, Result};
 pub use link_log::{Link, LinkLog, LinkLogReader};
 pub use manifest::{Extent, FORMAT_VERSION, FileEntry, Manifest};
-pub use page_state::{Best, Column, PageFlags, PageRecord, PageState, PageStateReader, ScanRow, Stage};
+pub use page_state::{Best, Column, PageFlags, PageRecord, PageState, PageStateReader, ScanRow, Stage, TopK};
 pub use page_store::{
     Appended, Compacted, Compaction, IndexMerge, Keep, KeptVersion, MergedIndex, PageCheck, PageDamage,
     PageLocation, PageReader, PageSettings, PageStore, PageVersion, Relocations, StoredPage, Verify,
@@ -51,8 +51,8 @@ pub use snapshot::{
     unpin_snapshot,
 };
 pub use tables::{
-    DocumentRow, FetchRow, InLink, LinkRow, SiteRow, Table, Tables, Visit, count_rows, links_outside,
-    links_to, visits_of,
+    DocumentRow, FetchRow, InLink, LinkRow, SiteRow, Table, Tables, Visit, count_rows, for_each_duration,
+    links_outside, links_to, visits_of,
 };
 pub use url_table::{NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
 pub use warc::{

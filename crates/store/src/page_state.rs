@@ -17,10 +17,9 @@ use crate::error::Result;
 use crate::manifest::{FileEntry, Manifest};
 use crate::records::{Changes, Chunk, Records, Schema};
 use record::{COLUMN_BYTES, ROW_BYTES};
-use top_k::TopK;
 
 pub use record::{PageFlags, PageRecord, Stage};
-pub use top_k::Best;
+pub use top_k::{Best, TopK};
 
 /// So many pages share a segment file.
 pub(crate) const SEGMENT_RECORDS: u32 = 1 << 20;

@@ -9,6 +9,7 @@
 mod check;
 mod column;
 mod documents;
+mod durations;
 mod fetches;
 mod find;
 mod links;
@@ -30,6 +31,7 @@ use parquet::schema::types::ColumnPath;
 pub(crate) use check::check_file;
 pub use check::count_rows;
 pub use documents::DocumentRow;
+pub use durations::for_each_duration;
 pub use fetches::FetchRow;
 pub use find::{InLink, Visit, links_outside, links_to, visits_of};
 pub use links::LinkRow;

@@ -6,6 +6,7 @@
 mod commands;
 mod failure;
 mod input;
+mod known_sites;
 mod printer;
 mod process;
 mod progress;
@@ -20,7 +21,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     analyze, check, compact, crawl, demo, export, gatherer, harvester, import, init, manager, parse, robots,
-    seeder, simweb, sites, snapshots, status, url, why,
+    seeder, simulate, simweb, sites, snapshots, status, url, why,
 };
 use crate::printer::Printer;
 
@@ -44,6 +45,7 @@ Examples:
   weir status web
   weir why web https://example.org/news/
   weir analyze web                           rank pages and sites, find their structure
+  weir simulate --synthetic                  compare strategies without fetching anything
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
   weir url 'HTTP://Example.com/a/../b?utm_source=x'
   weir parse page.html --url https://example.com/
@@ -65,6 +67,7 @@ enum Command {
     Check(check::Args),
     Snapshots(snapshots::Args),
     Compact(compact::Args),
+    Simulate(simulate::Args),
     Simweb(simweb::Args),
     Demo(demo::Args),
     Manager(manager::Args),
@@ -91,6 +94,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args, &mut printer),
         Command::Snapshots(args) => snapshots::run(&args, &mut printer),
         Command::Compact(args) => compact::run(&args, &mut printer),
+        Command::Simulate(args) => simulate::run(&args, &mut printer),
         Command::Demo(args) => demo::run(&args, &mut printer),
         Command::Simweb(args) => simweb::run(args, &mut printer),
         Command::Manager(args) => manager::run(&args, &mut printer),

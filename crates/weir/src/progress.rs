@@ -154,8 +154,11 @@ fn parts(oldest: (Instant, Progress), newest: (Instant, Progress), memory_bytes:
         parts.insert(1, format!("{what} until {}", time(progress.paused_until_ms as i64)));
     }
     parts.extend(memory_bytes.map(|bytes| format!("{} of memory", size(bytes))));
-    parts.push(format!("{} known", count(progress.pages_known)));
-    parts.push(format!("cycle {}", progress.cycles));
+    // A harvester that works alone knows of its batches only.
+    if progress.pages_known > 0 {
+        parts.push(format!("{} known", count(progress.pages_known)));
+        parts.push(format!("cycle {}", progress.cycles));
+    }
     parts
 }
 

@@ -5,13 +5,15 @@ use fetch::Answer;
 use frontier::Turn;
 use model::{CanonicalUrl, Reason, SiteId};
 
-use super::Harvester;
+use super::{Harvester, event};
 use crate::batch::RobotsCopy;
 use crate::crawl_settings::CrawlSettings;
 use crate::errand::Errand;
 use crate::harvest::HarvestNews;
 use crate::http_head::HttpHead;
 use crate::job::Job;
+use crate::name_clocks::Rest;
+use crate::random::random;
 use crate::robots_answer::{self, Robots};
 use crate::sitemaps;
 
@@ -118,50 +120,78 @@ impl Harvester<'_> {
 
 /// Errands.
 impl Harvester<'_> {
-    /// Takes a request for a robots.txt that another site refers to. Where the site that has it is in work here, it is one
-    /// of that site's requests; else its clock is kept by its name.
-    pub(super) fn accept_errand(&mut self, errand: Errand, address: std::net::IpAddr) {
-        let name = errand.url.site();
-        let site = match self.by_name.get(name) {
-            Some(site) => *site,
-            None => {
-                let ready_ms =
-                    self.rests.get(name).copied().unwrap_or(0).max(self.unknown_until(&errand.url));
-                let made_up = self.errands.make_up_site();
-                self.workbench.add_site(made_up, address, ready_ms);
-                made_up
-            }
-        };
+    /// Takes a request for a robots.txt that another site refers to. Nobody works at the site that has it, and nobody will
+    /// before the end of this: so says the front desk.
+    pub(super) fn begin_errand(&mut self, errand: Errand, address: std::net::IpAddr, not_before_ms: u64) {
+        let wait_ms = self.wait_at(&errand.url, 0);
+        let ready_ms = not_before_ms.max(self.unknown_until(address, wait_ms));
+        let made_up = self.errands.make_up_site();
+        self.workbench.add_site(made_up, address, ready_ms);
         let job = self.jobs.add(Job::Errand(Box::new(errand)));
-        self.workbench.push_first(site, job);
+        self.workbench.push_first(made_up, job);
+    }
+
+    /// The site that has it is in work here: it is one of that site's requests. If it has just left, the front desk has heard
+    /// of it when it gets the errand back.
+    pub(super) fn join_errand(&mut self, errand: Errand) {
+        match self.by_name.get(errand.url.site()) {
+            Some(site) => {
+                let job = self.jobs.add(Job::Errand(Box::new(errand)));
+                self.workbench.push_first(*site, job);
+            }
+            None => self.desk.send(errand),
+        }
     }
 
     /// Brings home what an errand found, or goes on to where it leads.
-    pub(super) fn errand_answered(&mut self, turn: Turn, errand: Errand, answer: &Answer, ended_ms: u64) {
+    pub(super) fn errand_answered(
+        &mut self,
+        turn: Turn,
+        errand: Errand,
+        answer: &Answer,
+        ended_ms: u64,
+    ) -> std::io::Result<()> {
+        let copy = RobotsCopy::of(answer, self.running.clock.now_s());
         if !self.sites.contains_key(&turn.site) {
-            let wait_ms = self.wait_at(&errand.url);
-            let ready_ms = ended_ms + wait_ms;
-            let address_wait_ms = self.settings.waits.address_wait_ms.unwrap_or(wait_ms);
-            self.workbench.finish(turn.site, ready_ms, ended_ms + address_wait_ms);
-            self.workbench.remove_site(turn.site);
-            self.rest_by_name(errand.url.site(), ready_ms);
+            self.leave_errand(turn, &errand, answer, &copy, ended_ms)?;
         }
         let target = redirect(&self.settings, &errand.url, answer);
         match target.filter(|_| errand.hops < robots_answer::REDIRECTS) {
             Some(target) => self.desk.send(errand.on_to(target)),
-            None => self.desk.give_back(&errand, RobotsCopy::of(answer, self.running.clock.now_s())),
+            None => self.desk.give_back(&errand, copy),
         }
+        Ok(())
     }
 
-    /// How long a site waits of which only the name is known.
-    fn wait_at(&self, url: &CanonicalUrl) -> u64 {
+    /// A site that was asked on an errand rests like any other, also over the end of the crawl.
+    fn leave_errand(
+        &mut self,
+        turn: Turn,
+        errand: &Errand,
+        answer: &Answer,
+        copy: &RobotsCopy,
+        ended_ms: u64,
+    ) -> std::io::Result<()> {
+        // What it asks for holds at once, if it was its own robots.txt.
+        let own = errand.url.path_and_query() == "/robots.txt";
+        let crawl_delay_ms =
+            if own { Robots::of(copy, &self.settings.robots_agent).crawl_delay_ms() } else { 0 };
+        let wait_ms = self.wait_at(&errand.url, crawl_delay_ms);
+        let verdict = self.settings.patience.after(event(answer, copy.fetched_s), 0, 0, random());
+        let until_ms = ended_ms + wait_ms.max(verdict.site_back_off_ms);
+        let address_wait_ms = self.settings.waits.address_wait_ms.unwrap_or(wait_ms);
+        self.workbench.finish(turn.site, until_ms, ended_ms + address_wait_ms);
+        self.workbench.remove_site(turn.site);
+        let name = errand.url.site();
+        self.desk.leave(name, Rest { until_ms, asked_ms: ended_ms });
+        let name = name.to_owned();
+        self.send(HarvestNews::Asked { name, address: Some(turn.address), ended_ms, until_ms })
+    }
+
+    /// How long a site waits of which only the name is known, and what it asks for.
+    fn wait_at(&self, url: &CanonicalUrl, crawl_delay_ms: u64) -> u64 {
         let own = self.settings.site(url).and_then(|site| site.wait_ms);
-        self.settings.waits.site_wait_ms(0, 0, own)
-    }
-
-    /// When a site may be asked first after a run whose clocks are lost.
-    fn unknown_until(&self, url: &CanonicalUrl) -> u64 {
-        self.began_unknown_ms.map_or(0, |began_ms| began_ms + self.wait_at(url))
+        self.settings.waits.site_wait_ms(0, crawl_delay_ms, own)
     }
 }
 

@@ -12,8 +12,8 @@ use crate::common_cash;
 use crate::crawl_settings::CrawlSettings;
 use crate::validators;
 
-/// Makes the batch of this number of pages, best first, and marks them. Pages that no longer belong by the settings are left out; tells
-/// how many.
+/// Makes the batch of this number of pages, best first, and marks them. Pages that no longer belong by the settings are left
+/// out; tells how many.
 pub(super) fn compose(
     collection: &mut Collection,
     settings: &CrawlSettings,
@@ -130,6 +130,7 @@ fn batch_site(
         resolve_again_s: record.resolve_again_s,
         not_before_ms: record.next_request_ms.max(record.back_off_until_ms),
         errors_in_a_row: record.errors_in_a_row,
+        asked_wait_ms: record.asked_wait_ms.into(),
         pages_known: record.pages_known,
         robots,
         sitemaps_due: wants_sitemaps

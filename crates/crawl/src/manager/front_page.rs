@@ -50,7 +50,7 @@ pub(super) fn front_pages(
     Ok(due)
 }
 
-pub(super) fn front_page(
+pub(crate) fn front_page(
     collection: &Collection,
     settings: &CrawlSettings,
     site: SiteId,

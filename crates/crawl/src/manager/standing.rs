@@ -1,13 +1,12 @@
 //! What may be taken from each site now? Its front page, any of its pages, or nothing.
 
-use std::collections::HashMap;
-
 use model::SiteId;
 use store::{Collection, Result, SiteRecord};
 
 use super::front_page::front_page;
 use crate::appraisal::SiteFacts;
 use crate::crawl_settings::{CrawlSettings, SiteOverride};
+use crate::domain_budget;
 
 /// What the manager thinks of a site.
 #[derive(Debug, Clone, Copy, Default)]
@@ -74,23 +73,7 @@ fn skip_sites(collection: &Collection, settings: &CrawlSettings, standings: &mut
 
 /// Sites of a registered domain that has as many pages as it has earned.
 fn hold_to_budget(collection: &Collection, settings: &CrawlSettings, standings: &mut [Standing]) {
-    let budget = &settings.limits.domain;
-    // Nobody can be over it in a collection that is smaller.
-    if u64::from(collection.pages.reader().pages()) < budget.base {
-        return;
-    }
-    let mut domains: HashMap<String, (u64, u64, Vec<SiteId>)> = HashMap::new();
-    for (number, standing) in standings.iter().enumerate() {
-        let site = SiteId(number as u32);
-        let Some(url) = front_page(collection, settings, site) else { continue };
-        let domain = domains.entry(url.registered_domain().unwrap_or(url.host()).to_owned()).or_default();
-        domain.0 += u64::from(standing.fetched);
-        domain.1 |= standing.linking_domains;
-        domain.2.push(site);
-    }
-    for (fetched, sketch, sites) in domains.into_values() {
-        if fetched >= budget.pages(frontier::linking_domains(sketch)) {
-            sites.into_iter().for_each(|site| standings[site.index()].take = Take::Nothing);
-        }
-    }
+    let all = standings.iter().map(|standing| (standing.fetched, standing.linking_domains));
+    let over = domain_budget::sites_over(collection, settings, all);
+    over.into_iter().for_each(|site| standings[site.index()].take = Take::Nothing);
 }

@@ -40,14 +40,9 @@ fn kept_requests(folder: &Path) -> BTreeSet<String> {
 
 #[test]
 fn a_web_with_everything_that_can_happen_is_found_page_by_page() {
-    let web = start(Settings {
-        sites: 100,
-        pages: 4_000,
-        crawl_delay_s: 0,
-        slow_ms: 20,
-        dripping: 0.0,
-        ..Settings::default()
-    });
+    let (sites, pages) = if long() { (2_000, 200_000) } else { (100, 4_000) };
+    let web =
+        start(Settings { sites, pages, crawl_delay_s: 0, slow_ms: 20, dripping: 0.0, ..Settings::default() });
     let folder = tempfile::tempdir().unwrap();
     let mut collection = collection(folder.path(), &web);
     let mut settings = settings(&web);
@@ -70,6 +65,11 @@ fn a_web_with_everything_that_can_happen_is_found_page_by_page() {
     assert!(invented.is_empty(), "{invented:?}");
     assert_same(&under_first_names(&web, &truth), &under_first_names(&web, &found));
     assert_aliases_are_known(&web, &collection);
+}
+
+/// Whether there is time: `WEIR_LONG=1`.
+fn long() -> bool {
+    std::env::var_os("WEIR_LONG").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 /// Where the URLs of mirrors and aliases begin.

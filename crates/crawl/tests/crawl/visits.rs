@@ -263,7 +263,7 @@ fn not_modified_is_no_answer_to_a_request_without_a_condition() {
     assert_eq!((record.stage, record.status), (Stage::Failed, 304));
     assert_eq!(Reason::from_code(record.reason), Some(Reason::NotModifiedUnasked));
     let manifest = collection.manifest().unwrap();
-    let visits = store::visits_of(folder.path(), manifest, PageId(0), 10).unwrap();
+    let visits = store::visits_of(folder.path(), manifest, PageId(0), 10, usize::MAX).unwrap();
     assert_eq!(visits.len(), 1);
     assert_eq!(
         (visits[0].outcome.as_str(), visits[0].reason.as_deref()),

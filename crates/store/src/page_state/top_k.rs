@@ -15,7 +15,7 @@ use model::{PageId, SiteId};
 
 /// The best pages seen so far, and some more.
 #[derive(Debug)]
-pub(super) struct TopK {
+pub struct TopK {
     k: usize,
     per_site: usize,
     candidates: Vec<Candidate>,
@@ -49,12 +49,13 @@ const SLACK: usize = 4;
 const FEWEST_CANDIDATES: usize = 1 << 12;
 
 impl TopK {
-    pub(super) fn new(k: usize, per_site: usize) -> TopK {
+    /// None seen yet: of all that will be, the best `k`, and at most `per_site` of one site.
+    pub fn new(k: usize, per_site: usize) -> TopK {
         TopK { k, per_site, candidates: Vec::new(), threshold: 0, site_thresholds: HashMap::new() }
     }
 
     /// Considers a page. A score that is no number is no score.
-    pub(super) fn offer(&mut self, page: PageId, site: SiteId, score: f32) {
+    pub fn offer(&mut self, page: PageId, site: SiteId, score: f32) {
         let key = key(score, page);
         if key > self.threshold && !score.is_nan() {
             self.keep(Candidate { key, site: site.0 });
@@ -71,7 +72,7 @@ impl TopK {
     }
 
     /// The best pages, best first.
-    pub(super) fn finish(mut self) -> Vec<Best> {
+    pub fn finish(mut self) -> Vec<Best> {
         self.prune();
         self.candidates.sort_unstable_by_key(|candidate| Reverse(candidate.key));
         let best = |candidate: &Candidate| {

@@ -1,6 +1,6 @@
 //! What is known about one site, and how it lies in its record.
 //!
-//! A record has 150 bytes in one column: the fields of [`SiteRecord`] in their order, little-endian and without gaps.
+//! A record has 154 bytes in one column: the fields of [`SiteRecord`] in their order, little-endian and without gaps.
 //! The address takes 16 bytes, an IPv4 one mapped into IPv6, all zero for none; `alias_of` is 0 for none, else the site's
 //! id + 1; the place of the robots text is its file's number `u32`, its offset in 48 bits and its length there `u32`, which
 //! is 0 for none.
@@ -12,7 +12,7 @@ use model::SiteId;
 use crate::fields::{PutFields, TakeFields};
 
 /// A record's size.
-pub(super) const ROW_BYTES: usize = 150;
+pub(super) const ROW_BYTES: usize = 154;
 
 /// Everything of fixed size that is known about a site. Its name is in the URL table.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,6 +41,8 @@ pub struct SiteRecord {
     pub errors_in_a_row: u16,
     /// Because of them, the site is left alone until this time, in Unix milliseconds.
     pub back_off_until_ms: u64,
+    /// The wait that it asked for by answering that we come too often; 0 if it does not.
+    pub asked_wait_ms: u32,
     /// Pages of which the URL is known.
     pub pages_known: u32,
     /// Of those, in a batch that is not finished.
@@ -111,6 +113,7 @@ impl SiteRecord {
         put.u64(self.next_request_ms);
         put.u16(self.errors_in_a_row);
         put.u64(self.back_off_until_ms);
+        put.u32(self.asked_wait_ms);
         for count in [self.pages_known, self.pages_queued, self.pages_fetched] {
             put.u32(count);
         }
@@ -144,6 +147,7 @@ impl SiteRecord {
             next_request_ms: take.u64(),
             errors_in_a_row: take.u16(),
             back_off_until_ms: take.u64(),
+            asked_wait_ms: take.u32(),
             pages_known: take.u32(),
             pages_queued: take.u32(),
             pages_fetched: take.u32(),
@@ -195,6 +199,7 @@ mod tests {
             next_request_ms: 12 << 40,
             errors_in_a_row: 13,
             back_off_until_ms: 14 << 40,
+            asked_wait_ms: 30,
             pages_known: 15,
             pages_queued: 16,
             pages_fetched: 17,

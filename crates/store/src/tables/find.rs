@@ -2,8 +2,13 @@
 //!
 //! A table is read through, file by file, with one column unpacked to find the rows and the others only where there are
 //! some. Nothing is held but what is found, and of that no more than was asked for.
+//!
+//! Pages are numbered in the order in which they become known, by a link to them. So parts of the table whose largest number
+//! is smaller are older than the page and passed over unread, and the part behind them has its first link.
 
+use std::collections::HashSet;
 use std::fs::File;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
@@ -14,6 +19,8 @@ use arrow_array::{Array, BooleanArray, RecordBatch};
 use model::PageId;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowPredicateFn, ParquetRecordBatchReaderBuilder, RowFilter};
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use parquet::file::statistics::Statistics;
 use parquet::schema::types::SchemaDescriptor;
 
 use super::rows::Rows;
@@ -72,17 +79,24 @@ pub struct InLink {
     pub reason: Option<String>,
 }
 
-/// The newest visits of a page, oldest first, and no more than `most`.
-pub fn visits_of(folder: &Path, manifest: &Manifest, page: PageId, most: usize) -> Result<Vec<Visit>> {
+/// The newest visits of a page, oldest first, and no more than `most`; when `all` were found nobody looks further.
+pub fn visits_of(
+    folder: &Path,
+    manifest: &Manifest,
+    page: PageId,
+    most: usize,
+    all: usize,
+) -> Result<Vec<Visit>> {
     let key = Key { column: "page_id", test: Test::Page(page) };
-    let mut visits = Vec::new();
-    for_each_found::<FetchRows>(folder, manifest, &[key], |batch| {
+    let (mut visits, mut found) = (Vec::new(), 0);
+    for_each_found::<FetchRows>(folder, manifest, First::Newest, &[key], |batch| {
+        found += batch.num_rows();
         visits.extend((0..batch.num_rows()).map(|row| visit(batch, row)));
         // Twice as many as wanted are put in order at a time.
         if visits.len() > 2 * most {
             keep_newest(&mut visits, most);
         }
-        true
+        found < all
     })?;
     keep_newest(&mut visits, most);
     Ok(visits)
@@ -93,7 +107,7 @@ fn keep_newest(visits: &mut Vec<Visit>, most: usize) {
     visits.drain(..visits.len().saturating_sub(most));
 }
 
-/// Some links to a page, or to a URL that is no page, and no more than `most`.
+/// Some links to a page, or to a URL that is no page, of no more than `most` pages.
 pub fn links_to(
     folder: &Path,
     manifest: &Manifest,
@@ -109,9 +123,15 @@ pub fn links_to(
         ],
     };
     let mut links = Vec::new();
-    for_each_found::<LinkRows>(folder, manifest, &keys, |batch| {
-        links.extend((0..batch.num_rows()).take(most - links.len()).map(|row| in_link(batch, row)));
-        links.len() < most
+    // Many pages link to another more than once.
+    let mut sources = HashSet::new();
+    for_each_found::<LinkRows>(folder, manifest, First::Oldest, &keys, |batch| {
+        for link in (0..batch.num_rows()).map(|row| in_link(batch, row)) {
+            if sources.len() < most && sources.insert(link.source) {
+                links.push(link);
+            }
+        }
+        sources.len() < most
     })?;
     Ok(links)
 }
@@ -217,22 +237,39 @@ impl Key {
 
 type Answer = std::result::Result<BooleanArray, arrow_schema::ArrowError>;
 
-/// Shows `each` the rows of a table that pass every key, from the newest file to the oldest, until it wants no more.
+/// From which end a table is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum First {
+    Oldest,
+    Newest,
+}
+
+/// Shows `each` the rows of a table that pass every key, file by file, until it wants no more.
 fn for_each_found<R: Rows>(
     folder: &Path,
     manifest: &Manifest,
+    first: First,
     keys: &[Key],
     mut each: impl FnMut(&RecordBatch) -> bool,
 ) -> Result<()> {
     let prefix = super::prefix::<R>();
-    let files: Vec<_> = manifest.files_in("tables").filter(|file| file.name.starts_with(&prefix)).collect();
-    for entry in files.into_iter().rev() {
+    let mut files: Vec<_> =
+        manifest.files_in("tables").filter(|file| file.name.starts_with(&prefix)).collect();
+    if first == First::Newest {
+        files.reverse();
+    }
+    for entry in files {
         let path = folder.join(&entry.name);
         let file = File::open(&path).context("open", &path)?;
         let wrong = |error: &dyn std::fmt::Display| damaged(&path, "as a table", error.to_string());
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| wrong(&error))?;
+        let groups = groups_with(builder.metadata(), keys);
+        if groups.is_empty() {
+            continue;
+        }
         let predicates = keys.iter().map(|key| key.predicate(builder.parquet_schema()) as _).collect();
-        let reader = builder.with_batch_size(BATCH_ROWS).with_row_filter(RowFilter::new(predicates)).build();
+        let builder = builder.with_row_groups(groups).with_batch_size(BATCH_ROWS);
+        let reader = builder.with_row_filter(RowFilter::new(predicates)).build();
         for batch in reader.map_err(|error| wrong(&error))? {
             let batch = batch.map_err(|error| wrong(&error))?;
             if batch.schema().fields() != R::schema().fields() {
@@ -244,6 +281,26 @@ fn for_each_found<R: Rows>(
         }
     }
     Ok(())
+}
+
+/// The groups of rows that may have such ones, by what the file tells of each.
+fn groups_with(metadata: &ParquetMetaData, keys: &[Key]) -> Vec<usize> {
+    let may_have = |group: &RowGroupMetaData| {
+        keys.iter().all(|key| match key.test {
+            Test::Page(page) => numbers(group, key.column).is_none_or(|numbers| numbers.contains(&page.0)),
+            Test::Text(_) | Test::Missing => true,
+        })
+    };
+    let groups = metadata.row_groups().iter().enumerate();
+    groups.filter(|(_, group)| may_have(group)).map(|(number, _)| number).collect()
+}
+
+/// The smallest and the largest number in a column, if that is known.
+fn numbers(group: &RowGroupMetaData, column: &str) -> Option<RangeInclusive<u32>> {
+    let column = group.columns().iter().find(|chunk| chunk.column_path().string() == column)?;
+    let Statistics::Int32(statistics) = column.statistics()? else { return None };
+    // Parquet keeps them as signed numbers of the same bits, but compares them as what they are.
+    Some(statistics.min_opt()?.cast_unsigned()..=statistics.max_opt()?.cast_unsigned())
 }
 
 fn visit(batch: &RecordBatch, row: usize) -> Visit {
@@ -372,9 +429,9 @@ mod tests {
     fn the_newest_visits_of_a_page_are_found_in_their_order() {
         let folder = tempfile::tempdir().unwrap();
         let manifest = tables(folder.path());
-        let visits = visits_of(folder.path(), &manifest, PageId(7), 1_000).unwrap();
+        let visits = visits_of(folder.path(), &manifest, PageId(7), 1_000, usize::MAX).unwrap();
         assert!(visits.iter().map(|visit| visit.time_ms).eq((1..=30).map(|round| round * 1_000 + 7)));
-        let newest = visits_of(folder.path(), &manifest, PageId(7), 3).unwrap();
+        let newest = visits_of(folder.path(), &manifest, PageId(7), 3, 30).unwrap();
         assert_eq!(newest, visits[27..]);
         let expected = Visit {
             time_ms: 30_007,
@@ -392,7 +449,7 @@ mod tests {
             warc_offset: Some(7),
         };
         assert_eq!(newest[2], expected);
-        assert_eq!(visits_of(folder.path(), &manifest, PageId(10), 3).unwrap(), []);
+        assert_eq!(visits_of(folder.path(), &manifest, PageId(10), 3, 1).unwrap(), []);
     }
 
     #[test]

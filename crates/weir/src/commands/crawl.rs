@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crawl::{CrawlEnd, CrawlSettings, CrawlSummary, Helm};
-use model::{CanonicalUrl, PageId};
+use model::{CanonicalUrl, PageId, Reason};
 use serde::Serialize;
 use store::{Collection, Column, PageFlags, Snapshot};
 
@@ -104,7 +104,7 @@ struct Answer {
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let settings = load(&args.dir, &args.manner)?;
     let mut collection = Collection::open(&args.dir, settings.store_settings())?;
-    settings.require_contact(&seeds(&collection, &settings)?)?;
+    settings.require_contact(&seeds(&collection, &settings)?, &args.dir.join(settings::FILE))?;
     let (summary, code) = crawl_on(&mut collection, &settings, args.end.end(), &args.manner, printer)?;
     if !printer.json() {
         let next = what_next(&args.dir, &summary, crawl::open_batches(&args.dir)?.len());
@@ -217,13 +217,40 @@ fn answer(
         duration(seconds.round() as u64),
         size(progress.bytes),
         counted(progress.links, "link"),
-        counted(progress.errors, "error"),
+        counted(progress.errors, "failed visit"),
         rate(pages_per_second),
     ))?;
     printer.line(&format!(
-        "{} known on {}, {} fetched",
+        "{} known on {}: {}",
         counted(status.pages_known, "page"),
         counted(status.sites, "site"),
-        count(status.pages_fetched)
+        status.parts()
+    ))?;
+    match one_cause(&status, pages_now) {
+        Some(sentence) => printer.complain(&sentence),
+        None => Ok(()),
+    }
+}
+
+/// A sentence if nothing was fetched at all, and nearly all pages have the same reason.
+fn one_cause(status: &status::Answer, pages_now: u64) -> Option<String> {
+    let (name, pages) = status.reasons.iter().max_by_key(|(_, pages)| **pages)?;
+    let reason = Reason::all().find(|reason| reason.as_str() == *name)?;
+    if pages_now > 0 || pages * 10 < status.pages_known * 9 {
+        return None;
+    }
+    let advice = match reason {
+        Reason::NameNotFound | Reason::NameServerFailed => {
+            "; are the seeds right, can this machine resolve names, and is [dns] servers in weir.toml?"
+        }
+        Reason::ConnectFailed | Reason::ConnectTimedOut => "; can this machine reach them?",
+        Reason::BlockedAddress => "; see [network] in weir.toml",
+        Reason::Certificate => "; see [fetch] in weir.toml for how to trust it",
+        _ => "",
+    };
+    Some(format!(
+        "nothing was fetched, and for {} of {} the reason is one: {reason}{advice}",
+        count(*pages),
+        counted(status.pages_known, "page")
     ))
 }

@@ -11,6 +11,7 @@ use store::{Keep, Snapshot};
 use stream::{Exported, Selection, export_mirror, export_tables, export_warc};
 
 use crate::failure::WrongUse;
+use crate::known_sites;
 use crate::printer::Printer;
 use crate::settings;
 use crate::words::{counted, size};
@@ -86,7 +87,9 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let mut selection = Selection::all();
     for site in &args.sites {
         if !selection.add_site(&snapshot, site) {
-            return Err(WrongUse(format!("the collection knows no site {site}")).into());
+            let meant = known_sites::suggestion(&snapshot, site);
+            let meant = meant.map_or_else(String::new, |meant| format!("; {meant}"));
+            return Err(WrongUse(format!("the collection knows no site {site}{meant}")).into());
         }
     }
     let keep = if args.all_versions { Keep::All } else { Keep::Latest };

@@ -11,7 +11,7 @@ use super::crawl::{MannerArgs, reload};
 use crate::failure::WrongUse;
 use crate::printer::Printer;
 use crate::progress::Style;
-use crate::settings::Settings;
+use crate::settings::{FILE, Settings};
 use crate::steering;
 use crate::words::{count, counted, duration, rate, size};
 
@@ -21,8 +21,10 @@ Examples:
   weir harvester --batch 000002 --out harvest-000002 --settings weir.toml
   scp -r harvest-000002 home:web/harvests/000002
 
-Ctrl-C (or SIGTERM) stops in order: requests under way are waited for, and what has come is a complete harvest; pages that
-were not asked for go back to the manager. A harvester that was killed begins its batches again.";
+Ctrl-C (or SIGTERM) stops in order: requests under way are waited for, and what has come is a
+complete harvest; pages that were not asked for go back to the manager. A harvester that was
+killed begins its batches again. What servers asked of it lies beside the batch, in a folder
+with .journal behind its name: whoever takes the batch elsewhere then takes both.";
 
 /// Fetch the pages of batches.
 ///
@@ -98,7 +100,9 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     if let Some(dir) = args.dir.as_ref().filter(|dir| !dir.join("MANIFEST").exists()) {
         return Err(WrongUse(format!("{} is no collection", dir.display())).into());
     }
-    settings.require_contact(&args.sites(&settings)?)?;
+    let in_folder = args.dir.as_ref().map(|dir| dir.join(FILE));
+    let file = in_folder.or_else(|| args.settings.clone()).unwrap_or_else(|| FILE.into());
+    settings.require_contact(&args.sites(&settings)?, &file)?;
     let helm = Helm::new(typed);
     let style = Style::choose(printer.json(), args.manner.progress);
     let reload = || reload(&settings, args.load(), &helm);

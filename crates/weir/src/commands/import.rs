@@ -99,7 +99,7 @@ fn answer(summary: &ImportSummary, seconds: f64, printer: &mut Printer) -> anyho
     }
     if skipped > 0 {
         printer.line(&format!(
-            "skipped {skipped} of {}: no page of the Web, or no body",
+            "skipped {skipped} of {}: no page of the Web, or a copy whose body is that of another URL",
             counted(records, "record")
         ))?;
     }

@@ -14,17 +14,18 @@ use crate::words::{counted, time};
 
 const EXAMPLES: &str = "\
 Examples:
-  weir manager web && weir harvester web && weir gatherer web && weir seeder web     one cycle
   weir manager web --batches 3                  a batch for each of three machines
   scp -r web/batches/000002 web/weir.toml other:
+  weir manager web && weir harvester web && weir gatherer web && weir seeder web
 
-The batches lie in web/batches. Leave them there, and copy them to where they are to be harvested: their sites are left
-alone until `weir gatherer` has taken in what came back. To give up a batch, remove its folder.";
+The last line is one cycle of a crawl. The batches lie in web/batches. Leave them there, and copy
+them to where they are to be harvested: their sites, and all others at the addresses of these, are
+left alone until `weir gatherer` has taken in what came back. To give up a batch, remove its folder.";
 
 /// Make batches of the best pages to be fetched next.
 ///
 /// One of the four programs that `weir crawl` runs together: manager, harvester, gatherer, seeder. A site is in at most
-/// one open batch, and so is an address, as far as it is known.
+/// one open batch, and so is an address: names are resolved before they are lent.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -1,5 +1,7 @@
 //! `weir sites`: what is known of each site, as a table or as one object per line.
 
+use std::collections::HashMap;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -81,22 +83,43 @@ struct Answer {
     errors_in_a_row: u16,
     back_off_until_ms: Option<u64>,
     alias_of: Option<String>,
+    /// Sites that share its address, itself included: they are asked in turn.
+    sites_at_address: u64,
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
     let rules = Settings::load(&args.dir)?.crawl_settings(&args.dir)?;
     let sites = chosen(args, &snapshot)?;
+    if let (Some(text), true, false) = (&args.filter, sites.is_empty(), printer.json()) {
+        printer.line(&format!("no site of {} has `{}` in its name", args.dir.display(), printable(text)))?;
+    }
+    let at_address = at_address(&snapshot)?;
     if !printer.json() && !sites.is_empty() {
         let heading = row(["known", "fetched", "queued", "errors", "sent", "wait", "robots", "site"]);
         printer.line(&printer.paint(Meaning::Aside, &heading))?;
     }
     for site in sites {
         let Some(record) = snapshot.sites.get(site)? else { continue };
-        let answer = answer(&snapshot, &rules, site, &record);
+        let mut answer = answer(&snapshot, &rules, site, &record);
+        answer.sites_at_address = record.address.and_then(|at| at_address.get(&at).copied()).unwrap_or(0);
         if printer.json() { printer.object(&answer)? } else { printer.line(&line(&answer, printer))? }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How many sites have each address.
+fn at_address(snapshot: &Snapshot) -> store::Result<HashMap<IpAddr, u64>> {
+    let parts = snapshot.sites.scan(|counts: &mut HashMap<IpAddr, u64>, _, record| {
+        if let Some(address) = record.address {
+            *counts.entry(address).or_default() += 1;
+        }
+    })?;
+    let mut all = HashMap::new();
+    for (address, sites) in parts.into_iter().flatten() {
+        *all.entry(address).or_default() += sites;
+    }
+    Ok(all)
 }
 
 /// The wanted sites in the wanted order.
@@ -144,12 +167,16 @@ fn answer(snapshot: &Snapshot, rules: &CrawlSettings, site: SiteId, record: &Sit
         bytes: record.bytes,
         in_links: record.in_links,
         address: record.address.map(|address| address.to_string()),
-        wait_ms: rules.waits.site_wait_ms(record.pages_known, u64::from(record.crawl_delay_ms), own_wait_ms),
+        wait_ms: rules
+            .waits
+            .site_wait_ms(record.pages_known, u64::from(record.crawl_delay_ms), own_wait_ms)
+            .max(u64::from(record.asked_wait_ms)),
         robots: RobotsKind::of(record),
         robots_status: (record.robots_fetched_s != 0).then_some(record.robots_status),
         errors_in_a_row: record.errors_in_a_row,
         back_off_until_ms: Some(record.back_off_until_ms).filter(|until_ms| *until_ms > now_ms),
         alias_of: record.alias_of.map(name),
+        sites_at_address: 0,
     }
 }
 
@@ -167,6 +194,10 @@ fn line(site: &Answer, printer: &Printer) -> String {
     ]);
     if let Some(other) = &site.alias_of {
         line += &printer.paint(Meaning::Aside, &format!("  (another name of {})", printable(other)));
+    }
+    if site.sites_at_address > 1 && site.alias_of.is_none() {
+        let others = count(site.sites_at_address - 1);
+        line += &printer.paint(Meaning::Aside, &format!("  (takes turns with {others} more at its address)"));
     }
     if let Some(until_ms) = site.back_off_until_ms {
         let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;

@@ -61,7 +61,7 @@ pub(crate) struct Answer {
     disk_bytes: u64,
     files: u64,
     /// Pages that were rejected or brought nothing, by reason.
-    reasons: BTreeMap<&'static str, u64>,
+    pub(crate) reasons: BTreeMap<&'static str, u64>,
     #[serde(rename = "site_states")]
     states: SiteStates,
 }
@@ -146,14 +146,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
 }
 
 fn lines(answer: &Answer) -> Vec<(&'static str, String)> {
-    let pages = format!(
-        "{} known, {} fetched, {} queued, {} wait, {} rejected",
-        count(answer.pages_known),
-        count(answer.pages_fetched),
-        count(answer.pages_queued),
-        count(answer.pages_new),
-        count(answer.pages_rejected),
-    );
+    let pages = format!("{} known: {}", count(answer.pages_known), answer.parts());
     let states = &answer.states;
     let sites = format!(
         "{}, {} with queued pages, {} left alone after failures, {} only other names",
@@ -179,10 +172,23 @@ fn lines(answer: &Answer) -> Vec<(&'static str, String)> {
         ("sites", sites),
         ("robots", robots),
         ("links", count(answer.links)),
-        ("errors", count(answer.errors)),
         ("disk", disk),
         ("commit", commit),
     ]
+}
+
+impl Answer {
+    /// What has become of all pages that are known; the numbers add up.
+    pub(crate) fn parts(&self) -> String {
+        format!(
+            "{} fetched, {} queued, {} wait, {} failed, {} rejected",
+            count(self.pages_fetched),
+            count(self.pages_queued),
+            count(self.pages_new),
+            count(self.errors),
+            count(self.pages_rejected),
+        )
+    }
 }
 
 /// Counts what a commit holds.

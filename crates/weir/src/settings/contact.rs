@@ -1,22 +1,25 @@
 //! May a crawl start without saying whom to turn to? Only if all it asks is this machine.
 
 use std::net::IpAddr;
+use std::path::Path;
 
 use model::CanonicalUrl;
 
-use super::{FILE, Settings};
+use super::Settings;
 use crate::failure::WrongUse;
 
 impl Settings {
     /// Requires a way to reach whoever runs the crawl, unless every seed is on this machine.
-    pub(crate) fn require_contact(&self, seeds: &[CanonicalUrl]) -> Result<(), WrongUse> {
+    /// `file` is where it is written.
+    pub(crate) fn require_contact(&self, seeds: &[CanonicalUrl], file: &Path) -> Result<(), WrongUse> {
+        let file = file.display();
         if !self.crawl.contact.is_empty() {
-            let wrong = |what| WrongUse(format!("{FILE}: crawl.contact: {what}"));
+            let wrong = |what| WrongUse(format!("{file}: crawl.contact: {what}"));
             return checked_contact(&self.crawl.contact).map(drop).map_err(wrong);
         }
         let Some(seed) = seeds.iter().find(|seed| !self.is_local(seed.host())) else { return Ok(()) };
         Err(WrongUse(format!(
-            "whoever runs {} must be able to reach you: write your web page or mail address into {FILE}, in section \
+            "whoever runs {} must be able to reach you: write your web page or mail address into {file}, in section \
              [crawl], such as contact = \"https://example.org/crawl\", or give --contact",
             seed.host()
         )))
@@ -72,7 +75,10 @@ mod tests {
     fn verdict(settings: &str, seeds: &[&str]) -> Result<(), String> {
         let rules = model::UrlRules::default();
         let seeds: Vec<CanonicalUrl> = seeds.iter().map(|seed| rules.canonical(seed).unwrap()).collect();
-        Settings::parse(settings).unwrap().require_contact(&seeds).map_err(|wrong| wrong.0)
+        Settings::parse(settings)
+            .unwrap()
+            .require_contact(&seeds, Path::new("web/weir.toml"))
+            .map_err(|wrong| wrong.0)
     }
 
     #[test]
@@ -91,6 +97,7 @@ mod tests {
         for seed in far {
             let sentence = verdict("", &["http://127.0.0.1/", seed]).unwrap_err();
             assert!(sentence.contains("contact = \"https://example.org/crawl\""), "{sentence}");
+            assert!(sentence.contains("into web/weir.toml"), "{sentence}");
             assert_eq!(verdict("[crawl]\ncontact = 'https://example.org/'", &[seed]), Ok(()));
             assert_eq!(verdict("[crawl]\ncontact = 'me@example.org'", &[seed]), Ok(()));
         }

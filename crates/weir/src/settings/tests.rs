@@ -77,7 +77,7 @@ fn a_name_that_is_none_is_told_with_the_nearest() {
         "there is no setting `site.waits`; is `site.wait` meant?"
     );
     assert_eq!(error("[politness]"), "there is no setting `politness`; is `politeness` meant?");
-    assert!(error("colour = 'red'").starts_with("there is no setting `colour`; there are crawl, scope, "));
+    assert!(error("colour = 'red'").starts_with("there is no setting `colour`; there are crawl, quality, "));
     assert_eq!(error("crawl = 1"), "`crawl` is a section; write [crawl] above its settings");
     assert_eq!(
         error("[site]\nwait = '1s'"),
@@ -108,7 +108,8 @@ const WRONG: &[(&str, &[&str], &str)] = &[
     ("scope.schemes", &["['telnet']"], "write \"http\" or \"https\" or"),
     ("scope.sort_query", &["'yes'", "1"], "is neither true nor false; write one"),
     ("traps.years", &["'2020'", "'2035-1990'", "2020"], "write one such as \"1990-2035\", or \"none\""),
-    ("politeness.wait", &["15", "'15'", "'fast'", "'15 parsecs'", "'-1s'", "'1e9s'", "'99999999999999d'"], "is no time; write a number and a unit in quotes, such as \"15s\""),
+    ("politeness.wait", &["15", "'15'", "' 15 '"], "has no unit; write \"15s\" for seconds"),
+    ("politeness.wait", &["'fast'", "'15 parsecs'", "'-1s'", "'1e9s'", "'99999999999999d'"], "is no time; write a number and a unit, such as \"15s\""),
     ("politeness.wait", &["'2d'"], "\"2d\" is out of bounds; write a value from \"0s\" to \"1d\""),
     ("fetch.body", &["400000", "'400000'", "'0x1 kB'", "'kB'", "'1 parsec'", "'99999999 GB'"], "is no size; write a number and a unit in quotes, such as \"400 kB\""),
     ("fetch.body", &["'0 B'", "'2 GiB'"], "is out of bounds; write a value from"),

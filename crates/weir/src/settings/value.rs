@@ -214,10 +214,18 @@ impl Value for Duration {
 
     fn read(written: &toml::Value) -> Result<Duration, String> {
         let wrong = || {
-            format!(
-                "{} is no time; write a number and a unit in quotes, such as \"15s\", \"500ms\", \"2h\" or \"1d\"",
-                quoted(written)
-            )
+            let what = quoted(written);
+            let number = written.as_integer().map(|number| number.to_string());
+            let text = written.as_str().map(|text| text.trim().to_owned());
+            match number.or(text).filter(|text| text.parse::<f64>().is_ok_and(|number| number >= 0.0)) {
+                Some(number) => format!(
+                    "{what} has no unit; write \"{number}s\" for seconds, or \"{number}ms\", \"{number}m\", \"{number}h\", \
+                     \"{number}d\""
+                ),
+                None => format!(
+                    "{what} is no time; write a number and a unit, such as \"15s\", \"500ms\", \"2h\" or \"1d\""
+                ),
+            }
         };
         let (number, unit) = written.as_str().and_then(number_and_unit).ok_or_else(wrong)?;
         let (_, unit) = TIMES.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;

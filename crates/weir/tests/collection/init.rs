@@ -76,7 +76,7 @@ fn bad_seeds_are_told_one_by_one_and_nothing_is_made() {
     weir: --seed: /x is no seed: it has no scheme (is `https://` missing?)
     weir: DIR/seeds.txt line 2: b.test is no seed: it has no scheme (is `https://` missing?)
     weir: DIR/seeds.txt line 4: mailto:me is no seed: the scheme `mailto` is not fetched, only http, https, ftp and gopher are
-    weir: DIR/seeds.txt line 5: wait: `5` is no time; write a number and a unit in quotes, such as "15s", "500ms", "2h" or "1d"
+    weir: DIR/seeds.txt line 5: wait: `5` has no unit; write "5s" for seconds, or "5ms", "5m", "5h", "5d"
     weir: DIR/seeds.txt line 6: `x` behind a seed is no setting; write one such as wait=5s or pages=100
     weir: DIR/seeds.txt line 7: a seed has no setting `x`; there are skip, wait, pages, depth, headers, cookies, login, robots_agent
     weir: 6 seeds cannot be used; nothing was done

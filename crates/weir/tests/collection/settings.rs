@@ -31,7 +31,7 @@ fn an_error_names_file_and_setting_and_says_what_to_write() {
     .map(|settings| complaint(dir, settings));
     insta::assert_snapshot!(complaints.concat(), @r#"
     weir: DIR/weir.toml: there is no setting `politeness.wiat`; is `politeness.wait` meant?
-    weir: DIR/weir.toml: politeness.wait: `5` is no time; write a number and a unit in quotes, such as "15s", "500ms", "2h" or "1d"
+    weir: DIR/weir.toml: politeness.wait: `5` has no unit; write "5s" for seconds, or "5ms", "5m", "5h", "5d"
     weir: DIR/weir.toml: there is no setting `accept`; is `scope.accept` meant?
     weir: DIR/weir.toml: fetch.body: `400k` is no size; write a number and a unit in quotes, such as "400 kB" or "512 MiB"
     weir: weir.toml: fetch.roots: cannot read DIR/missing.pem: No such file or directory (os error 2); write the name of a file, or ""
@@ -52,7 +52,7 @@ fn whoever_asks_others_says_who_asks() {
     assert_eq!(told(dir, &["init", "DIR/c", "--seed", "https://www.example.org/"]).0, 0);
     let (code, out, err) = told(dir, &["crawl", "DIR/c"]);
     assert_eq!((code, out.as_str()), (2, ""));
-    insta::assert_snapshot!(err, @r#"weir: whoever runs www.example.org must be able to reach you: write your web page or mail address into weir.toml, in section [crawl], such as contact = "https://example.org/crawl", or give --contact"#);
+    insta::assert_snapshot!(err, @r#"weir: whoever runs www.example.org must be able to reach you: write your web page or mail address into DIR/c/weir.toml, in section [crawl], such as contact = "https://example.org/crawl", or give --contact"#);
     let (code, _, err) = told(dir, &["crawl", "DIR/c", "--contact", "me"]);
     assert_eq!(code, 2);
     assert!(

@@ -21,11 +21,10 @@ fn counts_are_those_of_the_last_commit() {
     let out = regular(&out);
     insta::assert_snapshot!(out, @r"
     DIR
-      pages     6 known, 0 fetched, 0 queued, 6 wait, 0 rejected
+      pages     6 known: 0 fetched, 0 queued, 6 wait, 0 failed, 0 rejected
       sites     2, 0 with queued pages, 0 left alone after failures, 0 only other names
       robots    0 with rules, 0 without, 0 out of reach, 2 not asked for
       links     0
-      errors    0
       disk      SIZE, of which 0 bytes are pages
       commit    number 1, of 2026-11-15 08:30:00 UTC
     ");

@@ -35,7 +35,9 @@ fn a_fetched_page_has_its_visits() {
     https://a.test/
       it was fetched
       page      number 0, a seed, static, 0 links to it, 2 visits
-      site      https://a.test: 0 pages known of at most 25,000, 0 fetched, 0 queued
+      quality   0.600 = depth 0.300 + static 0.050 + in-links 0.000 + site-pending 0.000 + cash 0.250
+      profit    18.000 for freshness, 0 % sure to be as it was seen, changes every 30 days, due
+      site      https://a.test: 0 pages known, 0 fetched of at most 25,000, 0 queued
                 no address is known; 15 s between two requests
       robots    allowed by line 2: Allow: /; asked 2026-11-15 08:30:00 UTC
       visits    2026-11-15 08:30:00 UTC, ok, status 200
@@ -111,7 +113,7 @@ fn links_to_a_page_are_found_and_those_not_followed_give_the_reason() {
     insta::assert_snapshot!(out, @r#"
     https://a.test/secret
       it is no page of this collection: the page or the link that leads to it asks not to follow
-      site      https://a.test: 0 pages known of at most 25,000, 0 fetched, 0 queued
+      site      https://a.test: 0 pages known, 0 fetched of at most 25,000, 0 queued
                 no address is known; 15 s between two requests
       robots    robots.txt was not asked for yet
       links     http://b.test:8080/ <a> "a \u{1b}[2Jsecret" (not followed: nofollow)

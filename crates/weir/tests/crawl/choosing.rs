@@ -221,5 +221,21 @@ fn a_rank_that_nobody_has_computed_is_told_in_one_sentence() {
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert_eq!(refused.status.code(), Some(2), "{command}: {said}");
         assert!(said.contains("nobody has computed hub yet; run `weir analyze` first"), "{said}");
+        assert_eq!((collection.journals(), pages(&server)), (None, 0), "something was begun");
     }
+}
+
+#[test]
+fn one_run_is_breadth_first_from_batch_to_batch() {
+    let server = endless("breadth", [127, 77, 28, 1]);
+    let settings = hosts(&[&server]) + NO_WAIT + "[crawl]\nstrategy = 'breadth-first'\nbatch_pages = 3\n";
+    let collection = Collection::new(&[server.url("/")], &settings);
+    collection.crawl(&["--pages", "60"]);
+    // Page n of the tree is as deep as there are parents above it.
+    let parents =
+        |number: u64| std::iter::successors(Some(number), |n| n.checked_sub(1).map(|n| n / 3)).count();
+    let paths = server.paths();
+    let numbers = paths.iter().filter_map(|path| path.strip_prefix("/p")?.parse().ok());
+    let depths: Vec<usize> = numbers.map(parents).collect();
+    assert!(depths.len() >= 55 && depths.is_sorted(), "{depths:?}");
 }

@@ -5,13 +5,16 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 mod choosing;
+mod clocks;
 mod hostile;
 mod kills;
 mod politeness;
 mod process;
+mod reasons;
 mod request_log;
 mod retry_after;
 mod roles;
+mod round_trip;
 mod servers;
 mod stops;
 mod terminal;

@@ -69,8 +69,13 @@ impl Collection {
 
     /// Starts one of the four programs that a crawl consists of.
     pub(crate) fn start_role(&self, name: &str) -> Crawl {
+        self.start_as(&[name, &self.dir(), "--json"])
+    }
+
+    /// Starts the program with these arguments.
+    pub(crate) fn start_as(&self, arguments: &[&str]) -> Crawl {
         let mut command = weir();
-        command.args([name, &self.dir(), "--json"]);
+        command.args(arguments);
         Crawl::new(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
     }
 

@@ -1,22 +1,22 @@
 //! What does the collection know about a URL, and what do the rules say?
 
-use std::collections::HashSet;
+use std::net::IpAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crawl::{CrawlSettings, Robots, RobotsCopy};
-use model::{CanonicalUrl, PageId, Reason, SiteId, UrlClass};
+use model::{CanonicalUrl, PageId, Reason, Rejected, SiteId, UrlClass};
 use serde::Serialize;
 use store::{InLink, PageFlags, PageRecord, SiteRecord, Snapshot, Stage, Visit, links_to, visits_of};
 
 use super::worth::WorthAnswer;
+use crate::failure::WrongUse;
+use crate::known_sites;
 use crate::settings::Settings;
 
 /// Visits that are told.
 const MOST_VISITS: usize = 100;
 /// Links that are told.
 const MOST_LINKS: usize = 10;
-/// Links that are looked at to find pages for them: many pages link to another more than once.
-const MOST_LOOKED_AT: usize = 1_000;
 
 /// Everything about a URL. Scripts rely on the names.
 #[derive(Serialize)]
@@ -75,6 +75,8 @@ pub(super) struct SiteAnswer {
     pub(super) errors_in_a_row: u16,
     pub(super) wait_ms: u64,
     pub(super) back_off_until_ms: Option<u64>,
+    /// Sites that share its address, itself included: they are asked in turn.
+    pub(super) sites_at_address: u64,
 }
 
 /// What its robots.txt says.
@@ -116,14 +118,20 @@ pub(super) struct LinkAnswer {
 pub(super) fn story(snapshot: &Snapshot, settings: &Settings, input: &str) -> anyhow::Result<Story> {
     let url = match settings.url_rules().canonical(input) {
         Ok(url) => url,
-        Err(rejected) => return Ok(no_url(input, format!("it cannot be fetched: {rejected}"))),
+        // Links to such things are met, and may be asked for; anything else was mistyped.
+        Err(rejected @ Rejected::Scheme(_)) => {
+            return Ok(no_url(input, format!("it cannot be fetched: {rejected}")));
+        }
+        Err(rejected) => return Err(mistyped(snapshot, input, &rejected).into()),
     };
     let rules = settings.crawl_settings(snapshot.folder())?;
     let page_id = snapshot.urls.find(&url)?;
     let record = page_id.map(|page| snapshot.pages.get(page)).transpose()?.flatten();
     let site_id = snapshot.urls.find_site(url.site());
     let site = site_id.map(|site| snapshot.sites.get(site)).transpose()?.flatten().zip(site_id);
-    let links = links_to(snapshot.folder(), &snapshot.manifest, page_id, url.as_str(), MOST_LOOKED_AT)?;
+    // As many pages as are known to link to it, or some.
+    let most = record.as_ref().map_or(MOST_LINKS, |record| (record.in_links as usize).clamp(1, MOST_LINKS));
+    let links = links_to(snapshot.folder(), &snapshot.manifest, page_id, url.as_str(), most)?;
     let robots = site.map(|(site, id)| robots(snapshot, &rules, &url, id, &site)).transpose()?.flatten();
     let judged = judge(&rules, &url);
     let (state, reason, because) = match &record {
@@ -132,23 +140,42 @@ pub(super) fn story(snapshot: &Snapshot, settings: &Settings, input: &str) -> an
             unknown(&judged, &links, robots.as_ref(), site.is_some_and(|(site, _)| site.alias_of.is_some()))
         }
     };
+    let because = match known_sites::suggestion(snapshot, url.site()).filter(|_| site.is_none()) {
+        Some(known) => format!("{because}; {known}"),
+        None => because,
+    };
     let mut story = Story { url: url.as_str().to_owned(), ..no_url(input, because) };
     story.page_id = page_id.map(|page| page.0);
     (story.state, story.reason) = (state, reason.map(Reason::as_str));
     story.class = Some(url.class(&rules.gather.scope.extensions).as_str());
     story.notes = notes(record.as_ref(), &judged, robots.as_ref(), site.as_ref().map(|(site, _)| site));
     if let Some(page) = page_id {
-        let visits = visits_of(snapshot.folder(), &snapshot.manifest, page, MOST_VISITS)?;
+        let all = record.as_ref().map_or(usize::MAX, |record| usize::from(record.visits));
+        let visits = visits_of(snapshot.folder(), &snapshot.manifest, page, MOST_VISITS, all)?;
         story.history = visits.into_iter().map(visit_answer).collect();
     }
     if let (Some(page), Some(record)) = (page_id, &record) {
         story.worth = WorthAnswer::of(snapshot, &rules, page, record, site.as_ref().map(|(site, _)| site))?;
     }
     story.page = record.map(|record| page_answer(snapshot, &record)).transpose()?;
-    story.site = site.map(|(site, id)| site_answer(snapshot, &rules, &url, id, &site));
+    if let Some((site, id)) = site {
+        let neighbours = sites_at(snapshot, site.address)?;
+        story.site = Some(site_answer(snapshot, &rules, &url, id, &site, neighbours));
+    }
     story.robots = robots;
     story.linked_from = link_answers(snapshot, links)?;
     Ok(story)
+}
+
+/// What to type instead of something that is no URL.
+fn mistyped(snapshot: &Snapshot, input: &str, rejected: &Rejected) -> WrongUse {
+    let example = match rejected {
+        Rejected::Relative if input.contains('.') => format!("https://{input}"),
+        _ => "https://example.org/news/".to_owned(),
+    };
+    let known = known_sites::suggestion(snapshot, input);
+    let known = known.map_or_else(String::new, |known| format!("; {known}"));
+    WrongUse(format!("`{input}` is no URL: {rejected}; write one such as {example}{known}"))
 }
 
 fn no_url(input: &str, because: String) -> Story {
@@ -307,6 +334,7 @@ fn site_answer(
     url: &CanonicalUrl,
     id: SiteId,
     site: &SiteRecord,
+    neighbours: u64,
 ) -> SiteAnswer {
     let own = rules.site(url);
     let own_wait_ms = own.and_then(|own| own.wait_ms);
@@ -321,9 +349,22 @@ fn site_answer(
         pages_queued: site.pages_queued,
         most_pages: own.and_then(|own| own.pages).map_or(rules.limits.pages_per_site, u64::from),
         errors_in_a_row: site.errors_in_a_row,
-        wait_ms: rules.waits.site_wait_ms(site.pages_known, u64::from(site.crawl_delay_ms), own_wait_ms),
+        wait_ms: rules
+            .waits
+            .site_wait_ms(site.pages_known, u64::from(site.crawl_delay_ms), own_wait_ms)
+            .max(u64::from(site.asked_wait_ms)),
+        sites_at_address: neighbours,
         back_off_until_ms: Some(site.back_off_until_ms).filter(|until_ms| *until_ms > now_ms()),
     }
+}
+
+/// How many sites have this address.
+fn sites_at(snapshot: &Snapshot, address: Option<IpAddr>) -> store::Result<u64> {
+    let Some(address) = address else { return Ok(0) };
+    let parts = snapshot.sites.scan(|sites: &mut u64, _, record| {
+        *sites += u64::from(record.address == Some(address));
+    })?;
+    Ok(parts.into_iter().sum())
 }
 
 fn visit_answer(visit: Visit) -> VisitAnswer {
@@ -344,10 +385,7 @@ fn visit_answer(visit: Visit) -> VisitAnswer {
 }
 
 /// One link of each page.
-fn link_answers(snapshot: &Snapshot, mut links: Vec<InLink>) -> anyhow::Result<Vec<LinkAnswer>> {
-    let mut sources = HashSet::new();
-    links.retain(|link| sources.insert(link.source));
-    links.truncate(MOST_LINKS);
+fn link_answers(snapshot: &Snapshot, links: Vec<InLink>) -> anyhow::Result<Vec<LinkAnswer>> {
     let answer = |link: InLink| {
         let InLink { source, kind, anchor, reason, .. } = link;
         Ok(LinkAnswer { url: url_of(snapshot, source)?, kind, anchor, reason })

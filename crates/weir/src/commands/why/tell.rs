@@ -97,11 +97,11 @@ fn profit_line(worth: &WorthAnswer) -> String {
 
 fn site_line(site: &SiteAnswer) -> String {
     format!(
-        "{}: {} known of at most {}, {} fetched, {} queued",
+        "{}: {} known, {} fetched of at most {}, {} queued",
         site.site,
         counted(u64::from(site.pages_known), "page"),
-        count(site.most_pages),
         count(u64::from(site.pages_fetched)),
+        count(site.most_pages),
         count(u64::from(site.pages_queued)),
     )
 }
@@ -113,6 +113,12 @@ fn site_parts(site: &SiteAnswer) -> Vec<String> {
     let address =
         site.address.as_ref().map_or_else(|| "no address is known".to_owned(), |at| format!("at {at}"));
     parts.push(format!("{address}; {seconds} s between two requests"));
+    if site.sites_at_address > 1 {
+        let sites = count(site.sites_at_address);
+        parts.push(format!(
+            "{sites} sites have this address and are asked in turn: a slow one holds up the others"
+        ));
+    }
     if site.errors_in_a_row > 0 {
         parts.push(format!("{} in a row", counted(u64::from(site.errors_in_a_row), "error")));
     }

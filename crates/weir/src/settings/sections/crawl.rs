@@ -16,7 +16,7 @@ section! {
         contact: String = String::new();
         /// The name under which the crawler asks, and by which robots.txt may address it: letters, hyphens, underscores.
         agent: AgentName = AgentName("weir".to_owned());
-        /// Which pages come first: "wire" (a bit of all that costs nothing: depth, links, cash, pages waiting), "breadth-first",
+        /// Which pages come first: "wire" (a bit of all that costs nothing: depth, static pages, links, cash), "breadth-first",
         /// "larger-sites-first" (of the site with most pages waiting), "bfs-larger-sites" (breadth-first, and of those the
         /// larger sites), "backlinks" (most links from known pages), "opic" (most importance passed on by fetched pages),
         /// "batch-pagerank" and "partial-pagerank" (by PageRank over the known links), "focused" (by the driving query) or

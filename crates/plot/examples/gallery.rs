@@ -1,0 +1,82 @@
+//! Writes one picture of every kind into a folder, to be looked at: `cargo run -p plot --example gallery -- FOLDER`.
+
+use std::path::PathBuf;
+
+use plot::{Axis, Bar, Bars, Chart, Format, Scale, Series, Shape, Share, Shares, Tone};
+
+fn main() -> std::io::Result<()> {
+    let folder = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".to_owned()));
+    std::fs::create_dir_all(&folder)?;
+    let pictures = [("lines", lines()), ("ccdf", ccdf()), ("bars", bars()), ("shares", shares())];
+    pictures.iter().try_for_each(|(name, svg)| std::fs::write(folder.join(format!("{name}.svg")), svg))
+}
+
+fn axis(title: &str) -> Axis {
+    Axis { title: title.to_owned(), ..Axis::default() }
+}
+
+fn lines() -> String {
+    let line = |number: i32| {
+        let power = 0.3 + 0.07 * f64::from(number);
+        let points = (0..=100).map(|x| (f64::from(x) / 100.0, (f64::from(x) / 100.0).powf(power)));
+        let tone = [Tone::Reference, Tone::Strong].get(number as usize).copied().unwrap_or_default();
+        Series { name: format!("strategy {number}"), tone, points: points.collect(), ..Series::default() }
+    };
+    let percent = |title| Axis { format: Format::Percent, ..axis(title) };
+    Chart {
+        title: "Curves that end close together".to_owned(),
+        subtitle: "their names stand apart".to_owned(),
+        x: Axis { limits: Some((0.0, 0.5)), ..percent("pages downloaded") },
+        y: Axis { limits: Some((0.0, 1.0)), ..percent("share of all PageRank") },
+        series: (0..9).map(line).collect(),
+    }
+    .svg()
+}
+
+fn ccdf() -> String {
+    let points = |power: f64| (0..60).map(|n| 1.3f64.powi(n)).map(|x| (x, x.powf(-power))).collect();
+    let tail = |name: &str, power, shape| Series {
+        name: name.to_owned(),
+        shape,
+        points: points(power),
+        ..Series::default()
+    };
+    Chart {
+        title: "Two power laws".to_owned(),
+        subtitle: "share of pages with more in-links".to_owned(),
+        x: Axis { scale: Scale::Log, ..axis("in-links") },
+        y: Axis { scale: Scale::Log, limits: Some((1e-6, 1.0)), ..axis("share of pages") },
+        series: vec![tail("exponent 2", 1.0, Shape::Step), tail("exponent 2.4", 1.4, Shape::Scatter)],
+    }
+    .svg()
+}
+
+fn bars() -> String {
+    let bar = |(name, value, tone): (&str, f64, Tone)| Bar { name: name.to_owned(), value, tone };
+    let values = [
+        ("omniscient", 1.0, Tone::Reference),
+        ("wire", 0.962, Tone::Strong),
+        ("breadth-first", 0.91, Tone::Colour),
+        ("random", 0.72, Tone::Quiet),
+    ];
+    Bars {
+        title: "Area under the curve".to_owned(),
+        subtitle: "relative to the omniscient order".to_owned(),
+        axis: Axis { format: Format::Percent, limits: Some((0.0, 1.0)), ..Axis::default() },
+        digits: 1,
+        bars: values.map(bar).to_vec(),
+    }
+    .svg()
+}
+
+fn shares() -> String {
+    let row = |(name, sizes): (&str, [f64; 4])| Share { name: name.to_owned(), sizes: sizes.to_vec() };
+    let rows = [("pages", [70.0, 20.0, 8.0, 2.0]), ("sites", [40.0, 30.0, 20.0, 10.0])];
+    Shares {
+        title: "What answers bring".to_owned(),
+        subtitle: "by status".to_owned(),
+        parts: ["found", "moved", "missing", "failed"].map(str::to_owned).to_vec(),
+        rows: rows.map(row).to_vec(),
+    }
+    .svg()
+}

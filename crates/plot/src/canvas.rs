@@ -1,0 +1,179 @@
+//! How is SVG written? Elements with classes, one style sheet for all pictures, and text that cannot break out.
+
+use std::fmt::Write;
+
+/// How strongly something is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tone {
+    /// In the next colour.
+    #[default]
+    Colour,
+    /// In a colour of its own, the same in every picture, and stronger than its neighbours.
+    Strong,
+    /// In the colour of text, dashed: what others are held against.
+    Reference,
+    /// In grey, for the sake of the whole.
+    Quiet,
+}
+
+/// How many colours there are; further series are dashed.
+pub(crate) const COLOURS: usize = 7;
+
+/// A picture that is being written.
+pub(crate) struct Canvas {
+    out: String,
+}
+
+/// Text as XML and HTML may hold it. Characters that XML forbids become spaces.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\u{fffe}' | '\u{ffff}' => out.push(' '),
+            character if character.is_control() => out.push(' '),
+            character => out.push(character),
+        }
+    }
+    out
+}
+
+/// A coordinate to a tenth of a pixel.
+pub(crate) fn px(value: f64) -> String {
+    let tenths = (value * 10.0).round().clamp(-1e9, 1e9) as i64;
+    let (sign, tenths) = (if tenths < 0 { "-" } else { "" }, tenths.abs());
+    match tenths % 10 {
+        0 => format!("{sign}{}", tenths / 10),
+        tenth => format!("{sign}{}.{tenth}", tenths / 10),
+    }
+}
+
+impl Canvas {
+    pub(crate) fn new(width: f64, height: f64, title: &str, description: &str) -> Canvas {
+        let (width, height) = (px(width), px(height));
+        let (name, description) = (escape(title), escape(description));
+        let mut out = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" viewBox=\"0 0 {width} {height}\" \
+             width=\"{width}\" height=\"{height}\" role=\"img\">\n<title>{name}</title>\n"
+        );
+        if !description.is_empty() {
+            out += &format!("<desc>{description}</desc>\n");
+        }
+        out += STYLE;
+        out += "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n";
+        Canvas { out }
+    }
+
+    /// Appends an element that is written out already.
+    fn push(&mut self, element: std::fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        let _ = self.out.write_fmt(element);
+        self.out.push('\n');
+    }
+
+    pub(crate) fn text(&mut self, x: f64, y: f64, class: &str, text: &str) {
+        let (x, y, text) = (px(x), px(y), escape(text));
+        self.push(format_args!("<text x=\"{x}\" y=\"{y}\" class=\"{class}\">{text}</text>"));
+    }
+
+    pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), class: &str) {
+        let (x1, y1, x2, y2) = (px(from.0), px(from.1), px(to.0), px(to.1));
+        self.push(format_args!("<path d=\"M{x1} {y1}L{x2} {y2}\" class=\"{class}\"/>"));
+    }
+
+    /// A line through these points; those that fall together with the one before are left out.
+    pub(crate) fn polyline(&mut self, points: &[(f64, f64)], class: &str) {
+        let mut path = String::with_capacity(points.len() * 8);
+        let mut last = String::new();
+        for (x, y) in points {
+            let here = format!("{} {}", px(*x), px(*y));
+            if here != last {
+                path.push(if path.is_empty() { 'M' } else { 'L' });
+                path.push_str(&here);
+                last = here;
+            }
+        }
+        if !path.is_empty() {
+            self.push(format_args!("<path d=\"{path}\" class=\"{class}\"/>"));
+        }
+    }
+
+    pub(crate) fn dot(&mut self, x: f64, y: f64, radius: f64, class: &str) {
+        let (x, y, radius) = (px(x), px(y), px(radius));
+        self.push(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" class=\"{class}\"/>"));
+    }
+
+    pub(crate) fn bar(&mut self, x: f64, y: f64, width: f64, height: f64, class: &str) {
+        let (x, y, width, height) = (px(x), px(y), px(width.max(0.0)), px(height));
+        self.push(format_args!(
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" class=\"{class}\"/>"
+        ));
+    }
+
+    pub(crate) fn finish(mut self) -> String {
+        self.out.push_str("</svg>\n");
+        self.out
+    }
+}
+
+/// Colours in light and dark. The hues are those of Okabe and Ito, darker or lighter so that names in them can be read; each
+/// rule gives the light colour first, for programs without custom properties.
+const STYLE: &str = "<style>
+svg.plot{--ground:#fff;--ink:#1c2024;--dim:#5d6670;--rule:#e4e7eb;--quiet:#a9b0b8;--s:#c24e00;--c0:#0068a8;--c1:#00805c;--c2:#a8437f;--c3:#8a6a00;--c4:#5a4fc0;--c5:#0e8aa8;--c6:#7a4a2a;max-width:100%;height:auto;font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',Arial,sans-serif;font-size:12px}
+@media (prefers-color-scheme:dark){svg.plot{--ground:#14171a;--ink:#e6e9ec;--dim:#9aa4ae;--rule:#2b3138;--quiet:#5c656e;--s:#ff9152;--c0:#5ab4ee;--c1:#35c99b;--c2:#ea94c6;--c3:#e3ba4a;--c4:#aba1ff;--c5:#6cd9ee;--c6:#d6a27d}}
+.plot .ground{fill:#fff;fill:var(--ground)}
+.plot text{fill:#1c2024;fill:var(--ink)}
+.plot .title{font-size:16px;font-weight:600}
+.plot .dim{fill:#5d6670;fill:var(--dim)}
+.plot .middle{text-anchor:middle}
+.plot .end{text-anchor:end}
+.plot .rule{stroke:#e4e7eb;stroke:var(--rule);fill:none}
+.plot .base{stroke:#5d6670;stroke:var(--dim);fill:none}
+.plot .series{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}
+.plot .strong{stroke-width:3}
+.plot text.strong{font-weight:600}
+.plot .dashed{stroke-dasharray:6 4}
+.plot .lead{fill:none;stroke:currentColor;stroke-width:.8;opacity:.7}
+.plot .dot{fill:currentColor;fill-opacity:.55}
+.plot .fill{fill:currentColor}
+.plot text.name{fill:currentColor}
+.plot text.inside{fill:#fff;fill:var(--ground)}
+.plot .s{color:#c24e00;color:var(--s)}
+.plot .c0{color:#0068a8;color:var(--c0)}
+.plot .c1{color:#00805c;color:var(--c1)}
+.plot .c2{color:#a8437f;color:var(--c2)}
+.plot .c3{color:#8a6a00;color:var(--c3)}
+.plot .c4{color:#5a4fc0;color:var(--c4)}
+.plot .c5{color:#0e8aa8;color:var(--c5)}
+.plot .c6{color:#7a4a2a;color:var(--c6)}
+.plot .ink{color:#1c2024;color:var(--ink)}
+.plot .quiet{color:#a9b0b8;color:var(--quiet)}
+</style>
+";
+
+/// Gives every series its colour: the next one, or none for those that are held back.
+#[derive(Default)]
+pub(crate) struct Palette {
+    used: usize,
+}
+
+impl Palette {
+    /// The classes of the next series.
+    pub(crate) fn next(&mut self, tone: Tone) -> String {
+        match tone {
+            Tone::Colour => {
+                let number = self.used;
+                self.used += 1;
+                let dashed = if number >= COLOURS { " dashed" } else { "" };
+                format!("c{}{dashed}", number % COLOURS)
+            }
+            Tone::Strong => "s strong".to_owned(),
+            Tone::Reference => "ink dashed".to_owned(),
+            Tone::Quiet => "quiet".to_owned(),
+        }
+    }
+}

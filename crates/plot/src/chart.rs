@@ -1,0 +1,288 @@
+//! A chart of two axes: lines, steps and points, each series named where it ends.
+
+use crate::axis::{Axis, Ruler};
+use crate::canvas::{Canvas, Palette, Tone};
+use crate::labels::{spread, width};
+
+/// Series over two axes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Chart {
+    /// What the picture says.
+    pub title: String,
+    /// What it shows: of what, when, how many.
+    pub subtitle: String,
+    /// From left to right.
+    pub x: Axis,
+    /// From bottom to top.
+    pub y: Axis,
+    /// What is drawn, the last on top.
+    pub series: Vec<Series>,
+}
+
+/// Points that belong together.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Series {
+    /// Its name at the end of the line; without one there is none.
+    pub name: String,
+    /// How it is drawn.
+    pub shape: Shape,
+    /// How strongly.
+    pub tone: Tone,
+    /// In the order in which they are joined.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// How points are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shape {
+    /// Joined by straight lines.
+    #[default]
+    Line,
+    /// Each value holds until the next: counts, and distributions from above (CCDF).
+    Step,
+    /// Not joined.
+    Scatter,
+}
+
+const WIDTH: f64 = 760.0;
+const HEIGHT: f64 = 440.0;
+/// Room for title and subtitle, and for the title of the y axis.
+const TOP: f64 = 86.0;
+const BOTTOM: f64 = 52.0;
+const FONT_PX: f64 = 12.0;
+/// Between two names.
+const NAME_GAP: f64 = 16.0;
+/// From the end of the lines to their names.
+const LEAD: f64 = 20.0;
+
+impl Chart {
+    /// The picture.
+    pub fn svg(&self) -> String {
+        let mut canvas = Canvas::new(WIDTH, HEIGHT, &self.title, &self.subtitle);
+        let frame = Frame::new(self);
+        frame.draw_titles(self, &mut canvas);
+        frame.draw_axes(self, &mut canvas);
+        let mut palette = Palette::default();
+        let classes: Vec<String> = self.series.iter().map(|series| palette.next(series.tone)).collect();
+        for (series, class) in self.series.iter().zip(&classes) {
+            frame.draw(series, class, &mut canvas);
+        }
+        frame.draw_names(self, &classes, &mut canvas);
+        canvas.finish()
+    }
+}
+
+/// Where everything lies.
+struct Frame {
+    x: Ruler,
+    y: Ruler,
+    left: f64,
+    right: f64,
+    bottom: f64,
+}
+
+impl Frame {
+    fn new(chart: &Chart) -> Frame {
+        let bottom = HEIGHT - BOTTOM;
+        let points = || chart.series.iter().flat_map(|series| series.points.iter().copied());
+        let y = Ruler::new(&chart.y, points().map(|(_, y)| y), 5).between(bottom, TOP);
+        let widest = |texts: &mut dyn Iterator<Item = &String>| {
+            texts.map(|text| width(text, FONT_PX)).fold(0.0, f64::max)
+        };
+        let left = 19.0 + widest(&mut y.ticks.iter().map(|tick| &tick.label));
+        let names = widest(&mut chart.series.iter().map(|series| &series.name));
+        let right = WIDTH - if names > 0.0 { (names * 1.06 + LEAD + 14.0).min(WIDTH / 3.0) } else { 24.0 };
+        let x = Ruler::new(&chart.x, points().map(|(x, _)| x), 6).between(left, right);
+        Frame { x, y, left, right, bottom }
+    }
+
+    fn draw_titles(&self, chart: &Chart, canvas: &mut Canvas) {
+        canvas.text(8.0, 24.0, "title", &chart.title);
+        canvas.text(8.0, 44.0, "dim", &chart.subtitle);
+        canvas.text(8.0, TOP - 16.0, "dim", &chart.y.title);
+        canvas.text((self.left + self.right) / 2.0, HEIGHT - 12.0, "dim middle", &chart.x.title);
+    }
+
+    fn draw_axes(&self, chart: &Chart, canvas: &mut Canvas) {
+        for tick in &self.y.ticks {
+            let Some(y) = self.y.place(tick.value) else { continue };
+            canvas.line((self.left, y), (self.right, y), "rule");
+            canvas.text(self.left - 8.0, y + 4.0, "dim end", &tick.label);
+        }
+        let mut free_from = f64::NEG_INFINITY;
+        for tick in &self.x.ticks {
+            let Some(x) = self.x.place(tick.value) else { continue };
+            canvas.line((x, self.bottom), (x, self.bottom + 5.0), "base");
+            let half = width(&tick.label, FONT_PX) / 2.0;
+            if x - half >= free_from {
+                canvas.text(x, self.bottom + 19.0, "dim middle", &tick.label);
+                free_from = x + half + 6.0;
+            }
+        }
+        canvas.line((self.left, self.bottom), (self.right, self.bottom), "base");
+        if chart.series.iter().all(|series| series.points.is_empty()) {
+            let middle = ((self.left + self.right) / 2.0, (TOP + self.bottom) / 2.0);
+            canvas.text(middle.0, middle.1, "dim middle", "no data");
+        }
+    }
+
+    fn draw(&self, series: &Series, class: &str, canvas: &mut Canvas) {
+        if series.shape == Shape::Scatter {
+            let inside = self.places(series).into_iter().filter(|(x, y)| self.holds(*x, *y));
+            let mut last = (f64::NAN, f64::NAN);
+            for (x, y) in inside.map(|(x, y)| ((x * 2.0).round() / 2.0, (y * 2.0).round() / 2.0)) {
+                if (x, y) != last {
+                    canvas.dot(x, y, 2.5, &format!("dot {class}"));
+                }
+                last = (x, y);
+            }
+            return;
+        }
+        for part in self.inside(&self.places(series)) {
+            canvas.polyline(&part, &format!("series {class}"));
+        }
+    }
+
+    /// The places of the points that can be shown; steps have their corners.
+    fn places(&self, series: &Series) -> Vec<(f64, f64)> {
+        let mut places: Vec<(f64, f64)> = Vec::with_capacity(series.points.len());
+        for (x, y) in &series.points {
+            let (Some(x), Some(y)) = (self.x.place(*x), self.y.place(*y)) else { continue };
+            if let (Shape::Step, Some((_, before))) = (series.shape, places.last()) {
+                let corner = (x, *before);
+                places.push(corner);
+            }
+            places.push((x, y));
+        }
+        places
+    }
+
+    fn holds(&self, x: f64, y: f64) -> bool {
+        let near = 0.05;
+        x >= self.left - near && x <= self.right + near && y >= TOP - near && y <= self.bottom + near
+    }
+
+    /// The parts of a line that lie between the axes.
+    fn inside(&self, points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
+        let mut parts: Vec<Vec<(f64, f64)>> = Vec::new();
+        if let [(x, y)] = points {
+            return if self.holds(*x, *y) { vec![vec![(*x, *y), (*x + 0.1, *y)]] } else { Vec::new() };
+        }
+        for pair in points.windows(2) {
+            let Some((from, to)) = self.cut(pair[0], pair[1]) else { continue };
+            match parts.last_mut() {
+                Some(part) if part.last() == Some(&from) => part.push(to),
+                _ => parts.push(vec![from, to]),
+            }
+        }
+        parts
+    }
+
+    /// The part of a straight line that lies between the axes (Liang and Barsky).
+    fn cut(&self, from: (f64, f64), to: (f64, f64)) -> Option<((f64, f64), (f64, f64))> {
+        let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+        let edges = [
+            (-dx, from.0 - self.left),
+            (dx, self.right - from.0),
+            (-dy, from.1 - TOP),
+            (dy, self.bottom - from.1),
+        ];
+        let (mut start, mut end) = (0.0f64, 1.0f64);
+        for (along, room) in edges {
+            if along == 0.0 && room < -0.05 {
+                return None;
+            } else if along < 0.0 {
+                start = start.max((room + 1e-9) / along);
+            } else if along > 0.0 {
+                end = end.min((room + 1e-9) / along);
+            }
+        }
+        let at = |share: f64| (from.0 + share * dx, from.1 + share * dy);
+        let exact = |share: f64, whole: f64, point| if share == whole { point } else { at(share) };
+        (start <= end).then(|| (exact(start, 0.0, from), exact(end, 1.0, to)))
+    }
+
+    /// Names at the ends of their lines, moved apart, with a thin line where they had to move.
+    fn draw_names(&self, chart: &Chart, classes: &[String], canvas: &mut Canvas) {
+        let mut ends = Vec::new();
+        for (series, class) in chart.series.iter().zip(classes) {
+            let parts = match series.shape {
+                Shape::Scatter => {
+                    vec![self.places(series).into_iter().filter(|(x, y)| self.holds(*x, *y)).collect()]
+                }
+                Shape::Line | Shape::Step => self.inside(&self.places(series)),
+            };
+            if let (Some(end), false) = (parts.last().and_then(|part| part.last()), series.name.is_empty()) {
+                ends.push((*end, series.name.as_str(), class.as_str()));
+            }
+        }
+        let wanted: Vec<f64> = ends.iter().map(|((_, y), ..)| *y).collect();
+        let places = spread(&wanted, NAME_GAP, TOP - 8.0, self.bottom - 10.0);
+        for (((x, y), name, class), place) in ends.into_iter().zip(places) {
+            // A line that ends early has its name beside it.
+            let start = (x + LEAD).min(self.right + LEAD);
+            let colour = class.replace("dashed", "");
+            if (place - y).abs() > 1.5 {
+                let path = [(x, y), (x + 4.0, y), (start - 4.0, place)];
+                canvas.polyline(&path, &format!("lead {colour}"));
+            }
+            let name_class = if class == "quiet" { "dim".to_owned() } else { format!("name {colour}") };
+            canvas.text(start, place + 4.0, &name_class, name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::axis::Scale;
+
+    fn line(name: &str, points: &[(f64, f64)]) -> Series {
+        Series { name: name.to_owned(), points: points.to_vec(), ..Series::default() }
+    }
+
+    #[test]
+    fn the_same_data_give_the_same_picture_and_text_cannot_break_out() {
+        let chart = Chart {
+            title: "a < b & \"c\"\u{7}".to_owned(),
+            series: vec![line("<script>", &[(0.0, 1.0), (1.0, 2.0)])],
+            ..Chart::default()
+        };
+        let svg = chart.svg();
+        assert_eq!(svg, chart.svg());
+        assert!(svg.contains("a &lt; b &amp; &quot;c&quot; ") && !svg.contains("<script>"));
+        assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn lines_end_where_the_axes_do() {
+        let mut chart = Chart { series: vec![line("a", &[(0.0, 0.0), (2.0, 2.0)])], ..Chart::default() };
+        chart.x.limits = Some((0.0, 1.0));
+        chart.y.limits = Some((0.0, 2.0));
+        let frame = Frame::new(&chart);
+        let parts = frame.inside(&frame.places(&chart.series[0]));
+        let end = parts[0][1];
+        assert!((end.0 - frame.right).abs() < 0.01 && (end.1 - (TOP + frame.bottom) / 2.0).abs() < 0.01);
+        assert_eq!(frame.cut((0.0, 0.0), (1.0, 1.0)), None, "outside");
+    }
+
+    #[test]
+    fn a_step_keeps_its_value_until_the_next() {
+        let series = Series { shape: Shape::Step, ..line("a", &[(0.0, 1.0), (1.0, 0.0)]) };
+        let chart = Chart { series: vec![series], ..Chart::default() };
+        let frame = Frame::new(&chart);
+        let places = frame.places(&chart.series[0]);
+        assert_eq!(places.len(), 3);
+        assert_eq!((places[1].0, places[1].1), (places[2].0, places[0].1));
+    }
+
+    #[test]
+    fn what_cannot_be_shown_is_left_out() {
+        let points = [(f64::NAN, 1.0), (0.0, 1.0), (10.0, f64::INFINITY), (10.0, 10.0), (100.0, -1.0)];
+        let mut chart = Chart { series: vec![line("a", &points), line("b", &[])], ..Chart::default() };
+        (chart.x.scale, chart.y.scale) = (Scale::Log, Scale::Log);
+        let svg = chart.svg();
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        assert!(Chart::default().svg().contains("no data"));
+    }
+}

@@ -1,0 +1,22 @@
+//! How are numbers shown as a picture? Series become SVG: lines, steps, points, bars and shares, with axes that can be
+//! read and names that stand where the line ends.
+//!
+//! A picture is text without dependencies: the same data give the same bytes, it follows the reader's choice of light or
+//! dark, and programs that do not know custom properties show the light one. Colours are told apart by people who see fewer of
+//! them, and no picture needs its colours alone: every line is named where it ends.
+//!
+//! This crate never computes a statistic: what is drawn was computed by who has the data. Points that cannot be shown (not
+//! finite, or not positive where the axis is logarithmic) are left out.
+
+mod axis;
+mod bars;
+mod canvas;
+mod chart;
+mod labels;
+mod shares;
+
+pub use axis::{Axis, Format, Scale};
+pub use bars::{Bar, Bars};
+pub use canvas::{Tone, escape};
+pub use chart::{Chart, Series, Shape};
+pub use shares::{Share, Shares};
