@@ -1,6 +1,6 @@
 //! What do the links of a collection say about its pages and sites? The link graph, ranks over it, its structure.
 //!
-//! [`analyze`] does everything that is out of date. Whoever wants less builds a [`LinkGraph`] of a snapshot and calls
+//! [`analyze()`] does everything that is out of date. Whoever wants less builds a [`LinkGraph`] of a snapshot and calls
 //! what they need. Results are columns by page and site (`store::RankColumn`) and small objects.
 //!
 //! This crate never sees a live collection: it reads snapshots, and what it finds lies beside them. It never prints.

@@ -12,7 +12,7 @@
 //!   pages nodes                  the page of each node, the node of each page
 //!   sites site-places            the sites in the order of their hosts; of each node the place of its site there
 //!   sites.*                      arcs between different sites, by these places; .weights: arcs between their pages
-//!   STEP.note                    what a step of the analysis has found; see [`crate::analyze`]
+//!   STEP.note                    what a step of the analysis has found; see [`crate::analyze()`]
 //! ```
 //!
 //! Numbers are u32, little-endian, and XXH3 at the end of the file ([`crate::sealed`]).

@@ -70,31 +70,45 @@ impl PageRank {
         told: &mut dyn FnMut(u32, f64),
     ) -> Result<Ranking> {
         let nodes = backward.nodes() as usize;
-        let mut ranking = Ranking { ranks: first_ranks(nodes, start), steps: 0, change: 0.0 };
-        let mut shares = vec![0.0; nodes];
+        let mut ranks = first_ranks(nodes, start);
+        // What each page gives for a weight of 1 is all that is kept: a rank is its share by its weight.
+        let weight = |node: usize| f64::from(totals[node].max(1));
+        let is_dangling = |node: usize| totals[node] == 0;
+        let mut dangling: f64 = (0..nodes).filter(|node| is_dangling(*node)).map(|node| ranks[node]).sum();
+        ranks.iter_mut().enumerate().for_each(|(node, rank)| *rank /= weight(node));
+        let mut ranking = Ranking { ranks, steps: 0, change: 0.0 };
+        let mut next = vec![0.0; nodes];
         let parts = backward.parts(cores.0 * PARTS_PER_CORE);
         while nodes > 0 && ranking.steps < self.most_steps {
-            let dangling = share_out(&ranking.ranks, totals, &mut shares, cores);
             let everywhere = (1.0 - self.damping + self.damping * dangling) / nodes as f64;
-            let tasks = split_by(&mut ranking.ranks, &parts);
-            let changes = cores.map(tasks, |(part, ranks)| {
+            let shares = &ranking.ranks;
+            let done: Vec<Result<(f64, f64)>> = cores.map(split_by(&mut next, &parts), |(part, next)| {
                 let start = part.start;
-                let mut change = 0.0;
+                let (mut change, mut dangling) = (0.0, 0.0);
                 backward.for_each_in(part, |first_arc, node, sources| {
-                    let new = everywhere + self.damping * pull(sources, &shares, weights, first_arc as usize);
-                    let old = &mut ranks[(node - start) as usize];
-                    change += (new - *old).abs();
-                    *old = new;
+                    let pulled = pull(sources, shares, weights, first_arc as usize);
+                    let new = everywhere + self.damping * pulled;
+                    let weight = weight(node as usize);
+                    change += (new - shares[node as usize] * weight).abs();
+                    dangling += if is_dangling(node as usize) { new } else { 0.0 };
+                    next[(node - start) as usize] = new / weight;
                 })?;
-                Ok(change)
+                Ok((change, dangling))
             });
-            ranking.change = changes.into_iter().sum::<Result<f64>>()?;
+            (ranking.change, dangling) = (0.0, 0.0);
+            for part in done {
+                let (part_change, part_dangling) = part?;
+                ranking.change += part_change;
+                dangling += part_dangling;
+            }
+            std::mem::swap(&mut ranking.ranks, &mut next);
             ranking.steps += 1;
             told(ranking.steps, ranking.change);
             if ranking.change < self.enough {
                 break;
             }
         }
+        ranking.ranks.iter_mut().enumerate().for_each(|(node, share)| *share *= weight(node));
         normalise(&mut ranking.ranks);
         Ok(ranking)
     }
@@ -118,45 +132,14 @@ fn normalise(ranks: &mut [f64]) {
     ranks.iter_mut().for_each(|rank| *rank /= sum);
 }
 
-/// What each page gives for a weight of 1; tells what pages without links have.
-fn share_out(ranks: &[f64], totals: &[u32], shares: &mut [f64], cores: Cores) -> f64 {
-    let chunk = ranks.len().div_ceil(cores.0).max(1);
-    let tasks: Vec<_> = ranks.chunks(chunk).zip(totals.chunks(chunk)).zip(shares.chunks_mut(chunk)).collect();
-    let dangling = cores.map(tasks, |((ranks, totals), shares)| {
-        let mut dangling = 0.0;
-        for ((rank, total), share) in ranks.iter().zip(totals).zip(shares) {
-            if *total == 0 {
-                dangling += rank;
-            }
-            *share = rank / f64::from((*total).max(1));
-        }
-        dangling
-    });
-    dangling.into_iter().sum()
-}
-
 #[inline]
 fn pull(sources: &[u32], shares: &[f64], weights: Weights<'_>, first_arc: usize) -> f64 {
     let arcs = first_arc..first_arc + sources.len();
     match weights {
-        Weights::Equal => sum(sources, shares),
+        Weights::Equal => sources.iter().map(|source| shares[*source as usize]).sum(),
         Weights::Small(weights) => weighted(sources, shares, &weights[arcs]),
         Weights::Large(weights) => weighted(sources, shares, &weights[arcs]),
     }
-}
-
-/// Four sums side by side, so that no addition waits for the one before.
-#[inline]
-fn sum(sources: &[u32], shares: &[f64]) -> f64 {
-    let (fours, rest) = sources.as_chunks::<4>();
-    let mut sums = [0.0; 4];
-    for four in fours {
-        for (sum, source) in sums.iter_mut().zip(four) {
-            *sum += shares[*source as usize];
-        }
-    }
-    let rest: f64 = rest.iter().map(|source| shares[*source as usize]).sum();
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
 fn weighted<W: Copy + Into<f64>>(sources: &[u32], shares: &[f64], weights: &[W]) -> f64 {
