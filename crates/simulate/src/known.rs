@@ -98,10 +98,16 @@ impl<'w> Known<'w> {
         *number
     }
 
+    /// The number of a page; one that nobody has met is entered here.
+    pub(crate) fn number(&mut self, page: PageId) -> u32 {
+        let number = self.numbers[page.index()];
+        if number == UNKNOWN { self.meet(page, 0) } else { number }
+    }
+
     /// A page has come: its links are counted, and its cash is passed on. `each` is shown the number of every page it
     /// links to.
     pub(crate) fn fetch(&mut self, page: PageId, mut each: impl FnMut(u32)) {
-        let number = self.meet(page, 0);
+        let number = self.number(page);
         let links = self.web.links(page);
         let source = &mut self.pages[number as usize];
         source.is_fetched = true;

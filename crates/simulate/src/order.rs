@@ -118,7 +118,7 @@ struct Manager<'e> {
 impl Manager<'_> {
     fn take(&mut self, page: PageId) {
         if self.guide.ranks == Ranks::Partial {
-            let source = self.known.meet(page, 0);
+            let source = self.known.number(page);
             let gift = self.ranks.gift(source, self.web.links(page).len());
             let ranks = &mut self.ranks;
             self.known.fetch(page, |target| ranks.give(target, gift));

@@ -78,7 +78,7 @@ pub(crate) fn partial_ranks(web: &Web, fetched: &[PageId]) -> Vec<f64> {
     fetched.iter().for_each(|page| known.fetch(*page, |_| ()));
     let mut ranks = KnownRanks::default();
     ranks.compute_to(&known, 1e-7);
-    fetched.iter().map(|page| ranks.of(known.meet(*page, 0))).collect()
+    fetched.iter().map(|page| ranks.of(known.number(*page))).collect()
 }
 
 #[cfg(test)]
