@@ -1,10 +1,11 @@
-//! How fast is it? `cargo run --release -p bench -- [gather|parse|robots|scores|simulate|state|url|urls|warc|simweb|all]`
+//! How fast is it? `cargo run --release -p bench -- [gather|graph|parse|robots|scores|simulate|state|url|urls|warc|simweb|all]`
 //!
 //! Every figure is a ratio to a well-known yardstick that is measured in the same run, on the same data: absolute
 //! numbers say more about the machine than about the program. README.md tells how to read them.
 
 mod corpus;
 mod gather;
+mod graph;
 mod parse;
 mod process;
 mod robots;
@@ -24,6 +25,7 @@ type Bench = fn() -> anyhow::Result<()>;
 /// One file per row, named after it.
 const BENCHES: &[(&str, Bench)] = &[
     ("gather", gather::run),
+    ("graph", graph::run),
     ("parse", parse::run),
     ("robots", robots::run),
     ("scores", scores::run),

@@ -52,7 +52,7 @@ pub use snapshot::{
 };
 pub use tables::{
     DocumentRow, FetchRow, InLink, LinkRow, SiteRow, Table, Tables, Visit, count_rows, for_each_duration,
-    links_to, visits_of,
+    links_outside, links_to, visits_of,
 };
 pub use url_table::{NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
 pub use warc::{

@@ -169,6 +169,16 @@ impl LinkLogReader {
         for_each(&self.folder, &self.files, each)
     }
 
+    /// The same for pages that were parsed after the commit of that generation; some that were not may be among them.
+    pub fn for_each_since(
+        &self,
+        generation: u64,
+        each: impl FnMut(PageId, &[Link]) -> Result<()>,
+    ) -> Result<()> {
+        let first = self.files.iter().position(|file| file.last > generation).unwrap_or(self.files.len());
+        for_each(&self.folder, &self.files[first..], each)
+    }
+
     /// Reads every file. Calls `each` with the damage of a file, and goes on with the next one; that a link leads to none
     /// of so many pages is damage, too.
     pub(crate) fn check(&self, pages: u32, mut each: impl FnMut(Error) -> Result<()>) -> Result<()> {

@@ -33,7 +33,7 @@ pub use check::count_rows;
 pub use documents::DocumentRow;
 pub use durations::for_each_duration;
 pub use fetches::FetchRow;
-pub use find::{InLink, Visit, links_to, visits_of};
+pub use find::{InLink, Visit, links_outside, links_to, visits_of};
 pub use links::LinkRow;
 pub use sites::SiteRow;
 pub(crate) use view::shown_at;

@@ -20,8 +20,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    check, compact, crawl, demo, export, gatherer, harvester, import, init, manager, parse, robots, seeder,
-    simulate, simweb, sites, snapshots, status, url, why,
+    analyze, check, compact, crawl, demo, export, gatherer, harvester, import, init, manager, parse, robots,
+    seeder, simulate, simweb, sites, snapshots, status, url, why,
 };
 use crate::printer::Printer;
 
@@ -44,6 +44,7 @@ Examples:
   weir crawl web
   weir status web
   weir why web https://example.org/news/
+  weir analyze web                           rank pages and sites, find their structure
   weir simulate --synthetic                  compare strategies without fetching anything
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
   weir url 'HTTP://Example.com/a/../b?utm_source=x'
@@ -62,6 +63,7 @@ enum Command {
     Parse(parse::Args),
     Import(import::Args),
     Export(export::Args),
+    Analyze(analyze::Args),
     Check(check::Args),
     Snapshots(snapshots::Args),
     Compact(compact::Args),
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
         Command::Parse(args) => parse::run(args, &mut printer),
         Command::Import(args) => import::run(&args, &mut printer),
         Command::Export(args) => export::run(&args, &mut printer),
+        Command::Analyze(args) => analyze::run(&args, &mut printer),
         Command::Check(args) => check::run(&args, &mut printer),
         Command::Snapshots(args) => snapshots::run(&args, &mut printer),
         Command::Compact(args) => compact::run(&args, &mut printer),

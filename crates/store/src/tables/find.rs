@@ -136,6 +136,66 @@ pub fn links_to(
     Ok(links)
 }
 
+/// Calls `each` with the target and the reason of every link that leads to no page, as of the last parse of the page that
+/// has it. Takes 8 bytes of memory a page.
+pub fn links_outside(
+    folder: &Path,
+    manifest: &Manifest,
+    mut each: impl FnMut(&str, Option<&str>),
+) -> Result<()> {
+    let sources = |batch: &RecordBatch| {
+        let ids = batch["source_page_id"].as_primitive::<UInt32Type>().values().clone();
+        let times = batch["fetch_time"].as_primitive::<TimestampMillisecondType>().values().clone();
+        (ids, times)
+    };
+    let mut newest: Vec<i64> = Vec::new();
+    for_each_batch::<LinkRows>(folder, manifest, &["source_page_id", "fetch_time"], |batch| {
+        let (ids, times) = sources(batch);
+        for (id, time) in ids.iter().zip(times.iter()) {
+            if *id as usize >= newest.len() {
+                newest.resize(*id as usize + 1, i64::MIN);
+            }
+            newest[*id as usize] = newest[*id as usize].max(*time);
+        }
+    })?;
+    let columns = ["source_page_id", "target_page_id", "target_url", "fetch_time", "reason"];
+    for_each_batch::<LinkRows>(folder, manifest, &columns, |batch| {
+        let (ids, times) = sources(batch);
+        let (targets, urls) = (&batch["target_page_id"], batch["target_url"].as_string::<i32>());
+        let reasons = batch["reason"].as_string::<i32>();
+        for row in 0..batch.num_rows() {
+            if targets.is_null(row) && newest.get(ids[row] as usize) == Some(&times[row]) {
+                each(urls.value(row), at(reasons, row).map(|row| reasons.value(row)));
+            }
+        }
+    })
+}
+
+/// Shows `each` all rows of a table, with some of their columns.
+fn for_each_batch<R: Rows>(
+    folder: &Path,
+    manifest: &Manifest,
+    columns: &[&str],
+    mut each: impl FnMut(&RecordBatch),
+) -> Result<()> {
+    let prefix = super::prefix::<R>();
+    for entry in manifest.files_in("tables").filter(|file| file.name.starts_with(&prefix)) {
+        let path = folder.join(&entry.name);
+        let file = File::open(&path).context("open", &path)?;
+        let wrong = |error: &dyn std::fmt::Display| damaged(&path, "as a table", error.to_string());
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| wrong(&error))?;
+        if builder.schema().fields() != R::schema().fields() {
+            return Err(wrong(&"its columns are not those of this version"));
+        }
+        let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+        let reader = builder.with_batch_size(BATCH_ROWS).with_projection(mask).build();
+        for batch in reader.map_err(|error| wrong(&error))? {
+            each(&batch.map_err(|error| wrong(&error))?);
+        }
+    }
+    Ok(())
+}
+
 /// Which rows are wanted, by one column.
 struct Key {
     column: &'static str,
@@ -405,5 +465,24 @@ mod tests {
             refused.iter().all(|link| link.reason.as_deref() == Some("nofollow") && link.position == 0.25)
         );
         assert_eq!(find(None, "http://a.test/known", 5), [], "it is a page, and found as one");
+    }
+
+    #[test]
+    fn links_to_no_page_count_as_of_the_last_parse() {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = tables(folder.path());
+        let count = |manifest: &Manifest| {
+            let mut seen = 0;
+            links_outside(folder.path(), manifest, |url, reason| {
+                assert_eq!((url, reason), ("http://a.test/refused", Some("nofollow")));
+                seen += 1;
+            })
+            .unwrap();
+            seen
+        };
+        assert_eq!(count(&manifest), 30);
+        let mut tables = Tables::open(folder.path(), &manifest);
+        tables.links.rows.push(&LinkRow { fetch_time: 1_000, ..link(5, Some(3)) });
+        assert_eq!(count(&Manifest { files: tables.commit(31).unwrap(), ..Manifest::empty() }), 29);
     }
 }

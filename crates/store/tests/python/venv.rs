@@ -5,14 +5,14 @@ use std::process::{Command, Output};
 
 /// A Python with the tools of others, made at first use; none, with a message, where that is impossible.
 pub(crate) fn venv() -> Option<PathBuf> {
-    let requirements = include_str!("requirements.txt");
+    let requirements = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/requirements.txt"));
     let default = || Path::new(env!("CARGO_TARGET_TMPDIR")).join("venv");
     let venv = std::env::var_os("WEIR_VENV").map_or_else(default, PathBuf::from);
     std::fs::create_dir_all(&venv).unwrap();
     // Tests run side by side; one makes it, the others wait.
     let lock = std::fs::File::create(venv.join("lock")).unwrap();
     lock.lock().unwrap();
-    let complete = venv.join("complete");
+    let complete = venv.join(concat!("complete-", env!("CARGO_PKG_NAME")));
     if std::fs::read_to_string(&complete).is_ok_and(|made_of| made_of == requirements) {
         return Some(venv.join("bin"));
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use analysis::{About, LinkGraph, export_webgraph};
 use clap::ValueEnum;
 use serde::Serialize;
 use store::{Keep, Snapshot};
@@ -20,6 +21,7 @@ Examples:
   weir export crawl --to warc archive/                            WARC files and their CDXJ index
   weir export crawl --to mirror tree/ --site https://example.org  plain files, host/path
   weir export crawl --to parquet tables/                          the tables, a folder each
+  weir export crawl --to webgraph graph/                          the graph of links, as WebGraph keeps it
 
 It reads one commit, and may be run while a crawl goes on.";
 
@@ -58,6 +60,8 @@ enum Form {
     Parquet,
     /// A tree of plain files.
     Mirror,
+    /// The graph of links of the last `weir analyze`, with the URL of each node.
+    Webgraph,
 }
 
 #[derive(Serialize)]
@@ -66,6 +70,15 @@ struct Answer {
     files: u64,
     bytes: u64,
     undecoded: u64,
+}
+
+#[derive(Serialize)]
+struct WebgraphAnswer {
+    nodes: u32,
+    arcs: u64,
+    generation: u64,
+    files: u64,
+    bytes: u64,
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
@@ -84,16 +97,15 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         Form::Warc => export_warc(&snapshot, &selection, keep, &settings::warc_info(), &args.out)?,
         Form::Parquet => export_tables(&snapshot, &args.out)?,
         Form::Mirror => export_mirror(&snapshot, &selection, &args.out)?,
+        Form::Webgraph => return webgraph(args, &snapshot, printer),
     };
     let Exported { items, files, bytes, undecoded } = exported;
     if printer.json() {
         printer.object(&Answer { items, files, bytes, undecoded })?;
         return Ok(ExitCode::SUCCESS);
     }
-    let records = match args.to {
-        Form::Parquet => String::new(),
-        Form::Warc | Form::Mirror => format!("{} in ", counted(items, "record")),
-    };
+    let records =
+        if args.to == Form::Parquet { String::new() } else { format!("{} in ", counted(items, "record")) };
     let files = format!("{} of {}", counted(files, "file"), size(bytes));
     printer.line(&format!("wrote {records}{files} to {}", args.out.display()))?;
     if undecoded > 0 {
@@ -102,11 +114,37 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
+/// The graph of links: what the last analysis has built.
+fn webgraph(args: &Args, snapshot: &Snapshot, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+    let Some(graph) = LinkGraph::newest(&args.dir)? else {
+        let dir = args.dir.display();
+        return Err(WrongUse(format!("there is no graph yet; `weir analyze {dir}` builds it")).into());
+    };
+    let exported = export_webgraph(&graph, &snapshot.urls, &args.out)?;
+    let About { pages, arcs, generation, .. } = graph.about;
+    if printer.json() {
+        let answer =
+            WebgraphAnswer { nodes: pages, arcs, generation, files: exported.files, bytes: exported.bytes };
+        printer.object(&answer)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let graph = format!("{} and {}", counted(u64::from(pages), "node"), counted(arcs, "arc"));
+    let files = format!("{} of {}", counted(exported.files, "file"), size(exported.bytes));
+    printer.line(&format!("wrote {graph} of commit {generation} in {files} to {}", args.out.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
 fn refuse_wrong_use(args: &Args) -> Result<(), WrongUse> {
     let wrong = |sentence: String| Err(WrongUse(sentence));
     if args.to == Form::Parquet && !args.sites.is_empty() {
         return wrong(
             "--site cannot be used with --to parquet: whole tables are copied; select from them".to_owned(),
+        );
+    }
+    if args.to == Form::Webgraph && (!args.sites.is_empty() || args.snapshot.is_some()) {
+        return wrong(
+            "--to webgraph writes the graph of the last analysis as a whole: no --site, no --snapshot"
+                .to_owned(),
         );
     }
     if args.to != Form::Warc && args.all_versions {

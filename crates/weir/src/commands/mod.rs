@@ -1,5 +1,6 @@
 //! One file per subcommand: its arguments, its call, its words.
 
+pub(crate) mod analyze;
 pub(crate) mod check;
 pub(crate) mod compact;
 pub(crate) mod crawl;

@@ -1,6 +1,7 @@
 //! The commands about a collection, as their users and their scripts see them.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
+mod analyze;
 mod check;
 mod compact;
 mod export;

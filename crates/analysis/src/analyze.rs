@@ -1,0 +1,270 @@
+//! What is out of date, and what is found anew? The steps of an analysis, in order, each with its columns and its note.
+//!
+//! A step that is done leaves a note in the folder of the graph it was done for, and its columns in `ranks/`
+//! (`store::RankColumn`); where both are there it is not repeated. So an analysis that was stopped goes on where it was,
+//! and one of a collection that has not changed does nothing. Iterations start from the ranks of the last analysis.
+//!
+//! | step | columns of pages | columns of sites |
+//! |---|---|---|
+//! | degrees | `in-degree`, `out-degree` | |
+//! | pagerank | `pagerank` | `pagerank`: the sum over its pages |
+//! | link-rank | `link-rank` | |
+//! | hits | `hub`, `authority` | |
+//! | structure | `component`, `part` | `component`, `part` |
+//! | distances | | |
+//! | sites | | `site-rank`, `harmonic`, `in-degree`, `out-degree` |
+//! | outside | | |
+
+mod session;
+mod steps;
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use store::{Ranked, Snapshot, list_ranks, list_snapshots, pin_snapshot, unpin_snapshot};
+
+use crate::bv::write_synced;
+use crate::error::{Context, Error, Result, damaged};
+use crate::link_graph::{BuildStage, GraphSettings, LinkGraph};
+use session::Session;
+
+/// The name under which a commit is kept while its graph is built.
+const PIN: &str = "being-analysed";
+/// A crawl may let go of a commit between the look for it and the pin; not so often.
+const OPEN_TRIES: usize = 5;
+
+/// A step of an analysis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// The graph of links itself.
+    Graph,
+    /// How many links lead from and to each page.
+    Degrees,
+    /// PageRank of pages, and its sum by site.
+    #[serde(rename = "pagerank")]
+    PageRank,
+    /// PageRank with links of unequal weight.
+    LinkRank,
+    /// Hubs and authorities.
+    Hits,
+    /// Components and the bow tie, of pages and of sites.
+    Structure,
+    /// How far apart pages are.
+    Distances,
+    /// SiteRank and harmonic centrality of sites.
+    Sites,
+    /// Where links lead that lead to no page of the collection.
+    Outside,
+}
+
+impl Step {
+    /// All, in the order in which they are done.
+    pub const ALL: [Step; 9] = [
+        Step::Graph,
+        Step::Degrees,
+        Step::PageRank,
+        Step::LinkRank,
+        Step::Hits,
+        Step::Structure,
+        Step::Distances,
+        Step::Sites,
+        Step::Outside,
+    ];
+
+    /// As users write it, and as it is in names of files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Step::Graph => "graph",
+            Step::Degrees => "degrees",
+            Step::PageRank => "pagerank",
+            Step::LinkRank => "link-rank",
+            Step::Hits => "hits",
+            Step::Structure => "structure",
+            Step::Distances => "distances",
+            Step::Sites => "sites",
+            Step::Outside => "outside",
+        }
+    }
+
+    fn columns(self) -> &'static [(Ranked, &'static str)] {
+        use Ranked::{Pages, Sites};
+        match self {
+            Step::Graph | Step::Distances | Step::Outside => &[],
+            Step::Degrees => &[(Pages, "in-degree"), (Pages, "out-degree")],
+            Step::PageRank => &[(Pages, "pagerank"), (Sites, "pagerank")],
+            Step::LinkRank => &[(Pages, "link-rank")],
+            Step::Hits => &[(Pages, "hub"), (Pages, "authority")],
+            Step::Structure => {
+                &[(Pages, "component"), (Pages, "part"), (Sites, "component"), (Sites, "part")]
+            }
+            Step::Sites => {
+                &[(Sites, "site-rank"), (Sites, "harmonic"), (Sites, "in-degree"), (Sites, "out-degree")]
+            }
+        }
+    }
+}
+
+/// What a step has found, now or before.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct StepReport {
+    /// Which step.
+    pub step: Step,
+    /// The commit that was looked at.
+    pub generation: u64,
+    /// How long it took.
+    pub seconds: f64,
+    /// Whether it was done before, and is not repeated.
+    #[serde(skip_deserializing)]
+    pub known: bool,
+    /// Why it was not done, if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+    /// The figures, by name.
+    pub found: serde_json::Value,
+}
+
+/// What happens.
+#[derive(Debug)]
+pub enum Event<'e> {
+    /// The graph is being built.
+    Building(BuildStage),
+    /// A step has come so far: the number of the iteration, and how much it changed.
+    Iteration(Step, u32, f64),
+    /// A step is done, or was done already.
+    Done(&'e StepReport),
+}
+
+/// Does what is out of date for the newest commit of a collection; tells what every step has found.
+pub fn analyze(
+    collection: &Path,
+    settings: &GraphSettings,
+    told: &mut dyn FnMut(Event<'_>),
+) -> Result<Vec<StepReport>> {
+    let _lock = lock(collection)?;
+    let graph = graph_of(collection, settings, told)?;
+    let mut reports = Vec::new();
+    let mut session = Session::new(collection, &graph.0, *settings);
+    for step in Step::ALL {
+        let report = match (step, known(collection, &graph.0, step)?) {
+            (Step::Graph, Some(report)) => StepReport { known: graph.1, ..report },
+            (_, Some(report)) => report,
+            (_, None) => carry_out(step, &mut session, told)?,
+        };
+        told(Event::Done(&report));
+        reports.push(report);
+    }
+    Ok(reports)
+}
+
+/// The graph of the newest commit, and whether it was there already.
+fn graph_of(
+    collection: &Path,
+    settings: &GraphSettings,
+    told: &mut dyn FnMut(Event<'_>),
+) -> Result<(LinkGraph, bool)> {
+    let newest = store::find_snapshot(collection, None)?.generation;
+    if let Some(graph) = LinkGraph::newest(collection)?.filter(|graph| graph.about.generation == newest) {
+        return Ok((graph, true));
+    }
+    let start = Instant::now();
+    let (snapshot, pinned) = hold(collection)?;
+    let built = LinkGraph::build(&snapshot, settings, &mut |stage| told(Event::Building(stage)));
+    if pinned {
+        unpin_snapshot(collection, PIN)?;
+    }
+    let graph = built?;
+    let found =
+        serde_json::to_value(&graph.about).map_err(|error| damaged(graph.folder(), error.to_string()))?;
+    let generation = graph.about.generation;
+    let seconds = start.elapsed().as_secs_f64();
+    let report = StepReport { step: Step::Graph, generation, seconds, known: false, skipped: None, found };
+    write_note(&graph, &report)?;
+    Ok((graph, false))
+}
+
+/// Opens the newest commit and keeps it while a crawl goes on; tells whether it has to be let go.
+fn hold(collection: &Path) -> Result<(Snapshot, bool)> {
+    match unpin_snapshot(collection, PIN) {
+        Ok(()) | Err(store::Error::NoSnapshot { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut tries = 0;
+    loop {
+        let snapshot = Snapshot::open(collection, None)?;
+        let generation = snapshot.manifest.generation;
+        let entries = list_snapshots(collection)?;
+        if entries.iter().any(|entry| entry.generation == generation && entry.name.is_some()) {
+            return Ok((snapshot, false));
+        }
+        match pin_snapshot(collection, generation, PIN) {
+            Ok(()) => return Ok((snapshot, true)),
+            Err(store::Error::NoSnapshot { .. }) if tries < OPEN_TRIES => tries += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn lock(collection: &Path) -> Result<File> {
+    // A folder that is no collection gets no folder for graphs.
+    store::find_snapshot(collection, None)?;
+    let folder = collection.join("graph");
+    fs::create_dir_all(&folder).context("create", &folder)?;
+    let path = folder.join("LOCK");
+    let file = File::options().create(true).append(true).open(&path).context("open", &path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::Busy { path: collection.to_owned() }),
+        Err(TryLockError::Error(source)) => Err(Error::Io { operation: "lock", path, source }),
+    }
+}
+
+/// What a step has found for this graph, if it is done and its columns are there.
+fn known(collection: &Path, graph: &LinkGraph, step: Step) -> Result<Option<StepReport>> {
+    let path = note_path(graph, step);
+    let bytes = match fs::read(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        result => result.context("read", &path)?,
+    };
+    let report: StepReport =
+        serde_json::from_slice(&bytes).map_err(|error| damaged(&path, error.to_string()))?;
+    let columns = list_ranks(collection)?;
+    let there = |(of, name): &(Ranked, &str)| {
+        columns
+            .iter()
+            .any(|entry| (entry.of, entry.name.as_str(), entry.generation) == (*of, *name, report.generation))
+    };
+    Ok(step.columns().iter().all(there).then_some(StepReport { known: true, ..report }))
+}
+
+fn carry_out(step: Step, session: &mut Session<'_>, told: &mut dyn FnMut(Event<'_>)) -> Result<StepReport> {
+    let start = Instant::now();
+    let found = steps::run(step, session, &mut |iteration, change| {
+        told(Event::Iteration(step, iteration, change));
+    })?;
+    let (found, skipped) = match found {
+        steps::Found::Figures(figures) => (figures, None),
+        steps::Found::Skipped(why) => (serde_json::Value::Null, Some(why)),
+    };
+    let generation = session.graph.about.generation;
+    let report =
+        StepReport { step, generation, seconds: start.elapsed().as_secs_f64(), known: false, skipped, found };
+    if report.skipped.is_none() {
+        write_note(session.graph, &report)?;
+    }
+    Ok(report)
+}
+
+fn note_path(graph: &LinkGraph, step: Step) -> PathBuf {
+    graph.folder().join(format!("{}.note", step.as_str()))
+}
+
+fn write_note(graph: &LinkGraph, report: &StepReport) -> Result<()> {
+    let path = note_path(graph, report.step);
+    let text = serde_json::to_vec_pretty(report).map_err(|error| damaged(&path, error.to_string()))?;
+    let unfinished = path.with_extension("unfinished");
+    write_synced(&unfinished, &text)?;
+    fs::rename(&unfinished, &path).context("rename", &path)
+}

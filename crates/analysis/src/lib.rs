@@ -1,0 +1,42 @@
+//! What do the links of a collection say about its pages and sites? The link graph, ranks over it, its structure.
+//!
+//! [`analyze()`] does everything that is out of date. Whoever wants less builds a [`LinkGraph`] of a snapshot and calls
+//! what they need. Results are columns by page and site (`store::RankColumn`) and small objects.
+//!
+//! This crate never sees a live collection: it reads snapshots, and what it finds lies beside them. It never prints.
+
+mod analyze;
+mod arcs;
+mod bits;
+mod bow_tie;
+mod bv;
+mod components;
+mod cores;
+mod csr;
+mod error;
+mod export;
+mod hits;
+mod hyper_ball;
+mod link_graph;
+mod link_runs;
+mod link_weight;
+mod node_order;
+mod outside;
+mod page_rank;
+mod sealed;
+mod site_graph;
+
+pub use analyze::{Event, Step, StepReport, analyze};
+pub use arcs::Arcs;
+pub use bow_tie::{Part, bow_tie};
+pub use bv::{BvGraph, BvSink, write_bv};
+pub use components::Components;
+pub use cores::Cores;
+pub use csr::Csr;
+pub use error::{Error, Result};
+pub use export::{ExportedGraph, export_webgraph};
+pub use hits::Hits;
+pub use hyper_ball::{Distances, HyperBall};
+pub use link_graph::{About, BuildStage, GraphSettings, LinkGraph};
+pub use page_rank::{PageRank, Ranking, Weights};
+pub use site_graph::SiteGraph;

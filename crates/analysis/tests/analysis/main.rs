@@ -1,0 +1,12 @@
+//! Are the graph, the ranks and the structure what they should be? By collections whose links are known, by the tools of
+//! others, by a graph of others, and by a Web whose truth is known.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+mod cnr_2000;
+mod graph;
+mod networkx;
+mod sample;
+mod simweb;
+#[path = "../../../store/tests/python/venv.rs"]
+mod venv;

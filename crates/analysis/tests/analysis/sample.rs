@@ -1,0 +1,154 @@
+//! Collections with links, and what is known of them without an analysis.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use analysis::{Cores, GraphSettings, LinkGraph};
+use model::{PageId, UrlRules};
+use store::{Collection, Link, PageFlags, PageRecord, StoreSettings, UrlBatch};
+use tempfile::TempDir;
+
+/// Numbers that look like chance and are the same in every run.
+pub(crate) struct Chance(pub(crate) u64);
+
+impl Chance {
+    pub(crate) fn below(&mut self, end: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % u64::from(end.max(1))) as u32
+    }
+}
+
+/// A collection under construction, and the links of each page as it should have them.
+pub(crate) struct Sample {
+    pub(crate) folder: TempDir,
+    collection: Collection,
+    pub(crate) links: BTreeMap<u32, Vec<Link>>,
+    pub(crate) pages: u32,
+}
+
+pub(crate) const MEMORY: GraphSettings = GraphSettings { memory_bytes: 1 << 28, cores: Cores(2) };
+
+impl Sample {
+    pub(crate) fn new() -> Sample {
+        let folder = tempfile::tempdir().unwrap();
+        let collection = Collection::create(folder.path(), StoreSettings::default()).unwrap();
+        Sample { folder, collection, links: BTreeMap::new(), pages: 0 }
+    }
+
+    /// With so many pages of so many sites, and links between them.
+    pub(crate) fn random(pages: u32, sites: u32, links: u32, seed: u64) -> Sample {
+        let mut sample = Sample::new();
+        let mut chance = Chance(seed);
+        sample.add_pages(pages, sites, &mut chance);
+        sample.add_links(links, &mut chance);
+        sample.commit();
+        sample
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Adds pages; some have the same host and path as another, with another scheme.
+    pub(crate) fn add_pages(&mut self, count: u32, sites: u32, chance: &mut Chance) {
+        let urls: BTreeSet<String> = (0..count)
+            .map(|number| {
+                let scheme = if chance.below(4) == 0 { "https" } else { "http" };
+                let page = (self.pages + number) / 2;
+                format!("{scheme}://s{}.d{}.test/{}/p{page}", page % sites, page % 3, page % 7)
+            })
+            .collect();
+        let mut urls: Vec<String> = urls.into_iter().collect();
+        // Ids are to have nothing to do with the order.
+        for index in (1..urls.len()).rev() {
+            urls.swap(index, chance.below(index as u32 + 1) as usize);
+        }
+        self.add_urls(urls.iter().map(String::as_str));
+    }
+
+    pub(crate) fn add_urls<'u>(&mut self, urls: impl IntoIterator<Item = &'u str>) {
+        let rules = UrlRules::default();
+        let mut batch = UrlBatch::new();
+        urls.into_iter().for_each(|url| batch.push(&rules.canonical(url).unwrap()));
+        let describe = |new: &store::NewPage| PageRecord::new(new.site, 0, PageFlags(0));
+        self.collection.resolve(&batch, 0, describe).unwrap();
+        self.pages = self.collection.urls.known().pages();
+    }
+
+    /// Parses pages that link to popular and to other pages, to themselves, and more than once; about so many links.
+    pub(crate) fn add_links(&mut self, count: u32, chance: &mut Chance) {
+        let pages = self.pages;
+        let mut left = count;
+        while left > 0 {
+            let source = chance.below(pages);
+            let wanted = chance.below(20).min(left).max(1);
+            left -= wanted;
+            let mut links = Vec::new();
+            for _ in 0..wanted {
+                let range = if chance.below(3) == 0 { pages / 20 + 1 } else { pages };
+                let target = if chance.below(30) == 0 { source } else { chance.below(range) };
+                let link = Link {
+                    target: PageId(target),
+                    kind: 0,
+                    context: chance.below(8) as u16,
+                    anchor_chars: chance.below(60) as u16,
+                    position: chance.below(65_536) as u16,
+                };
+                links.push(link);
+            }
+            self.parse(source, links);
+        }
+    }
+
+    /// The links of a page, as of a parse.
+    pub(crate) fn parse(&mut self, source: u32, links: Vec<Link>) {
+        self.collection.links.append(PageId(source), links.iter().copied()).unwrap();
+        self.links.insert(source, links);
+    }
+
+    pub(crate) fn commit(&mut self) {
+        self.collection.commit(0).unwrap();
+    }
+
+    /// The arcs as they should be, by page ids.
+    pub(crate) fn arcs(&self) -> BTreeSet<(u32, u32)> {
+        let of_page = |(source, links): (&u32, &Vec<Link>)| {
+            links.iter().map(|link| (*source, link.target.0)).collect::<Vec<_>>()
+        };
+        self.links.iter().flat_map(of_page).collect()
+    }
+}
+
+/// A plain link.
+pub(crate) fn link(target: u32) -> Link {
+    Link { target: PageId(target), kind: 0, context: 0, anchor_chars: 5, position: 0 }
+}
+
+/// The arcs of a graph by page ids, with the weights; forward and backward are the same.
+pub(crate) fn arcs_of(graph: &LinkGraph) -> BTreeMap<(u32, u32), u8> {
+    let pages = graph.pages().unwrap();
+    let nodes = graph.nodes().unwrap();
+    assert!(pages.iter().zip(0..).all(|(page, node)| nodes[*page as usize] == node));
+    let mut arcs = BTreeMap::new();
+    let weights = graph.forward_weights().unwrap();
+    let mut next = weights.iter();
+    let add = |node: u32, targets: &[u32]| {
+        for target in targets {
+            arcs.insert((pages[node as usize], pages[*target as usize]), *next.next().unwrap());
+        }
+        Ok(())
+    };
+    graph.forward().unwrap().for_each(add).unwrap();
+    let mut turned = BTreeMap::new();
+    let weights = graph.backward_weights().unwrap();
+    let mut next = weights.iter();
+    let add = |node: u32, sources: &[u32]| {
+        for source in sources {
+            turned.insert((pages[*source as usize], pages[node as usize]), *next.next().unwrap());
+        }
+        Ok(())
+    };
+    graph.backward().unwrap().for_each(add).unwrap();
+    assert_eq!(arcs, turned);
+    arcs
+}
