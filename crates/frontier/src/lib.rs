@@ -40,7 +40,7 @@ pub use freshness::{
 pub use hosts::HostList;
 pub use limits::{DomainBudget, Limits};
 pub use linking_domains::{linking_bit, linking_domains};
-pub use opic::{Purse, SEED_CASH};
+pub use opic::{FIRST_CASH, Purse};
 pub use page_facts::{Most, PageFacts};
 pub use patience::{Event, PageVerdict, Patience, Verdict};
 pub use profit::{Aim, Profit};

@@ -2,11 +2,11 @@
 //!
 //! OPIC (Abiteboul, Preda and Cobena, "Adaptive on-line page importance computation", WWW 2003): pages have cash. When a page is
 //! fetched its cash is entered in its history and goes in equal parts to the pages it links to. The more cash has come by,
-//! the more important the page. Here each seed begins with 1, and what is met later with what is passed on to it; the
-//! cash of a page without links leaves the game. Only proportions matter.
+//! the more important the page. Every page begins with the same; what a page without links cannot pass on belongs to all,
+//! and whoever keeps the books shares it out. Only proportions matter.
 
-/// What a seed begins with.
-pub const SEED_CASH: f32 = 1.0;
+/// What a page begins with.
+pub const FIRST_CASH: f32 = 1.0;
 
 /// What a page has, and has had.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -54,7 +54,7 @@ mod tests {
         // Links in both directions: a random walk is at a page in proportion to its links.
         let links: [&[usize]; 5] = [&[1, 2, 3, 4], &[0, 2], &[0, 1, 3], &[0, 2], &[0]];
         let random = &mut Seeded(6);
-        let mut purses = [Purse { cash: SEED_CASH, history: 0.0 }; 5];
+        let mut purses = [Purse { cash: FIRST_CASH, history: 0.0 }; 5];
         for _ in 0..200_000 {
             let page = random.below(5);
             let share = purses[page].pass_on(links[page].len());

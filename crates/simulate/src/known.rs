@@ -5,7 +5,7 @@
 //! them: depth from where a site was entered, links from fetched pages, cash that every page begins with and passes on at its
 //! visit, or that is held in common.
 
-use frontier::{PageFacts, Purse, SEED_CASH};
+use frontier::{FIRST_CASH, PageFacts, Purse};
 use model::{PageId, SiteId};
 
 use crate::web::{Web, WebPage};
@@ -93,7 +93,7 @@ impl<'w> Known<'w> {
             is_chosen: false,
             is_fetched: false,
             in_links: 0,
-            purse: Purse { cash: SEED_CASH, history: 0.0 },
+            purse: Purse { cash: FIRST_CASH, history: 0.0 },
         });
         *number
     }

@@ -13,7 +13,7 @@ section! {
     "quality", QualitySection {
         /// How much each term of the quality counts, such as { depth = 0.5, in-links = 0.5 }; only proportions matter. Empty, it
         /// is what `crawl.strategy` says. The terms: depth, static, in-links, site-in-links, site-pending (pages of the site that
-        /// wait), cash (OPIC), location (see `url_words`), relevance (see [focus]), random; and pagerank, hub, authority,
+        /// wait), cash (OPIC), location (see `url_words`), relevance (see `focus.query`), random; and pagerank, hub, authority,
         /// link-rank, site-rank, which `weir analyze` computes.
         weights: TermWeights = TermWeights::default(), wire "manager/score", applies at_once;
         /// What visits are to gain: "freshness" (most copies that are up to date, over time), "profit" (WIRE's: most value after
