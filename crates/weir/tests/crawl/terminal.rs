@@ -63,6 +63,8 @@ fn help_says_what_there_is() {
           --cycles <N>          Stop after so many batches of pages
           --pages <N>           Stop after so many pages
           --for <TIME>          Stop after this time: 90s, 30m, 2h
+          --continuous          Never stop by itself: wait when nothing is due, and visit pages again to
+                                keep the collection fresh
           --contact <URL|MAIL>  Your web page or mail address, instead of that in weir.toml
           --progress            Show progress on stderr even with --json
           --json                Write one JSON object per line instead of text for people
@@ -72,6 +74,7 @@ fn help_says_what_there_is() {
       weir crawl web                 until nothing is left
       weir crawl web --for 2h        a part of it; the next start goes on from there
       weir crawl web --pages 1000 --json
+      weir crawl web --continuous    for months; see crawl.requests_per_day in weir.toml
 
     Ctrl-C (or SIGTERM) stops in order: requests under way are waited for, and everything is kept.
     A second one stops at once. Either way nothing that was committed is lost, and the exit code
