@@ -84,12 +84,15 @@ impl Visit {
             return;
         };
         let interval_s = now_s.saturating_sub(record.last_content_s);
+        let dated_s = date_of_change(record, page, now_s);
+        note_alarm(record, changed);
         record.compared = record.compared.saturating_add(1);
         if !changed {
             record.unchanged_s = record.unchanged_s.saturating_add(interval_s);
+            // Whoever told of a later change was mistaken.
+            record.last_change_s = record.last_change_s.min(record.last_content_s);
             return;
         }
-        let dated_s = date_of_change(record, page, now_s);
         record.changes = record.changes.saturating_add(1);
         record.last_change_s = dated_s.unwrap_or(now_s);
         if let Some(dated_s) = dated_s {
@@ -118,24 +121,37 @@ fn note_first_date(record: &mut PageRecord, page: &Gathered, now_s: u32) {
     };
 }
 
+/// Whether the site's list of pages was right when it told of a change. A page of which it was wrong is believed again when it
+/// was right as often.
+fn note_alarm(record: &mut PageRecord, changed: bool) {
+    if record.last_change_s > record.last_content_s {
+        record.false_alarms = match changed {
+            true => record.false_alarms.saturating_sub(1),
+            false => record.false_alarms.saturating_add(1),
+        };
+    }
+}
+
 /// When the change happened that is seen now, by the word of the server or of the site's list of pages: since the content
 /// before, or somebody is mistaken.
 fn date_of_change(record: &PageRecord, page: &Gathered, now_s: u32) -> Option<u32> {
     let told_s = page.modified_s.filter(|time_s| *time_s >= record.last_content_s);
     // A change that was seen at the visit before may have the time of that visit.
-    let listed_s = Some(record.last_change_s).filter(|time_s| *time_s > record.last_content_s);
+    let listed_s = Some(record.last_change_s)
+        .filter(|time_s| *time_s > record.last_content_s && record.false_alarms == 0);
     told_s.or(listed_s).filter(|time_s| *time_s <= now_s)
 }
 
-/// Whether the copy of a page is stale if it was modified then, as its site says. A page that leads elsewhere by now has no
+/// Whether the copy of a page is stale if it was modified then, as its site says, whose word counts as long as it was right. A page that leads elsewhere by now has no
 /// newer content to be had than when that was seen.
 pub(crate) fn is_told_stale(record: &PageRecord, modified_s: u32) -> bool {
     let leads_elsewhere = Outcome::of(record.status) == Outcome::Redirect;
     let seen_s = if leads_elsewhere { record.last_visit_s } else { record.last_content_s };
-    record.content_hash != 0 && modified_s > seen_s
+    record.content_hash != 0 && record.false_alarms == 0 && modified_s > seen_s
 }
 
-/// How often a page changes, by all that its record tells; `prior` is how often its like do.
+/// How often a page changes, by all that its record tells; `prior` is how often its like do. What a crawl before knew about the
+/// page itself says more than that.
 pub(crate) fn changes_per_day(record: &PageRecord, prior: f32) -> f32 {
     let history = ChangeHistory {
         compared: u32::from(record.compared),
@@ -144,7 +160,8 @@ pub(crate) fn changes_per_day(record: &PageRecord, prior: f32) -> f32 {
         unchanged_days: f64::from(record.unchanged_s) / DAY_S,
         changed_days: f64::from(record.changed_s) / DAY_S,
     };
-    history.changes_per_day(Some(prior))
+    let inherited = Some(record.inherited_changes_per_day).filter(|rate| *rate > 0.0);
+    history.changes_per_day(inherited.or(Some(prior)))
 }
 
 const DAY_S: f64 = 86_400.0;
@@ -260,6 +277,41 @@ mod tests {
         // Who leads elsewhere has been seen to.
         visit(&mut record, &answer(START + 20 * DAY, 301, "", None));
         assert!(!is_told_stale(&record, START + 15 * DAY) && is_told_stale(&record, START + 21 * DAY));
+    }
+
+    #[test]
+    fn who_tells_of_changes_that_are_none_is_not_believed_until_right_as_often() {
+        let (mut record, mut now_s) = (record(), START);
+        // What a visit finds whose page was said to have changed an hour ago, and whether such a word counts afterwards.
+        let mut told = |text: &str| {
+            now_s += 7 * DAY;
+            record.last_change_s = record.last_change_s.max(now_s - 3_600);
+            visit(&mut record, &answer(now_s, 200, text, None));
+            (record.false_alarms, is_told_stale(&record, now_s + DAY))
+        };
+        told("<p>one</p>");
+        assert_eq!(told("<p>one</p>"), (1, false));
+        assert_eq!(told("<p>one</p>"), (2, false));
+        assert_eq!(told("<p>two</p>"), (1, false));
+        assert_eq!(told("<p>three</p>"), (0, true));
+        assert_eq!(told("<p>four</p>"), (0, true));
+        // Only the last of these changes has a date: nobody believed those of the others.
+        assert_eq!((record.changes, record.dated_changes), (3, 1));
+    }
+
+    #[test]
+    fn what_a_crawl_before_knew_outlasts_a_comparison() {
+        let rate_after = |inherited: f32| {
+            let mut record = record();
+            record.inherited_changes_per_day = inherited;
+            for day in 0..4 {
+                visit(&mut record, &answer(START + day * DAY, 200, "<p>one</p>", None));
+            }
+            changes_per_day(&record, 1.0)
+        };
+        let (heir, other) = (rate_after(1e-3), rate_after(0.0));
+        assert!(heir > 0.9e-3 && heir < 1.1e-3, "{heir}");
+        assert!(other > 0.2, "{other}");
     }
 
     #[test]

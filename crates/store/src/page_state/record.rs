@@ -181,13 +181,14 @@ impl PageFlags {
 impl PageRecord {
     /// Of a URL that says nothing.
     pub const NEUTRAL_LOCATION: u16 = 1 << 15;
+    /// OPIC gives all pages the same cash at first: 1, so that nobody has to know how many there will be.
+    pub const FIRST_CASH: f32 = 1.0;
 
-    /// A page that was just heard of. OPIC gives all of them the same cash at first: 1, so that nobody has to know how many
-    /// there will be.
+    /// A page that was just heard of.
     pub fn new(site: SiteId, depth: u8, flags: PageFlags) -> PageRecord {
         let mut record = PageRecord::decode(&[0; ROW_BYTES]);
         (record.site, record.depth, record.flags) = (site, depth, flags);
-        (record.cash, record.location) = (1.0, PageRecord::NEUTRAL_LOCATION);
+        (record.cash, record.location) = (PageRecord::FIRST_CASH, PageRecord::NEUTRAL_LOCATION);
         record
     }
 
