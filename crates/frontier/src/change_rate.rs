@@ -1,9 +1,12 @@
 //! How often does a page change, by what its visits have shown?
 //!
 //! A page is taken to change as a Poisson process, and a visit shows whether it has changed since the one before, or by
-//! `Last-Modified` also when. The estimators are those of Cho and Garcia-Molina ("Estimating frequency of change", ACM TOIT
-//! 2003). [`ChangeHistory`] weighs what a page has shown against what its neighbours let expect, since most pages of a
-//! collection have been visited once or twice. Nothing here decides when to visit.
+//! `Last-Modified` also when. Most pages of a collection have been visited once or twice, so a crawl goes by [`ChangeHistory`]: the
+//! most probable rate, by what a page has shown and a log-normal prior around what its neighbours let expect.
+//!
+//! The estimators of Cho and Garcia-Molina ("Estimating frequency of change", ACM TOIT 2003), [`regular_rate`], [`irregular_rate`]
+//! and [`dated_rate`], know no prior. They are the reference that estimates are compared with; no crawl uses them. Nothing here
+//! decides when to visit.
 
 /// The rate of a page of which nothing is known, in a collection of which nothing is known: once in thirty days. Half of the
 /// pages that Cho and Garcia-Molina watched in 1999 changed within fifty days; since a wrong guess is only corrected by a visit,
@@ -41,7 +44,11 @@ impl ChangeHistory {
     /// Rates of pages spread over orders of magnitude, so the expectation is log-normal around the prior, as narrow as two
     /// visits at the best pace would make it. Two hours without a change then say nothing against a change a month, while ten
     /// changes in ten hours say all; pseudo-visits or pseudo-changes that are just added to the counts fail one or the other.
-    /// Without visits the rate is the prior. The most probable rate needs no correction of its bias.
+    /// Without visits the rate is the prior.
+    ///
+    /// The log-likelihood of I days without a change is −λI, of a change in I days ln(1 − e^{−λI}), of one that happened a days
+    /// ago ln λ − λa. Undated changes stand at the mean of their intervals, which makes the rate somewhat too low if those are very
+    /// unequal. Else its bias is that of the prior, and vanishes with the visits.
     pub fn changes_per_day(&self, prior: Option<f32>) -> f32 {
         let usable = |prior: &f32| *prior > 0.0 && prior.is_finite();
         let prior = f64::from(prior.filter(usable).unwrap_or(UNKNOWN_CHANGES_PER_DAY));
@@ -307,6 +314,27 @@ mod tests {
         }
         let found = f64::from(seen.changes_per_day(Some(10.0)));
         assert!((found - rate).abs() < 0.02, "{found}");
+    }
+
+    /// The mean estimate from ten regular visits, with a prior ten times too low, right, and ten times too high.
+    #[test]
+    fn the_bias_is_that_of_the_prior() {
+        let random = &mut Seeded(8);
+        for (rate, means) in [(0.3, [0.12, 0.32, 0.58]), (1.0, [0.66, 1.08, 1.64]), (2.0, [1.41, 2.32, 6.77])]
+        {
+            let changes: Vec<u32> = (0..40_000).map(|_| changes_seen(random, 10, rate, 1.0)).collect();
+            for (expected, factor) in means.into_iter().zip([0.1, 1.0, 10.0]) {
+                let prior = Some((rate * factor) as f32);
+                let of: Vec<f64> =
+                    (0..=10).map(|changes| history(10, changes, 1.0).changes_per_day(prior).into()).collect();
+                let estimates: Vec<f64> = changes.iter().map(|changes| of[*changes as usize]).collect();
+                let (mean, error) = mean_and_error(&estimates);
+                assert!(
+                    (mean - expected).abs() < 0.005 + 3.0 * error,
+                    "{rate}: {mean} ± {error}, not {expected}"
+                );
+            }
+        }
     }
 
     #[test]
