@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::time::Instant;
 
-use frontier::{Aim, Strategy, Waits};
+use frontier::{Aim, Profit, Strategy, Waits};
 use simulate::{
     CrawlRules, Guide, OrderScore, RefreshGuide, RefreshRules, Synthetic, crawl_order, keep_fresh, page_ranks,
 };
@@ -35,7 +35,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let fresh = |guide| keep_fresh(&web, guide, &refresh).freshness;
     let best = fresh(RefreshGuide::Oracle(Aim::Freshness));
     let guides = [
-        ("estimated", RefreshGuide::Estimated(Aim::Freshness, None)),
+        ("estimated", RefreshGuide::Estimated(Profit::default(), None)),
         ("uniform", RefreshGuide::Uniform),
         ("proportional", RefreshGuide::Proportional),
     ];

@@ -8,11 +8,12 @@
 //!
 //! It judges pages, whether they may be visited or not, and changes nothing.
 
-use frontier::{Contribution, Most, PageFacts, Profit, Quality, UNKNOWN_CHANGES_PER_DAY, fresh_probability};
+use frontier::{
+    ChangePriors, Contribution, Most, PageFacts, Profit, Quality, UNKNOWN_CHANGES_PER_DAY, fresh_probability,
+};
 use model::{PageId, SiteId};
 use store::{Column, PageFlags, PageRecord, PageStateReader, ScanRow, SiteStateReader, Snapshot, Stage};
 
-use crate::change_priors::ChangePriors;
 use crate::crawl_settings::CrawlSettings;
 use crate::error::Error;
 use crate::focus::from_16_bits;

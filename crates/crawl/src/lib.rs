@@ -12,7 +12,6 @@
 
 mod appraisal;
 mod batch;
-mod change_priors;
 mod clock;
 mod closed_folder;
 mod common_cash;

@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 
-use frontier::{Event, Limits, PageVerdict, Patience};
+use frontier::{ChangePriors, Event, Limits, PageVerdict, Patience};
 use model::{Reason, SiteId, UrlClass};
-use store::{Collection, PageFlags, PageRecord, Result, Stage};
+use store::{Collection, Column, PageFlags, PageRecord, PageStateReader, Result, Stage};
 
-use crate::change_priors::ChangePriors;
 use crate::crawl_settings::{CrawlSettings, Revisits};
 use crate::gathered::Gathered;
 use crate::outcome::Outcome;
@@ -61,7 +60,7 @@ impl Rules {
             self.note_site(site, pages);
         }
         self.note_size(collection);
-        self.change_priors = ChangePriors::gather(collection.pages.reader())?;
+        self.change_priors = change_priors(collection.pages.reader())?;
         Ok(())
     }
 
@@ -188,4 +187,15 @@ fn failure_of(event: Event) -> Option<Reason> {
         Event::ServerError => Some(Reason::ServerTrouble),
         _ => None,
     }
+}
+
+/// How often pages change, by what is known of all of them.
+fn change_priors(pages: &PageStateReader) -> Result<ChangePriors> {
+    let columns = [Column::Site, Column::ChangeRate];
+    let parts = pages.scan(&columns, |priors: &mut ChangePriors, row| {
+        priors.replace(row.site, 0.0, row.changes_per_day);
+    })?;
+    let mut priors = ChangePriors::default();
+    parts.into_iter().for_each(|part| priors.merge(&part));
+    Ok(priors)
 }

@@ -23,28 +23,18 @@ const MOST_ROUNDS: u32 = 100;
 /// shares. Links to pages that are not among these count as if there were none.
 pub fn forward_rank<E>(
     pages: usize,
-    pass: impl FnMut(&mut dyn FnMut(PageId, &[PageId])) -> Result<(), E>,
+    mut pass: impl FnMut(&mut dyn FnMut(PageId, &[PageId])) -> Result<(), E>,
 ) -> Result<Vec<f64>, E> {
     let mut ranks = vec![1.0 / pages as f64; pages];
-    improve_rank(&mut ranks, LEAST_CHANGE, pass)?;
-    Ok(ranks)
-}
-
-/// The same from ranks that are about right and sum to 1, until no more than this moves: few rounds, if little is new.
-pub fn improve_rank<E>(
-    ranks: &mut [f64],
-    least_change: f64,
-    mut pass: impl FnMut(&mut dyn FnMut(PageId, &[PageId])) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut received = vec![0.0; ranks.len()];
+    let mut received = vec![0.0; pages];
     for _ in 0..MOST_ROUNDS {
         received.fill(0.0);
-        pass(&mut |source, targets| pass_on(ranks, &mut received, source, targets))?;
-        if settle(ranks, &received) < least_change {
+        pass(&mut |source, targets| pass_on(&ranks, &mut received, source, targets))?;
+        if settle(&mut ranks, &received) < LEAST_CHANGE {
             break;
         }
     }
-    Ok(())
+    Ok(ranks)
 }
 
 fn pass_on(ranks: &[f64], received: &mut [f64], source: PageId, targets: &[PageId]) {

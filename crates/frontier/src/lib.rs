@@ -7,6 +7,7 @@
 //!
 //! This crate never touches a socket, the disk or a clock: the time is an argument, so that politeness can be proved.
 
+mod change_priors;
 mod change_rate;
 mod error;
 mod forward_rank;
@@ -29,9 +30,10 @@ mod trap;
 mod waits;
 mod workbench;
 
+pub use change_priors::ChangePriors;
 pub use change_rate::{ChangeHistory, UNKNOWN_CHANGES_PER_DAY, dated_rate, irregular_rate, regular_rate};
 pub use error::Error;
-pub use forward_rank::{JUMP, forward_rank, improve_rank};
+pub use forward_rank::{JUMP, forward_rank};
 pub use freshness::{
     Refreshed, age_index, every_change_index, fresh_probability, freshness_index, harmonic_refreshes,
     mean_age_days, mean_freshness, mean_harmonic_staleness, optimal_refreshes, proportional_refreshes,

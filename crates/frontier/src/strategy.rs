@@ -29,9 +29,10 @@ pub enum Strategy {
     /// Most cash first: importance that fetched pages have passed on to the pages they link to (Abiteboul, Preda and Cobena,
     /// "Adaptive on-line page importance computation", WWW 2003).
     Opic,
-    /// PageRank, computed anew before each batch over the links that are known; pages met since then have none.
+    /// PageRank over the links that are known, computed anew when a tenth more pages were fetched; pages met since then have
+    /// none.
     BatchPageRank,
-    /// As [`Strategy::BatchPageRank`], but pages met since then have what those that link to them would give them.
+    /// As [`Strategy::BatchPageRank`], but a page met since then is estimated once: it has what those that link to it pass on.
     PartialPageRank,
     /// What meets the driving query, or is linked from pages that do, first.
     Focused,

@@ -13,14 +13,12 @@ pub(crate) struct Changes {
 
 /// What chance is asked about here.
 const CHANGES: u64 = 2;
-/// A page that changes more often is always stale anyway.
-const MOST_PER_DAY: f64 = 1_000.0;
 
 impl Changes {
     pub(crate) fn new(seed: u64, page: u32, per_day: f32) -> Changes {
         let mut changes = Changes {
             chance: Chance::new(seed, CHANGES, u64::from(page)),
-            per_day: f64::from(per_day).min(MOST_PER_DAY),
+            per_day: f64::from(per_day),
             next_day: 0.0,
         };
         changes.step();

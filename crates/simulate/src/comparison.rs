@@ -1,9 +1,12 @@
-//! Which strategy is better, on the same Web and under the same conditions? One experiment for each, and the oracles
-//! that none can beat.
+//! Which strategy is better, on the same Web and under the same conditions? One experiment for each, and oracles to hold
+//! them against.
+//!
+//! The oracles know what no crawl can, and still are no bounds: they are greedy, and a page that leads to better ones can
+//! be worth more than it is itself. Only the order that need neither be polite nor meet pages first cannot be beaten.
 
 use std::str::FromStr;
 
-use frontier::{Aim, Most, Quality, Strategy};
+use frontier::{Aim, Most, Profit, Quality, Strategy};
 use model::PageId;
 
 use crate::curve::{OrderScore, ceiling};
@@ -15,8 +18,10 @@ use crate::refresh::{RefreshGuide, RefreshRules, RefreshScore, keep_fresh};
 use crate::web::Web;
 
 /// What can be tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Experiment {
+    /// The settings of a collection: its order, and revisits by its quality, its aim and estimated rates.
+    Own(Guide<'static>),
     /// A strategy of the crawl: its order, and revisits by its quality and estimated rates.
     Strategy(Strategy),
     /// An oracle for orders: of the pages that were met, the one with the highest final PageRank first.
@@ -41,7 +46,10 @@ const OTHERS: [(Experiment, &str); 5] = [
 ];
 
 impl Experiment {
-    /// All there are. A focused crawl needs texts, and a Web has none here.
+    /// The name of the settings of a collection.
+    pub const OWN: &str = "own";
+
+    /// All that have a meaning without a collection. A focused crawl needs texts, and a Web has none here.
     pub fn all() -> Vec<Experiment> {
         let strategies = Strategy::ALL.into_iter().filter(|strategy| *strategy != Strategy::Focused);
         strategies.map(Experiment::Strategy).chain(OTHERS.map(|(experiment, _)| experiment)).collect()
@@ -50,6 +58,7 @@ impl Experiment {
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
+            Experiment::Own(_) => Experiment::OWN,
             Experiment::Strategy(strategy) => strategy.as_str(),
             other => OTHERS.iter().find(|(experiment, _)| *experiment == other).map_or("", |(_, name)| name),
         }
@@ -80,7 +89,7 @@ pub struct Laboratory<'w> {
     pub crawl: CrawlRules,
     /// How it is revisited.
     pub refresh: RefreshRules,
-    /// What revisits are to achieve.
+    /// What revisits are to achieve, but for settings of one's own.
     pub aim: Aim,
     ranks: Vec<f64>,
     omniscient: OrderScore,
@@ -115,7 +124,7 @@ pub struct Comparison {
 }
 
 impl<'w> Laboratory<'w> {
-    /// Finds out what the best order is worth, which all are held against.
+    /// Finds out what the omniscient order is worth, which all are held against.
     pub fn new(
         web: &'w Web,
         crawl: CrawlRules,
@@ -133,22 +142,32 @@ impl<'w> Laboratory<'w> {
     /// Tries one.
     pub fn run(&self, experiment: Experiment, progress: impl FnMut(usize)) -> Entry {
         let refresh = |guide| Some(keep_fresh(self.web, guide, &self.refresh));
+        let profit = Profit { aim: self.aim, ..Profit::default() };
         let (order, refresh) = match experiment {
+            Experiment::Own(guide) => self.crawl_and_refresh(&guide, progress),
             Experiment::Strategy(strategy) => {
-                let guide = Guide::of(strategy);
-                let pages = crawl_order(self.web, &guide, &self.crawl, progress);
-                let qualities = self.qualities(&pages, &guide);
-                let score = OrderScore::new(self.web, &pages, &self.ranks);
-                (Some(score), refresh(RefreshGuide::Estimated(self.aim, Some(&qualities))))
+                self.crawl_and_refresh(&Guide { profit, ..Guide::of(strategy) }, progress)
             }
             Experiment::Omniscient => (Some(self.omniscient.clone()), None),
             Experiment::Uniform => (None, refresh(RefreshGuide::Uniform)),
             Experiment::Proportional => (None, refresh(RefreshGuide::Proportional)),
-            Experiment::Estimated => (None, refresh(RefreshGuide::Estimated(self.aim, None))),
+            Experiment::Estimated => (None, refresh(RefreshGuide::Estimated(profit, None))),
             Experiment::OptimalRefresh => (None, refresh(RefreshGuide::Oracle(self.aim))),
         };
         let area_relative = order.as_ref().map(|order| order.area / self.omniscient.area);
         Entry { experiment, order, area_relative, refresh }
+    }
+
+    fn crawl_and_refresh(
+        &self,
+        guide: &Guide<'_>,
+        progress: impl FnMut(usize),
+    ) -> (Option<OrderScore>, Option<RefreshScore>) {
+        let pages = crawl_order(self.web, guide, &self.crawl, progress);
+        let qualities = self.qualities(&pages, guide);
+        let score = OrderScore::new(self.web, &pages, &self.ranks);
+        let revisits = RefreshGuide::Estimated(guide.profit, Some(&qualities));
+        (Some(score), Some(keep_fresh(self.web, revisits, &self.refresh)))
     }
 
     /// Puts what came of them together.
@@ -161,7 +180,7 @@ impl<'w> Laboratory<'w> {
     /// The quality of every page of the Web, once all were fetched; 0 for those that were not.
     fn qualities(&self, order: &[PageId], guide: &Guide<'_>) -> Vec<f32> {
         let mut known = Known::new(self.web);
-        order.iter().for_each(|page| known.fetch(*page, |_| ()));
+        order.iter().for_each(|page| known.fetch(*page));
         let numbers = 0..known.pages.len() as u32;
         let facts = |number: u32| {
             let mut facts = known.facts(number);
@@ -186,6 +205,9 @@ mod tests {
     use super::*;
     use crate::Synthetic;
 
+    /// What the omniscient order may lose by taking the best page of the moment.
+    const GREED: f64 = 0.01;
+
     #[test]
     fn names_come_back_and_errors_say_what_there_is() {
         for experiment in Experiment::all() {
@@ -197,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_beats_the_oracles() {
+    fn nobody_beats_the_oracles_by_much_or_the_ceiling_at_all() {
         let web = Synthetic { pages: 3_000, sites: 60, seed: 5 }.web().unwrap();
         let crawl = CrawlRules {
             waits: frontier::Waits::default(),
@@ -214,7 +236,8 @@ mod tests {
         let best = comparison.entries.last().and_then(refreshed).unwrap();
         for entry in &comparison.entries {
             let name = entry.experiment.as_str();
-            assert!(entry.area_relative.is_none_or(|area| area <= 1.0), "{name}: {:?}", entry.area_relative);
+            let most = comparison.ceiling_relative.min(1.0 + GREED);
+            assert!(entry.area_relative.is_none_or(|area| area <= most), "{name}: {:?}", entry.area_relative);
             assert!(
                 refreshed(entry).is_none_or(|fresh| fresh <= best + 0.005),
                 "{name}: {:?}",

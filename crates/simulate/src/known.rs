@@ -104,9 +104,8 @@ impl<'w> Known<'w> {
         if number == UNKNOWN { self.meet(page, 0) } else { number }
     }
 
-    /// A page has come: its links are counted, and its cash is passed on. `each` is shown the number of every page it
-    /// links to.
-    pub(crate) fn fetch(&mut self, page: PageId, mut each: impl FnMut(u32)) {
+    /// A page has come: its links are counted, and its cash is passed on.
+    pub(crate) fn fetch(&mut self, page: PageId) {
         let number = self.number(page);
         let links = self.web.links(page);
         let source = &mut self.pages[number as usize];
@@ -126,7 +125,6 @@ impl<'w> Known<'w> {
             known.purse.cash += cash;
             self.sites[known.site.index()].in_links += u32::from(!is_own);
             self.targets.push(PageId(found));
-            each(found);
         }
         self.sources.push((PageId(number), self.targets.len()));
     }
@@ -182,20 +180,20 @@ mod tests {
         // 0 is the front page of the first site, 3 that of the second.
         let web = web(&[3, 2], &[(0, 1), (0, 4), (1, 2), (1, 4), (4, 3), (4, 2)]);
         let mut known = Known::new(&web);
-        let mut met = Vec::new();
-        known.fetch(PageId(0), |number| met.push(number));
-        assert_eq!(met, [1, 2], "numbers are given in the order of meeting");
+        known.fetch(PageId(0));
+        let met: Vec<u32> = known.pages.iter().map(|page| page.page.0).collect();
+        assert_eq!(met, [0, 1, 4], "numbers are given in the order of meeting");
         let facts = known.facts(2);
         assert_eq!((facts.depth, facts.in_links, facts.site_in_links, facts.site_pending), (1, 1, 1, 1));
         assert_eq!(facts.cash, 1.5);
-        known.fetch(PageId(1), |_| ());
+        known.fetch(PageId(1));
         let facts = known.facts(2);
         assert_eq!((facts.in_links, facts.cash, known.facts(1).cash), (2, 2.25, 1.5));
         assert_eq!(known.facts(3).depth, 2);
-        known.fetch(PageId(4), |_| ());
+        known.fetch(PageId(4));
         assert_eq!(known.facts(3).depth, 1, "a link from another site enters here");
         assert_eq!(known.fetched(), [PageId(0), PageId(1), PageId(4)]);
-        known.fetch(PageId(3), |_| ());
+        known.fetch(PageId(3));
         let before = known.facts(3).cash;
         known.choose(&[3]);
         // Of the cash of a page without links, each of the five pages takes a fifth.

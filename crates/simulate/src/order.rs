@@ -4,10 +4,11 @@
 //! the front page of a new site first; [`Harvest`] that asks for them; and [`Known`] that takes in what comes. The scores,
 //! the choice of the best and the clocks are those of the crawl itself. Every page answers and nothing is ever refreshed.
 
-use frontier::{Most, PageFacts, Profit, Quality, Strategy, Waits, Weights};
+use frontier::{Most, PageFacts, Profit, Quality, Strategy, Term, Waits, Weights};
 use model::{PageId, SiteId};
 use store::TopK;
 
+use crate::error::Error;
 use crate::harvest::Harvest;
 use crate::known::Known;
 use crate::page_rank::KnownRanks;
@@ -27,10 +28,12 @@ pub struct CrawlRules {
 }
 
 /// By what a crawl chooses.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Guide<'r> {
     /// How much each term counts.
     pub weights: Weights,
+    /// What quality makes of a visit.
+    pub profit: Profit,
     /// Where PageRank comes from, if it counts.
     pub ranks: Ranks<'r>,
 }
@@ -40,29 +43,48 @@ pub struct Guide<'r> {
 pub enum Ranks<'r> {
     /// It does not count.
     None,
-    /// Computed for each batch; pages met since have none.
+    /// Computed when a tenth more pages were fetched; pages met since have none.
     Batch,
-    /// Computed for each batch; pages met since have what those that link to them give them.
+    /// The same; pages met since have what those that link to them pass on when they are first looked at.
     Partial,
     /// Told by somebody who knows the whole Web, for each of its pages.
     Final(&'r [f64]),
 }
 
 impl Guide<'_> {
-    /// As the crawl does it.
+    /// As the crawl does it, with nothing set but the strategy.
     pub fn of(strategy: Strategy) -> Guide<'static> {
-        let ranks = match strategy {
-            Strategy::BatchPageRank => Ranks::Batch,
-            Strategy::PartialPageRank => Ranks::Partial,
-            _ => Ranks::None,
+        Guide { weights: strategy.weights(), profit: Profit::default(), ranks: Ranks::of(strategy) }
+    }
+
+    /// As a crawl does it that has settings of its own; an error if they ask for what only texts or an analysis can tell.
+    pub fn own(strategy: Strategy, weights: Weights, profit: Profit) -> Result<Guide<'static>, Error> {
+        let ranks = Ranks::of(strategy);
+        let is_known = |term: Term| match term {
+            Term::PageRank => ranks != Ranks::None,
+            Term::Location | Term::Relevance => false,
+            term => !Term::RANKS.contains(&term),
         };
-        Guide { weights: strategy.weights(), ranks }
+        match Term::ALL.into_iter().find(|term| weights[*term] > 0.0 && !is_known(*term)) {
+            Some(term) => Err(Error::NotHere { name: "own", needs: term.as_str() }),
+            None => Ok(Guide { weights, profit, ranks }),
+        }
     }
 
     /// The page with the highest final PageRank first, of those that were met.
     pub fn omniscient(ranks: &[f64]) -> Guide<'_> {
-        let weights = Strategy::BatchPageRank.weights();
-        Guide { weights, ranks: Ranks::Final(ranks) }
+        Guide { ranks: Ranks::Final(ranks), ..Guide::of(Strategy::BatchPageRank) }
+    }
+}
+
+impl Ranks<'static> {
+    /// Which strategies have PageRank computed is the crawl's choice.
+    fn of(strategy: Strategy) -> Ranks<'static> {
+        match strategy {
+            Strategy::BatchPageRank => Ranks::Batch,
+            Strategy::PartialPageRank => Ranks::Partial,
+            _ => Ranks::None,
+        }
     }
 }
 
@@ -94,7 +116,7 @@ pub fn crawl_order(
         }
         let known = &manager.known;
         match harvest.next(u64::MAX, |site| known.sites[site.index()].pages_known) {
-            Some(arrival) => manager.take(arrival.page),
+            Some(arrival) => manager.known.fetch(arrival.page),
             None => {
                 manager.look(&mut harvest);
                 if harvest.waiting() == 0 {
@@ -116,35 +138,25 @@ struct Manager<'e> {
 }
 
 impl Manager<'_> {
-    fn take(&mut self, page: PageId) {
-        if self.guide.ranks == Ranks::Partial {
-            let source = self.known.number(page);
-            let gift = self.ranks.gift(source, self.web.links(page).len());
-            let ranks = &mut self.ranks;
-            self.known.fetch(page, |target| ranks.give(target, gift));
-        } else {
-            self.known.fetch(page, |_| ());
-        }
-    }
-
     /// Chooses another batch, if there is room for it.
     fn look(&mut self, harvest: &mut Harvest<'_>) {
         if harvest.waiting() >= self.rules.batch_pages * MOST_BATCHES {
             return;
         }
         let entered = self.enter_sites(harvest);
-        self.rank_pages();
+        if matches!(self.guide.ranks, Ranks::Batch | Ranks::Partial) {
+            self.ranks.refresh(&self.known, self.guide.ranks == Ranks::Partial);
+        }
         let room = self.rules.batch_pages.saturating_sub(entered);
         let mut top = TopK::new(room, self.rules.batch_pages_per_site);
         let quality = self.quality();
-        let profit = Profit::default();
         let is_free: Vec<bool> = (0..self.web.sites.len() as u32)
             .map(|site| self.known.sites[site as usize].is_entered && !harvest.is_open(SiteId(site)))
             .collect();
         for number in &self.known.pending {
             let site = self.known.pages[*number as usize].site;
             if is_free[site.index()] {
-                top.offer(PageId(*number), site, profit.of_new(quality.of(&self.facts(*number))));
+                top.offer(PageId(*number), site, self.guide.profit.of_new(quality.of(&self.facts(*number))));
             }
         }
         let chosen: Vec<u32> = top.finish().into_iter().map(|best| best.page.0).collect();
@@ -189,15 +201,6 @@ impl Manager<'_> {
         facts.ranks[PAGE_RANK] = rank as f32;
         facts
     }
-
-    /// Computes PageRank over what is known, once a batch.
-    fn rank_pages(&mut self) {
-        let is_due = self.known.sources.len() >= self.ranks.fetched + self.rules.batch_pages;
-        let is_wanted = matches!(self.guide.ranks, Ranks::Batch | Ranks::Partial);
-        if is_wanted && (is_due || self.ranks.fetched == 0) {
-            self.ranks.compute(&self.known);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -222,6 +225,27 @@ mod tests {
         assert_eq!(order(&web, &Guide::of(Strategy::BreadthFirst), &one), [0, 1, 2, 3]);
         let ranks = page_ranks(&web);
         assert_eq!(order(&web, &Guide::omniscient(&ranks), &one), [0, 2, 3, 1]);
+    }
+
+    #[test]
+    fn settings_of_ones_own_have_their_order() {
+        // 0 links to 1, 2 and 3; 3 is linked most, and 1 looks as if a program made it.
+        let mut web = web(&[4], &[(0, 1), (0, 2), (0, 3), (2, 3)]);
+        web.pages[1].dynamic = true;
+        let one = CrawlRules { batch_pages: 1, ..rules() };
+        let own =
+            |term: Term, profit| Guide::own(Strategy::Wire, [(term, 1.0)].into_iter().collect(), profit);
+        let order_by = |term, profit| order(&web, &own(term, profit).unwrap(), &one);
+        assert_eq!(order_by(Term::Static, Profit::default()), [0, 2, 3, 1]);
+        // Without any weight for quality the oldest come first.
+        let indifferent = Profit { quality_exponent: 0.0, ..Profit::default() };
+        assert_eq!(order_by(Term::Static, indifferent), [0, 1, 2, 3]);
+        for term in [Term::Relevance, Term::Location, Term::PageRank, Term::SiteRank] {
+            let error = own(term, Profit::default()).unwrap_err().to_string();
+            assert!(error.contains("`own`") && error.contains(term.as_str()), "{error}");
+        }
+        let weights = Strategy::PartialPageRank.weights();
+        assert!(Guide::own(Strategy::PartialPageRank, weights, Profit::default()).is_ok());
     }
 
     #[test]

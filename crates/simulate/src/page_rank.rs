@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use frontier::{JUMP, forward_rank, improve_rank};
+use frontier::{JUMP, forward_rank};
 use model::PageId;
 
 use crate::known::Known;
@@ -17,65 +17,65 @@ pub fn page_ranks(web: &Web) -> Vec<f64> {
     ranks.unwrap_or_else(|never| match never {})
 }
 
-/// The PageRank of what is known, as it was when it was last computed.
+/// The PageRank of what is known, as the manager of the crawl has it: computed when a tenth more pages were fetched than the
+/// last time.
 #[derive(Debug, Default)]
 pub(crate) struct KnownRanks {
-    /// By number.
+    /// By number; pages that were met since have none.
     ranks: Vec<f64>,
-    /// Pages that were known then; the others have what they were given since.
-    ranked: usize,
-    /// Pages that were fetched then.
-    pub(crate) fetched: usize,
+    /// Pages that were fetched when it was computed.
+    fetched: Option<usize>,
 }
 
-/// Ranks that move less than this in all put pages in the same order, but for a few.
-const LEAST_CHANGE: f64 = 1e-3;
+/// It is computed again when so much more pages are fetched: 1/10, as in the crawl.
+const GROWTH: usize = 10;
 
 impl KnownRanks {
-    /// Computes it anew, beginning with what it was.
-    pub(crate) fn compute(&mut self, known: &Known<'_>) {
-        self.compute_to(known, LEAST_CHANGE);
+    /// Brings it up to date before a choice. If it is not computed anew, and `estimates` is set, pages that have none are
+    /// given what others pass on to them now, once and for all until then.
+    pub(crate) fn refresh(&mut self, known: &Known<'_>, estimates: bool) {
+        let fetched = known.sources.len();
+        if self.fetched.is_none_or(|before| fetched > before + before / GROWTH) {
+            self.compute(known);
+        } else if estimates {
+            self.estimate(known);
+        }
     }
 
-    fn compute_to(&mut self, known: &Known<'_>, least_change: f64) {
-        let pages = known.pages.len();
-        self.ranks.truncate(self.ranked);
-        self.ranks.resize(pages, 1.0 / pages as f64);
-        let sum: f64 = self.ranks.iter().sum();
-        self.ranks.iter_mut().for_each(|rank| *rank /= sum);
-        let improved = improve_rank(&mut self.ranks, least_change, |each| {
+    fn compute(&mut self, known: &Known<'_>) {
+        let ranks = forward_rank(known.pages.len(), |each| {
             known.pass(each);
             Ok::<(), Infallible>(())
         });
-        improved.unwrap_or_else(|never| match never {});
-        (self.ranked, self.fetched) = (pages, known.sources.len());
+        self.ranks = ranks.unwrap_or_else(|never| match never {});
+        self.fetched = Some(known.sources.len());
+    }
+
+    fn estimate(&mut self, known: &Known<'_>) {
+        let (ranked, pages) = (self.ranks.len(), known.pages.len());
+        let mut new = vec![JUMP / pages.max(1) as f64; pages.saturating_sub(ranked)];
+        known.pass(&mut |source, targets| {
+            let share = (1.0 - JUMP) * self.of(source.0) / targets.len() as f64;
+            for target in targets {
+                if let Some(new) = target.index().checked_sub(ranked).and_then(|index| new.get_mut(index)) {
+                    *new += share;
+                }
+            }
+        });
+        self.ranks.extend(new);
     }
 
     pub(crate) fn of(&self, number: u32) -> f64 {
         self.ranks.get(number as usize).copied().unwrap_or(0.0)
-    }
-
-    /// What a page that is fetched gives to each of its links.
-    pub(crate) fn gift(&self, number: u32, links: usize) -> f64 {
-        (1.0 - JUMP) * self.of(number) / links.max(1) as f64
-    }
-
-    /// A page is given something; those that had a rank when it was computed have it in there already.
-    pub(crate) fn give(&mut self, number: u32, gift: f64) {
-        let number = number as usize;
-        if number >= self.ranked {
-            self.ranks.resize(self.ranks.len().max(number + 1), 0.0);
-            self.ranks[number] += gift;
-        }
     }
 }
 
 /// The PageRank of these pages, if they are all that was fetched, in their order.
 pub(crate) fn partial_ranks(web: &Web, fetched: &[PageId]) -> Vec<f64> {
     let mut known = Known::new(web);
-    fetched.iter().for_each(|page| known.fetch(*page, |_| ()));
+    fetched.iter().for_each(|page| known.fetch(*page));
     let mut ranks = KnownRanks::default();
-    ranks.compute_to(&known, 1e-7);
+    ranks.compute(&known);
     fetched.iter().map(|page| ranks.of(known.number(*page))).collect()
 }
 
@@ -95,16 +95,28 @@ mod tests {
     }
 
     #[test]
-    fn only_pages_met_since_are_given_something() {
-        let web = web(&[4], &[(0, 1), (1, 2), (1, 0)]);
-        let mut known = Known::new(&web);
-        let mut ranks = KnownRanks::default();
-        known.fetch(PageId(0), |_| ());
-        ranks.compute(&known);
-        let before = ranks.of(0);
-        let gift = ranks.gift(1, 2);
-        known.fetch(PageId(1), |target| ranks.give(target, gift));
-        assert_eq!((ranks.of(0), ranks.of(2)), (before, gift));
-        assert!(gift > 0.0 && ranks.of(3) == 0.0);
+    fn pages_met_since_have_what_is_passed_on_to_them_until_a_tenth_more_is_fetched() {
+        // Page 0 links to ten pages, each of which links back and to one more.
+        let links: Vec<(u32, u32)> =
+            (1..=20).flat_map(|page| [(0, page), (page, 0), (page, page + 20), (1, 41)]).collect();
+        let web = web(&[42], &links);
+        for estimates in [false, true] {
+            let mut known = Known::new(&web);
+            let mut ranks = KnownRanks::default();
+            (0..=10).for_each(|page| known.fetch(PageId(page)));
+            ranks.refresh(&known, estimates);
+            let before = ranks.ranks.clone();
+            assert!((before.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+            known.fetch(PageId(11));
+            ranks.refresh(&known, estimates);
+            let source = known.number(PageId(11));
+            let expected = 0.15 / (before.len() + 1) as f64 + 0.85 * before[source as usize] / 2.0;
+            let met = if estimates { vec![expected] } else { Vec::new() };
+            assert_eq!(ranks.ranks, [&before[..], &met].concat(), "one more of eleven is not a tenth more");
+            known.fetch(PageId(12));
+            ranks.refresh(&known, estimates);
+            assert_eq!(ranks.ranks.len(), before.len() + 2);
+            assert!((ranks.ranks.iter().sum::<f64>() - 1.0).abs() < 1e-9, "all are computed anew");
+        }
     }
 }

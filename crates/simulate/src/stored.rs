@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use frontier::UNKNOWN_CHANGES_PER_DAY;
+use frontier::ChangePriors;
 use model::{PageId, SiteId};
 use store::{PageFlags, PageRecord, SiteRecord, Snapshot, Stage, for_each_duration};
 
@@ -28,12 +28,16 @@ pub fn stored_web(snapshot: &Snapshot, seed: u64) -> Result<Web, Error> {
             *front = Some(PageId(number as u32));
         }
     }
-    let usual = usual_rate(&records);
+    let priors = priors(&records);
     let page = |record: &PageRecord| WebPage {
         site: record.site,
         dynamic: record.flags.has(PageFlags::DYNAMIC),
         dated: record.flags.has(PageFlags::DATED),
-        changes_per_day: if record.compared > 0 { record.changes_per_day } else { usual },
+        changes_per_day: match record.changes_per_day {
+            rate if rate > 0.0 => rate,
+            _ => priors.of(record.site),
+        },
+        has_content: record.stage == Stage::Fetched,
     };
     let pages = records.iter().map(page).collect();
     let mut web = Web::new(pages, sites, seeds(&records));
@@ -85,12 +89,11 @@ fn measure_answers(snapshot: &Snapshot, records: &[PageRecord], sites: &mut [Web
     Ok(())
 }
 
-/// The median of the rates that were estimated.
-fn usual_rate(records: &[PageRecord]) -> f32 {
-    let known = records.iter().filter(|record| record.compared > 0 && record.changes_per_day.is_finite());
-    let mut rates: Vec<f32> = known.map(|record| record.changes_per_day).collect();
-    rates.sort_unstable_by(f32::total_cmp);
-    rates.get(rates.len() / 2).copied().unwrap_or(UNKNOWN_CHANGES_PER_DAY)
+/// What the crawl believes of pages that it could not compare with themselves yet.
+fn priors(records: &[PageRecord]) -> ChangePriors {
+    let mut priors = ChangePriors::default();
+    records.iter().for_each(|record| priors.replace(record.site, 0.0, record.changes_per_day));
+    priors
 }
 
 /// Where the crawl began; an import has no seeds, and begins with its first page.

@@ -58,6 +58,7 @@ impl Synthetic {
                 dynamic: world.page(site, index).style == Style::Dynamic,
                 changes_per_day: world.changes_per_day(site, index) as f32,
                 dated: site.validators,
+                has_content: true,
             };
             pages.extend((0..site.pages).map(page));
         }

@@ -32,6 +32,8 @@ pub struct WebPage {
     pub changes_per_day: f32,
     /// Its server tells when it was last modified.
     pub dated: bool,
+    /// Who asks for it gets something, so that there is a copy to be kept fresh.
+    pub has_content: bool,
 }
 
 /// A site.
@@ -86,6 +88,14 @@ impl Web {
         counts
     }
 
+    /// How many pages a crawl knows of each site when it is through.
+    pub fn pages_known(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.sites.len()];
+        let known = self.pages.iter().zip(self.reachable()).filter(|(_, is_reached)| *is_reached);
+        known.for_each(|(page, _)| counts[page.site.index()] += 1);
+        counts
+    }
+
     /// Which pages can be reached from the seeds, by links or as the front page of a site that was met.
     pub fn reachable(&self) -> Vec<bool> {
         let mut reached = vec![false; self.pages.len()];
@@ -120,8 +130,13 @@ pub(crate) mod tests {
                 answer_ms: 100,
                 crawl_delay_ms: 0,
             });
-            let page =
-                WebPage { site: SiteId(number as u32), dynamic: false, changes_per_day: 0.1, dated: false };
+            let page = WebPage {
+                site: SiteId(number as u32),
+                dynamic: false,
+                changes_per_day: 0.1,
+                dated: false,
+                has_content: true,
+            };
             pages.extend((0..*count).map(|_| page));
         }
         let count = pages.len() as u32;
@@ -147,5 +162,6 @@ pub(crate) mod tests {
     fn a_site_that_is_met_is_entered_by_its_front_page_too() {
         let web = web(&[1, 3], &[(0, 2), (1, 3)]);
         assert_eq!(web.reachable(), [true, true, true, true]);
+        assert_eq!(web.pages_known(), [1, 3]);
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crawl::{Clock, CrawlEnd, CrawlSettings, Revisits};
 use frontier::{Aim, Profit, Waits};
-use model::SiteId;
+use model::{PageId, SiteId};
 use simulate::{RefreshGuide, RefreshRules, Web, WebPage, WebSite, keep_fresh};
 use simweb::{Ask, PageRef, Settings, SimWeb};
 
@@ -117,6 +117,7 @@ fn simulated(web: &SimWeb, pages: &[PageRef]) -> Web {
         dynamic: false,
         changes_per_day: web.world.page_truth(&web.world.site(page.site), page.page).changes_per_day as f32,
         dated: true,
+        has_content: true,
     };
     let site = |_| WebSite {
         address: IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -124,7 +125,8 @@ fn simulated(web: &SimWeb, pages: &[PageRef]) -> Web {
         answer_ms: 1,
         crawl_delay_ms: 0,
     };
-    Web::new(pages.iter().map(page).collect(), web.world.site_indexes().map(site).collect(), Vec::new())
+    let all = (0..pages.len() as u32).map(PageId).collect();
+    Web::new(pages.iter().map(page).collect(), web.world.site_indexes().map(site).collect(), all)
 }
 
 /// The freshness that the simulator predicts for our choice and for uniform visits, with so many requests for each change: on the
@@ -144,7 +146,7 @@ fn predict(web: &Web, requests_per_change: f64) -> (f64, f64) {
         });
         scores.sum::<f64>() / WEBS as f64
     };
-    (of(RefreshGuide::Estimated(Aim::Freshness, None)), of(RefreshGuide::Uniform))
+    (of(RefreshGuide::Estimated(Profit { aim: Aim::Freshness, ..Profit::default() }, None)), of(RefreshGuide::Uniform))
 }
 
 const WEBS: u64 = 8;

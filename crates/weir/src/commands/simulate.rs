@@ -10,8 +10,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use frontier::{Aim, Waits};
-use simulate::{CrawlRules, Entry, Experiment, Laboratory, RefreshRules, Synthetic, Web, stored_web};
+use crawl::CrawlSettings;
+use frontier::{Aim, Profit, Waits};
+use simulate::{CrawlRules, Entry, Experiment, Guide, Laboratory, RefreshRules, Synthetic, Web, stored_web};
 use store::Snapshot;
 
 use crate::failure::WrongUse;
@@ -22,7 +23,8 @@ use crate::words::{count, duration};
 const EXAMPLES: &str = "\
 Examples:
   weir simulate --synthetic                                  all strategies on a made-up Web
-  weir simulate web --strategy wire,opic --out comparison    two on the links of a collection
+  weir simulate web --out comparison                         all, and its own settings, on the links of a collection
+  weir simulate web --strategy own,wire,opic                 some of them
   weir simulate --synthetic --pages 1000000 --sites 20000 --strategy wire,omniscient
   weir simulate --synthetic --strategy estimated,uniform --json | jq .freshness
 
@@ -30,6 +32,9 @@ Orders: wire, breadth-first, larger-sites-first, bfs-larger-sites, backlinks, op
 partial-pagerank, random, and the oracle omniscient, which knows the final PageRank of what it meets.
 Revisits: every order by its own quality and estimated change rates; and alone: uniform, proportional,
 estimated, and the oracle optimal-refresh, which knows all change rates.
+
+A collection is crawled as its settings say: waits, batches, aim, minimum periods. What they make of the quality of pages (strategy,
+weights, exponents) is tried as own; change them, and try again.
 
 Nothing is fetched. Pages come as fast as politeness, connections and the speed of sites allow.";
 
@@ -58,13 +63,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// What is compared, by name; everything, if nothing is said.
+    /// What is compared, by name; everything, if nothing is said. The settings of the collection are `own`.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     strategy: Vec<String>,
 
-    /// What revisits are to achieve: profit, freshness, age or every-change.
-    #[arg(long, value_name = "AIM", default_value_t)]
-    aim: Aim,
+    /// What revisits are to achieve: profit, freshness, age or every-change; what the settings say, if nothing is said.
+    #[arg(long, value_name = "AIM")]
+    aim: Option<Aim>,
 
     /// Revisits for each change that happens.
     #[arg(long, value_name = "SHARE", default_value_t = 0.2)]
@@ -82,7 +87,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     connections: Option<u32>,
 
-    /// Pages of a batch; a hundredth of all pages, if nothing is said.
+    /// Pages of a batch; what the settings say, or a hundredth of a made-up Web, if nothing is said.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     batch: Option<u32>,
 
@@ -96,16 +101,21 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
-    let experiments = experiments(&args.strategy)?;
+    let usual = match &args.dir {
+        Some(dir) => Settings::load(dir)?.crawl_settings(dir)?,
+        None => CrawlSettings::default(),
+    };
+    let aim = args.aim.unwrap_or(usual.profit.aim);
+    let experiments = experiments(args, &usual, aim, printer)?;
     let started = Instant::now();
     let mut watch = Watch::new(printer.json());
     watch.say("the Web")?;
     let web = web(args)?;
     let what = what(args, &web);
-    let (crawl, refresh) = rules(args, &web)?;
+    let (crawl, refresh) = rules(args, &usual, &web)?;
     watch.say("the omniscient order")?;
     let pages = web.pages.len();
-    let laboratory = Laboratory::new(&web, crawl, refresh, args.aim, |done| watch.show(done, pages));
+    let laboratory = Laboratory::new(&web, crawl, refresh, aim, |done| watch.show(done, pages));
     let mut entries: Vec<Entry> = Vec::new();
     for (number, experiment) in experiments.iter().enumerate() {
         watch.say(&format!("{} ({} of {})", experiment.as_str(), number + 1, experiments.len()))?;
@@ -133,18 +143,41 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-fn experiments(names: &[String]) -> anyhow::Result<Vec<Experiment>> {
-    if names.is_empty() {
-        return Ok(Experiment::all());
+/// Those that are asked for; else all that can be tried, and a word about what cannot.
+fn experiments(
+    args: &Args,
+    usual: &CrawlSettings,
+    aim: Aim,
+    printer: &mut Printer,
+) -> anyhow::Result<Vec<Experiment>> {
+    let wrong = |error: simulate::Error| WrongUse(error.to_string());
+    if args.strategy.is_empty() {
+        let own = args.dir.as_ref().map(|_| own(usual, aim)).transpose();
+        if let Err(error) = &own {
+            printer.complain(&format!("{error}; it is left out"))?;
+        }
+        return Ok(own.ok().flatten().into_iter().chain(Experiment::all()).collect());
     }
     let mut experiments = Vec::new();
-    for name in names {
-        let experiment = name.trim().parse().map_err(|error: simulate::Error| WrongUse(error.to_string()))?;
+    for name in &args.strategy {
+        let experiment = match (name.trim(), &args.dir) {
+            (Experiment::OWN, Some(_)) => own(usual, aim).map_err(wrong)?,
+            (Experiment::OWN, None) => {
+                return Err(WrongUse("`own` are the settings of a collection; name one".to_owned()).into());
+            }
+            (name, _) => name.parse().map_err(wrong)?,
+        };
         if !experiments.contains(&experiment) {
             experiments.push(experiment);
         }
     }
     Ok(experiments)
+}
+
+/// What a collection's settings make of the quality of pages.
+fn own(usual: &CrawlSettings, aim: Aim) -> Result<Experiment, simulate::Error> {
+    let weights = usual.own_weights.unwrap_or_else(|| usual.strategy.weights());
+    Guide::own(usual.strategy, weights, Profit { aim, ..usual.profit }).map(Experiment::Own)
 }
 
 fn web(args: &Args) -> anyhow::Result<Web> {
@@ -175,23 +208,24 @@ fn what(args: &Args, web: &Web) -> String {
 }
 
 /// The conditions: those of the collection, or of a new one, unless others are asked for.
-fn rules(args: &Args, web: &Web) -> anyhow::Result<(CrawlRules, RefreshRules)> {
+fn rules(args: &Args, usual: &CrawlSettings, web: &Web) -> anyhow::Result<(CrawlRules, RefreshRules)> {
     if !(args.requests_per_change > 0.0 && args.requests_per_change <= 100.0) {
         return Err(WrongUse("--requests-per-change must be above 0 and at most 100".to_owned()).into());
     }
-    let usual = match &args.dir {
-        Some(dir) => Settings::load(dir)?.crawl_settings(dir)?,
-        None => crawl::CrawlSettings::default(),
-    };
     let ms = |time: Option<Duration>| time.map(|time| time.as_millis() as u64);
     let wait_ms = ms(args.wait).unwrap_or(usual.waits.wait_ms);
     let waits = Waits {
         wait_ms,
         large_site_wait_ms: ms(args.large_site_wait).unwrap_or(usual.waits.large_site_wait_ms.min(wait_ms)),
-        ..usual.waits
+        ..usual.waits.clone()
     };
     let connections = args.connections.map_or(usual.connections, |connections| connections as usize);
-    let batch_pages = args.batch.map_or(web.pages.len().div_ceil(100), |pages| pages as usize);
+    let (batch_pages, minimum_period_days) = match &args.dir {
+        Some(_) => (usual.batch_pages, f64::from(usual.revisits.ok_s) / 86_400.0),
+        // Of a made-up Web nobody has said how large a batch is, and who would be spared by a period.
+        None => (web.pages.len().div_ceil(100), 0.0),
+    };
+    let batch_pages = args.batch.map_or(batch_pages, |pages| pages as usize);
     let crawl = CrawlRules {
         waits: waits.clone(),
         batch_pages,
@@ -202,6 +236,7 @@ fn rules(args: &Args, web: &Web) -> anyhow::Result<(CrawlRules, RefreshRules)> {
         waits,
         connections,
         requests_per_change: args.requests_per_change,
+        minimum_period_days,
         seed: args.seed,
         ..RefreshRules::default()
     };
@@ -227,10 +262,11 @@ fn conditions(laboratory: &Laboratory<'_>) -> Vec<String> {
             count(crawl.connections as u64)
         ),
         format!(
-            "Revisits: up to {} pages chosen by chance, {} requests for each change, {} days to learn and {} days \
-             measured, aim {}.",
+            "Revisits: up to {} pages chosen by chance, {} requests for each change, {} days between two visits at least, \
+             {} days to learn and {} days measured, aim {}.",
             count(refresh.most_pages as u64),
             refresh.requests_per_change,
+            refresh.minimum_period_days,
             refresh.learning_days,
             refresh.measured_days,
             laboratory.aim

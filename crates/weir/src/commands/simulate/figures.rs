@@ -27,6 +27,7 @@ fn is_oracle(entry: &Entry) -> bool {
 fn tone(entry: &Entry) -> Tone {
     match entry.experiment {
         _ if is_oracle(entry) => Tone::Reference,
+        Experiment::Own(_) => Tone::Strong,
         Experiment::Strategy(strategy) if strategy == frontier::Strategy::default() => Tone::Strong,
         Experiment::Strategy(frontier::Strategy::Random) => Tone::Quiet,
         _ => Tone::Colour,

@@ -4,13 +4,13 @@
 //! Rates are spread over many orders of magnitude and near to log-normal, so that their geometric mean is their median, and
 //! can be kept up to date by two numbers a site.
 
-use frontier::UNKNOWN_CHANGES_PER_DAY;
 use model::SiteId;
-use store::{Column, PageStateReader, Result};
+
+use crate::UNKNOWN_CHANGES_PER_DAY;
 
 /// What is known about the rates of pages that were compared at least once.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ChangePriors {
+pub struct ChangePriors {
     sites: Vec<Rates>,
     all: Rates,
 }
@@ -26,19 +26,8 @@ struct Rates {
 }
 
 impl ChangePriors {
-    /// Looks through all pages.
-    pub(crate) fn gather(pages: &PageStateReader) -> Result<ChangePriors> {
-        let columns = [Column::Site, Column::ChangeRate];
-        let parts = pages.scan(&columns, |priors: &mut ChangePriors, row| {
-            priors.replace(row.site, 0.0, row.changes_per_day);
-        })?;
-        let mut priors = ChangePriors::default();
-        parts.into_iter().for_each(|part| priors.merge(&part));
-        Ok(priors)
-    }
-
     /// What to expect of a page of this site, in changes per day.
-    pub(crate) fn of(&self, site: SiteId) -> f32 {
+    pub fn of(&self, site: SiteId) -> f32 {
         let own = self.sites.get(site.index()).filter(|rates| rates.pages >= FEWEST_PAGES);
         let rates = own.unwrap_or(&self.all);
         if rates.pages < FEWEST_PAGES {
@@ -48,7 +37,7 @@ impl ChangePriors {
     }
 
     /// The rate of a page is known better now; 0 stands for unknown.
-    pub(crate) fn replace(&mut self, site: SiteId, before: f32, after: f32) {
+    pub fn replace(&mut self, site: SiteId, before: f32, after: f32) {
         if self.sites.len() <= site.index() {
             self.sites.resize(site.index() + 1, Rates::default());
         }
@@ -59,7 +48,7 @@ impl ChangePriors {
     }
 
     /// Takes those of other pages into account.
-    pub(crate) fn merge(&mut self, other: &ChangePriors) {
+    pub fn merge(&mut self, other: &ChangePriors) {
         if self.sites.len() < other.sites.len() {
             self.sites.resize(other.sites.len(), Rates::default());
         }
