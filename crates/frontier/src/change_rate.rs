@@ -26,13 +26,12 @@ pub struct ChangeHistory {
     pub compared: u32,
     /// Those at which the page had changed.
     pub changes: u32,
-    /// The time between visits in which it did not change. Of a dated page also the time from each last modification to the
-    /// visit that found it.
+    /// Of how many of those it is known when they happened.
+    pub dated_changes: u32,
+    /// The time between visits in which it did not change, and the time from each dated change to the visit that found it.
     pub unchanged_days: f64,
-    /// The time between visits at the end of which it had changed. It tells nothing more about a dated page.
+    /// The time between visits at the end of which it had changed, nobody tells when.
     pub changed_days: f64,
-    /// Its server tells when it was last modified.
-    pub dated: bool,
 }
 
 impl ChangeHistory {
@@ -48,13 +47,14 @@ impl ChangeHistory {
         let prior = f64::from(prior.filter(usable).unwrap_or(UNKNOWN_CHANGES_PER_DAY));
         let prior = prior.clamp(RATES.0, RATES.1);
         let changes = f64::from(self.changes.min(self.compared));
-        let unchanged_days = days(self.unchanged_days);
-        let changed_days = if self.dated { 0.0 } else { days(self.changed_days) };
-        let interval = if changes > 0.0 { changed_days / changes } else { 0.0 };
+        let dated = f64::from(self.dated_changes).min(changes);
+        let undated = changes - dated;
+        let (unchanged_days, changed_days) = (days(self.unchanged_days), days(self.changed_days));
+        let interval = if undated > 0.0 { changed_days / undated } else { 0.0 };
         // The derivative of the log-likelihood by ln λ. It falls everywhere, so there is one best rate.
         let slope = |log_rate: f64| {
             let rate = log_rate.exp();
-            let seen = changes * per_expm1(rate * interval) - rate * unchanged_days;
+            let seen = dated + undated * per_expm1(rate * interval) - rate * unchanged_days;
             seen - PSEUDO_VISITS * VISIT_INFORMATION * (log_rate - prior.ln())
         };
         root(slope, RATES.0.ln(), RATES.1.ln()).exp() as f32
@@ -225,7 +225,7 @@ mod tests {
     fn history(compared: u32, changes: u32, interval_days: f64) -> ChangeHistory {
         let of = |count: u32| f64::from(count) * interval_days;
         let (unchanged_days, changed_days) = (of(compared - changes), of(changes));
-        ChangeHistory { compared, changes, unchanged_days, changed_days, dated: false }
+        ChangeHistory { compared, changes, dated_changes: 0, unchanged_days, changed_days }
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
     fn many_visits_outweigh_the_neighbours() {
         for dated in [false, true] {
             let random = &mut Seeded(4);
-            let (mut history, rate) = (ChangeHistory { dated, ..ChangeHistory::default() }, 0.4);
+            let (mut history, rate) = (ChangeHistory::default(), 0.4);
             for _ in 0..20_000 {
                 let (since, interval) = (random.wait(rate), 2.0);
                 let changed = since < interval;
@@ -264,12 +264,49 @@ mod tests {
                 match (changed, dated) {
                     (false, _) => history.unchanged_days += interval,
                     (true, false) => history.changed_days += interval,
-                    (true, true) => history.unchanged_days += since,
+                    (true, true) => {
+                        history.dated_changes += 1;
+                        history.unchanged_days += since;
+                    }
                 }
             }
             let found = f64::from(history.changes_per_day(Some(10.0)));
             assert!((found - rate).abs() < 0.015, "{dated}: {found}");
         }
+    }
+
+    #[test]
+    fn one_dated_change_leaves_the_others_what_they_are() {
+        // Ten weeks with a change each, then one more that is dated six hours before the visit.
+        let weekly = history(10, 10, 7.0);
+        let before = weekly.changes_per_day(None);
+        let dated =
+            ChangeHistory { compared: 11, changes: 11, dated_changes: 1, unchanged_days: 0.25, ..weekly };
+        let after = dated.changes_per_day(None);
+        assert!(after > before && after < 1.5 * before, "{before} {after}");
+    }
+
+    #[test]
+    fn dated_and_undated_changes_tell_the_rate_together() {
+        let random = &mut Seeded(7);
+        let (mut seen, rate, interval) = (ChangeHistory::default(), 0.6, 3.0);
+        for visit in 0..30_000 {
+            let since = random.wait(rate);
+            let (changed, dated) = (since < interval, visit % 3 == 0);
+            seen.compared += 1;
+            seen.changes += u32::from(changed);
+            seen.dated_changes += u32::from(changed && dated);
+            seen.unchanged_days += if !changed {
+                interval
+            } else if dated {
+                since
+            } else {
+                0.0
+            };
+            seen.changed_days += if changed && !dated { interval } else { 0.0 };
+        }
+        let found = f64::from(seen.changes_per_day(Some(10.0)));
+        assert!((found - rate).abs() < 0.02, "{found}");
     }
 
     #[test]
@@ -304,9 +341,9 @@ mod tests {
 
         #[test]
         fn rates_are_positive_numbers_whatever_the_history(
-            compared: u32, changes: u32, unchanged_days: f64, changed_days: f64, dated: bool, prior: Option<f32>,
+            compared: u32, changes: u32, dated_changes: u32, unchanged_days: f64, changed_days: f64, prior: Option<f32>,
         ) {
-            let history = ChangeHistory { compared, changes, unchanged_days, changed_days, dated };
+            let history = ChangeHistory { compared, changes, dated_changes, unchanged_days, changed_days };
             let rate = history.changes_per_day(prior);
             prop_assert!(rate > 0.0 && rate <= 1.0001e6, "{rate}");
             for rate in [

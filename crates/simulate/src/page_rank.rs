@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use frontier::{forward_rank, improve_rank};
+use frontier::{JUMP, forward_rank, improve_rank};
 use model::PageId;
 
 use crate::known::Known;
@@ -30,8 +30,6 @@ pub(crate) struct KnownRanks {
 
 /// Ranks that move less than this in all put pages in the same order, but for a few.
 const LEAST_CHANGE: f64 = 1e-3;
-/// The chance that a reader follows a link.
-const DAMPING: f64 = 0.85;
 
 impl KnownRanks {
     /// Computes it anew, beginning with what it was.
@@ -59,7 +57,7 @@ impl KnownRanks {
 
     /// What a page that is fetched gives to each of its links.
     pub(crate) fn gift(&self, number: u32, links: usize) -> f64 {
-        DAMPING * self.of(number) / links.max(1) as f64
+        (1.0 - JUMP) * self.of(number) / links.max(1) as f64
     }
 
     /// A page is given something; those that had a rank when it was computed have it in there already.

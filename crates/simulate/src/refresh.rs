@@ -102,6 +102,8 @@ struct Copy {
     page: PageId,
     quality: f32,
     rate: f32,
+    /// Its server tells when it last changed.
+    dated: bool,
     changes: Changes,
     history: ChangeHistory,
     estimate: f32,
@@ -145,10 +147,8 @@ impl<'e> Keeper<'e> {
                     quality: quality(page),
                     rate,
                     changes: Changes::new(rules.seed, page.0, rate),
-                    history: ChangeHistory {
-                        dated: web.pages[page.index()].dated,
-                        ..ChangeHistory::default()
-                    },
+                    dated: web.pages[page.index()].dated,
+                    history: ChangeHistory::default(),
                     estimate: UNKNOWN_CHANGES_PER_DAY,
                     visited_day: 0.0,
                     is_chosen: false,
@@ -231,9 +231,13 @@ impl<'e> Keeper<'e> {
         match copy.changes.see(day) {
             Some(modified) => {
                 copy.history.changes += 1;
-                copy.history.changed_days += interval_days;
-                // Since then it has not changed, if somebody tells.
-                copy.history.unchanged_days += if copy.history.dated { day - modified } else { 0.0 };
+                if copy.dated {
+                    // Since then it has not changed.
+                    copy.history.dated_changes += 1;
+                    copy.history.unchanged_days += day - modified;
+                } else {
+                    copy.history.changed_days += interval_days;
+                }
             }
             None => copy.history.unchanged_days += interval_days,
         }
