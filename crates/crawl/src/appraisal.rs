@@ -47,6 +47,9 @@ pub(crate) struct Survey {
 /// A survey holds until there are so many more pages: 1/10.
 const GROWTH: u32 = 10;
 
+/// What failed before may fail again: another try is worth this share of a first one.
+const FAILED_SHARE: f32 = 0.25;
+
 /// Judges the pages of a collection at one moment.
 #[derive(Debug)]
 pub(crate) struct Appraisal<'a> {
@@ -163,8 +166,8 @@ impl<'a> Appraisal<'a> {
     fn profit_of(&self, row: &ScanRow, quality: f32) -> f32 {
         match row.stage {
             // Of a page that failed, there may be nothing yet.
+            Stage::Failed => FAILED_SHARE * self.profit.of_new(quality),
             _ if row.last_visit_s == 0 => self.profit.of_new(quality),
-            Stage::Failed => self.profit.of_new(quality),
             _ => {
                 let known_stale = row.flags.has(PageFlags::STALE);
                 self.profit.of_visited(quality, self.changes_per_day(row), self.age_days(row), known_stale)

@@ -30,7 +30,7 @@ use crate::domain_budget;
 use crate::error::Error;
 use crate::harvester::Piece;
 use crate::journal;
-use crate::manager::{Due, Manager};
+use crate::manager::{Due, Manager, day};
 use crate::places::{self, LAST_BATCH};
 use crate::progress::{Counters, Progress};
 use crate::recovery::{self, Lent};
@@ -136,6 +136,8 @@ const MANAGER_SHARE: u32 = 10;
 /// So many batches may wait in the harvesters.
 const MOST_BATCHES: u64 = 4;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+/// Pages become due one after the other: no look for their sake alone comes sooner after the last.
+const DUE_PAUSE: Duration = Duration::from_secs(1);
 /// With nothing to wait for, a continuous crawl looks again after this time.
 const LONGEST_SLEEP_MS: u64 = 3_600_000;
 
@@ -177,6 +179,7 @@ impl Cycle {
         if began_unknown {
             recovery::let_rest(collection, &settings, running.clock.now_ms())?;
         }
+        day::recover(&mut collection.notes);
         let lent = Lent::of(collection)?;
         release_queued(collection, &lent.sites)?;
         let threads = crew::threads(&settings);
@@ -257,26 +260,35 @@ impl Cycle {
         let has_room = waiting < settings.batch_pages as u64 * MOST_BATCHES;
         let pause = (self.last_batch_took * MANAGER_SHARE).max(SHORTEST_PAUSE);
         let rested = self.is_idle() || self.last_batch.elapsed() >= pause;
+        self.worth_a_look |= self.due_in() == Duration::ZERO;
         if !(self.worth_a_look && has_room && rested) || self.has_all_batches() {
             return Ok(());
         }
         let started = Instant::now();
         self.last_look_ms = self.running.clock.now_ms();
         let batch = self.manager.prepare(collection, &settings, self.last_look_ms)?;
-        (self.last_batch, self.last_batch_took) = (Instant::now(), started.elapsed());
         self.worth_a_look = false;
         if let Some(batch) = batch {
             self.changed_since_commit = true;
             collection.notes.insert(LAST_BATCH.to_owned(), batch.number);
             counters.cycles.fetch_add(1, Ordering::Relaxed);
             counters.waiting_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
-            if settings.requests_per_day > 0 {
+            let most = settings.requests_per_day;
+            if most > 0 && day::reserve(&mut collection.notes, most) {
                 // What is asked for today is known whatever happens.
                 self.commit(collection)?;
             }
             self.crew.hand_over(batch);
         }
+        (self.last_batch, self.last_batch_took) = (Instant::now(), started.elapsed());
         Ok(())
+    }
+
+    /// How long until pages become due while others are still at work, or a new day begins.
+    fn due_in(&self) -> Duration {
+        let due = self.running.clock.instant(self.manager.look_again_ms);
+        let due_in = due.saturating_duration_since(Instant::now());
+        due_in.max(DUE_PAUSE.saturating_sub(self.last_batch.elapsed()))
     }
 
     /// Nobody works: looks whether something will be due soon. False if the crawl is done.
@@ -330,9 +342,11 @@ impl Cycle {
         if let Some(duration) = self.end.duration {
             pause = pause.min(duration.saturating_sub(self.began.elapsed()));
         }
-        if self.worth_a_look {
-            pause = pause.min((self.last_batch_took * MANAGER_SHARE).max(SHORTEST_PAUSE));
-        }
+        let look_in = match self.worth_a_look {
+            true => (self.last_batch_took * MANAGER_SHARE).max(SHORTEST_PAUSE),
+            false => self.due_in(),
+        };
+        pause = pause.min(look_in);
         pause.max(Duration::from_millis(1))
     }
 
@@ -450,6 +464,7 @@ impl Cycle {
         if in_order {
             release_queued(collection, &self.lent.sites)?;
             domain_budget::note(collection, &self.running.settings())?;
+            day::settle(&mut collection.notes);
             describe_sites(collection, self.running.clock.now_ms() as i64)?;
             self.commit(collection)?;
             if self.running.stop() < Stop::AtOnce {

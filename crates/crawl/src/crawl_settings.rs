@@ -5,6 +5,7 @@
 use fetch::{DnsSettings, FetchSettings, SiteRequest};
 use frontier::{Limits, Patience, Profit, Strategy, Waits, Weights};
 use model::CanonicalUrl;
+use store::{PageFlags, ScanRow, Stage};
 
 use crate::clock::Clock;
 use crate::gatherer::GatherSettings;
@@ -173,6 +174,19 @@ impl Default for CrawlSettings {
 impl Default for Revisits {
     fn default() -> Revisits {
         Revisits { ok_s: 180 * DAY_S, not_ok_s: 365 * DAY_S, error_s: 30 * DAY_S }
+    }
+}
+
+impl Revisits {
+    /// From when on a page may be visited, in Unix seconds. Of a page that was fetched, the settings of the moment decide; one
+    /// that has changed, as its site says, waits a day at most.
+    pub fn due_s(&self, row: &ScanRow) -> u32 {
+        let known_stale = row.flags.has(PageFlags::STALE);
+        match row.stage {
+            Stage::Fetched if known_stale => row.last_visit_s.saturating_add(self.ok_s.min(DAY_S)),
+            Stage::Fetched => row.last_visit_s.saturating_add(self.ok_s),
+            Stage::New | Stage::Queued | Stage::Failed | Stage::Rejected => row.not_before_s,
+        }
     }
 }
 

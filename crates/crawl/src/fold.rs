@@ -25,6 +25,7 @@ use crate::originals::Originals;
 use crate::outcome::Outcome;
 use crate::rows;
 use crate::rules::Rules;
+use crate::seeder::stage_before;
 use crate::visit::{self, Visit};
 
 /// Takes gathered pages into a collection.
@@ -223,6 +224,6 @@ fn pass_on_cash(record: &mut PageRecord) -> f32 {
 }
 
 /// Whether no visit brought anything so far.
-fn is_unseen(record: &PageRecord) -> bool {
-    record.stage != Stage::Fetched && record.content_hash == 0
+pub(crate) fn is_unseen(record: &PageRecord) -> bool {
+    stage_before(record) != Stage::Fetched && record.content_hash == 0
 }

@@ -88,6 +88,7 @@ pub use heritage::{Heir, heirs, inherit};
 pub use import::{ImportEvent, ImportSummary, import};
 pub use manager_alone::{BatchMade, Managed, manage};
 pub use outcome::Outcome;
+pub use page_ranks::check_ranks;
 pub use places::last_batch;
 pub use progress::{Counters, Progress};
 pub use robots_answer::Robots;

@@ -9,7 +9,8 @@
 
 mod aliases;
 mod composition;
-mod day;
+pub(crate) mod day;
+mod due;
 mod front_page;
 mod selection;
 mod standing;
@@ -17,7 +18,7 @@ mod standing;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use model::{PageId, Reason, SiteId};
-use store::{Best, Collection, LinkLogReader, ScanRow, Stage};
+use store::{Collection, LinkLogReader, ScanRow, Stage};
 
 use crate::appraisal::{Appraisal, Facts, SiteFacts, Survey};
 use crate::batch::Batch;
@@ -28,9 +29,11 @@ use crate::page_ranks::PageRanks;
 use aliases::mark_aliases;
 use composition::compose;
 use day::Day;
+pub(crate) use due::Due;
+use due::{Soonest, due};
 pub(crate) use front_page::front_page;
 use front_page::front_pages;
-use selection::{Room, select};
+use selection::{Candidates, Room, select};
 use standing::{Standing, Take, judge_sites};
 
 /// Makes batches.
@@ -43,6 +46,8 @@ pub(crate) struct Manager {
     /// What the last scan found out, for the next: so there is mostly one scan for a batch.
     survey: Option<Survey>,
     ranks: PageRanks,
+    /// When the next page will be due, as the last look found, or the next day begins; in Unix milliseconds.
+    pub(crate) look_again_ms: u64,
     /// Sites whose robots.txt has changed: what it forbade before may be allowed now.
     pub(crate) changed_robots: HashSet<SiteId>,
 }
@@ -107,6 +112,7 @@ impl Manager {
         now_ms: u64,
     ) -> Result<(Batch, usize), Error> {
         let day = Day::look(collection, settings, now_ms)?;
+        self.look_again_ms = day.end_ms();
         let room = settings.batch_pages.min(day.left().unwrap_or(usize::MAX));
         let mut standings = self.judge_sites_now(collection, settings, &day, now_ms)?;
         let mut chosen = front_pages(collection, settings, &mut standings, room, now_ms)?;
@@ -116,15 +122,15 @@ impl Manager {
             per_site: settings.batch_pages_per_site,
         };
         if room.pages > 0 {
-            let [new, seen] = self.best(collection, settings, &standings, &day, now_ms)?;
-            chosen.extend(select(&new, &seen, room, |site| day.left_of(site)));
+            let candidates = self.best(collection, settings, &standings, &day, now_ms)?;
+            chosen.extend(select(candidates, room, |site| day.left_of(site)));
         }
         let (batch, rejected) = compose(collection, settings, self.number + 1, &chosen, seconds(now_ms))?;
         self.number += u64::from(!batch.sites.is_empty());
         Ok((batch, rejected))
     }
 
-    /// The best pages of those that nobody has seen, and of the others.
+    /// The best pages of each kind.
     fn best(
         &mut self,
         collection: &Collection,
@@ -132,7 +138,7 @@ impl Manager {
         standings: &[Standing],
         day: &Day,
         now_ms: u64,
-    ) -> Result<[Vec<Best>; 2], Error> {
+    ) -> Result<Candidates, Error> {
         let pages = collection.pages.reader();
         let links = LinkLogReader::open(collection.folder(), collection.manifest()?)?;
         let fetched = standings.iter().map(|standing| u64::from(standing.fetched)).sum();
@@ -145,22 +151,27 @@ impl Manager {
         };
         let now_s = seconds(now_ms);
         let appraisal = Appraisal::new(facts, &survey, settings, now_s);
-        let judge = |survey: &mut Survey, row: &ScanRow| {
+        let judge = |(survey, soonest): &mut (Survey, Soonest), row: &ScanRow| {
             let page = facts.of(row);
             survey.see(row, &page);
             let standing = standings.get(row.site.index())?;
-            let due = match row.stage {
-                Stage::New | Stage::Failed | Stage::Fetched => row.not_before_s <= now_s,
-                Stage::Queued | Stage::Rejected => false,
-            };
-            let may = due && standing.take == Take::Pages && day.admits(row.last_visit_s);
-            may.then(|| listed(row.stage, appraisal.profit(row, &page)))
+            if standing.open || standing.take == Take::FrontPage || !standing.take.admits(row) {
+                return None;
+            }
+            let list = list(row.stage)?;
+            let due = due(settings, standing, day, row);
+            soonest.see(due, now_ms);
+            (due.time_ms <= now_ms).then(|| (list, appraisal.profit(row, &page)))
         };
-        let (mut lists, parts) =
-            pages.top_lists(2, settings.batch_pages, settings.batch_pages_per_site, judge)?;
-        self.survey = Some(Survey::of(parts));
-        let seen = lists.pop().unwrap_or_default();
-        Ok([lists.pop().unwrap_or_default(), seen])
+        let (lists, parts) =
+            pages.top_lists(3, settings.batch_pages, settings.batch_pages_per_site, judge)?;
+        let (surveys, soonest): (Vec<Survey>, Vec<Soonest>) = parts.into_iter().unzip();
+        self.survey = Some(Survey::of(surveys));
+        let soonest = Soonest::of(soonest).map(|due| due.time_ms);
+        self.look_again_ms = soonest.map_or(day.end_ms(), |due_ms| due_ms.min(day.end_ms()));
+        let mut lists = lists.into_iter();
+        let mut next = || lists.next().unwrap_or_default();
+        Ok(Candidates { new: next(), seen: next(), failed: next() })
     }
 
     /// When the next page was or will be due after this time: one that was not fetched yet, or has failed; with `revisits`,
@@ -174,30 +185,19 @@ impl Manager {
     ) -> Result<Option<Due>, Error> {
         let standings = judge_sites(collection, settings)?;
         let day = Day::look(collection, settings, after_ms)?;
-        let soonest = |soonest: &mut Option<Due>, row: &ScanRow| {
+        let look = |soonest: &mut Soonest, row: &ScanRow| {
             let Some(standing) = standings.get(row.site.index()) else { return };
             let counts = match row.stage {
                 Stage::New | Stage::Failed => true,
                 Stage::Fetched => revisits,
                 Stage::Queued | Stage::Rejected => false,
             };
-            if standing.take == Take::Nothing || !counts {
-                return;
-            }
-            let due_ms = (u64::from(row.not_before_s) * 1_000).max(standing.back_off_until_ms);
-            let spent = day.left() == Some(0) || day.left_of(row.site) == Some(0);
-            let tomorrow = due_ms < day.end_ms() && (spent || !day.admits(row.last_visit_s));
-            let due = match tomorrow {
-                true => Due { time_ms: day.end_ms(), budget: true },
-                false => Due { time_ms: due_ms, budget: false },
-            };
-            let sooner = soonest.is_none_or(|soonest| due.time_ms < soonest.time_ms);
-            if due.time_ms > after_ms && sooner {
-                *soonest = Some(due);
+            if counts && standing.take.admits(row) {
+                soonest.see(due(settings, standing, &day, row), after_ms);
             }
         };
-        let parts = collection.pages.reader().scan(&store::Column::ALL, soonest)?;
-        Ok(parts.into_iter().flatten().min_by_key(|due| due.time_ms))
+        let parts = collection.pages.reader().scan(&store::Column::ALL, look)?;
+        Ok(Soonest::of(parts))
     }
 
     /// What can be taken from each site now.
@@ -212,31 +212,24 @@ impl Manager {
         let mut standings = judge_sites(collection, settings)?;
         for (number, standing) in standings.iter_mut().enumerate() {
             let site = SiteId(number as u32);
-            let open = self.open_sites.contains_key(&site);
-            if open || standing.back_off_until_ms > now_ms || day.left_of(site) == Some(0) {
-                standing.take = Take::Nothing;
+            standing.open = self.open_sites.contains_key(&site);
+            let rests = standing.open || standing.back_off_until_ms > now_ms || day.left_of(site) == Some(0);
+            if standing.take == Take::FrontPage && rests {
+                // It is not to be entered now; when its pages are due is seen from them.
+                standing.take = Take::Pages;
             }
         }
         Ok(standings)
     }
 }
 
-/// When pages are due, and why not sooner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Due {
-    /// In Unix milliseconds.
-    pub(crate) time_ms: u64,
-    /// Whether the requests of the day are used up.
-    pub(crate) budget: bool,
-}
-
-/// The list of a page, and its score there.
-fn listed(stage: Stage, profit: f32) -> (usize, f32) {
+/// The list of pages at a stage, in the order of [`Candidates`]; nothing if they are not to be chosen.
+fn list(stage: Stage) -> Option<usize> {
     match stage {
-        Stage::New => (0, profit),
-        // What has failed before comes after all others: it may fail again, and its site with it. No profit is negative.
-        Stage::Failed => (1, -1.0 / (1.0 + profit)),
-        _ => (1, profit),
+        Stage::New => Some(0),
+        Stage::Fetched => Some(1),
+        Stage::Failed => Some(2),
+        Stage::Queued | Stage::Rejected => None,
     }
 }
 

@@ -13,7 +13,7 @@ use store::Collection;
 use crate::crawl_settings::CrawlSettings;
 use crate::error::Error;
 use crate::locate::Locator;
-use crate::manager::Manager;
+use crate::manager::{Manager, day};
 use crate::places::{self, LAST_BATCH, Place};
 use crate::recovery::{self, Lent};
 use crate::seeder::release_queued;
@@ -52,6 +52,7 @@ pub fn manage(
 ) -> Result<Managed, Error> {
     let clock = settings.start_clock();
     places::forget(collection);
+    day::recover(&mut collection.notes);
     if recovery::replay_journals(collection, settings, clock.now_ms())? {
         recovery::settle(collection, settings, clock.now_ms())?;
     }

@@ -20,9 +20,16 @@ use crate::error::Error;
 #[derive(Debug, Default)]
 pub(crate) struct PageRanks {
     /// In the order of [`Term::RANKS`]; nothing where nobody asks. That of [`Term::SiteRank`] is by site.
-    columns: [Option<Vec<f32>>; Term::RANKS.len()],
+    columns: [Option<Column>; Term::RANKS.len()],
     /// How many pages had been fetched when PageRank was computed.
     fetched: Option<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Column {
+    ranks: Vec<f32>,
+    /// The commit that an analysis describes by it; nothing for what the manager has computed.
+    generation: Option<u64>,
 }
 
 /// PageRank is computed again when so much more pages are fetched: 1/10.
@@ -35,7 +42,7 @@ impl PageRanks {
             let Some(column) = &self.columns[index] else { return 0.0 };
             let by_site = Term::RANKS[index] == Term::SiteRank;
             let number = if by_site { row.site.index() } else { row.page.index() };
-            column.get(number).copied().unwrap_or(0.0)
+            column.ranks.get(number).copied().unwrap_or(0.0)
         })
     }
 
@@ -54,17 +61,20 @@ impl PageRanks {
         self.read(folder, settings)
     }
 
-    /// Reads the columns of the last analysis that are asked for and not here.
+    /// Reads the columns of the last analysis that are asked for, if they are not here or a newer analysis has made others.
     pub(crate) fn read(&mut self, folder: &Path, settings: &CrawlSettings) -> Result<(), Error> {
-        let weights = settings.weights();
-        for (column, term) in self.columns.iter_mut().zip(Term::RANKS) {
-            let is_own = term == Term::PageRank && is_computed(settings.strategy);
-            if weights[term] == 0.0 || column.is_some() || is_own {
-                continue;
+        if !Term::RANKS.into_iter().any(|term| is_read(settings, term)) {
+            return Ok(());
+        }
+        let entries = store::list_ranks(folder)?;
+        let of_term = self.columns.iter_mut().zip(Term::RANKS);
+        for (column, term) in of_term.filter(|(_, term)| is_read(settings, *term)) {
+            let newest = entries.iter().find(|entry| (entry.of, entry.name.as_str()) == name(term));
+            let held = column.as_ref().and_then(|column| column.generation);
+            if held.is_none() || newest.is_some_and(|newest| Some(newest.generation) != held) {
+                let read = open(folder, term)?;
+                *column = Some(Column { ranks: read.read_all()?, generation: Some(read.generation()) });
             }
-            let of = if term == Term::SiteRank { Ranked::Sites } else { Ranked::Pages };
-            let read = RankColumn::<f32>::open(folder, of, term.as_str())?;
-            *column = Some(read.ok_or(Error::NotAnalysed { term })?.read_all()?);
         }
         Ok(())
     }
@@ -76,8 +86,12 @@ impl PageRanks {
         pages: u32,
         fetched: u64,
     ) -> Result<(), Error> {
-        let [ranks, ..] = &mut self.columns;
-        let ranks = ranks.get_or_insert_default();
+        let [column, ..] = &mut self.columns;
+        if column.as_ref().is_some_and(|column| column.generation.is_some()) {
+            // It was read when the settings were others.
+            (*column, self.fetched) = (None, None);
+        }
+        let ranks = &mut column.get_or_insert_default().ranks;
         if self.fetched.is_none_or(|before| fetched > before + before / GROWTH) {
             let exact = forward_rank(pages as usize, |each| for_each_page(links, |page, to| each(page, to)))?;
             *ranks = exact.into_iter().map(|rank| rank as f32).collect();
@@ -87,6 +101,30 @@ impl PageRanks {
         }
         Ok(())
     }
+}
+
+/// Whether there is every rank that the settings ask for.
+pub fn check_ranks(folder: &Path, settings: &CrawlSettings) -> Result<(), Error> {
+    Term::RANKS
+        .into_iter()
+        .filter(|term| is_read(settings, *term))
+        .try_for_each(|term| open(folder, term).map(drop))
+}
+
+fn open(folder: &Path, term: Term) -> Result<RankColumn<f32>, Error> {
+    let (of, name) = name(term);
+    RankColumn::open(folder, of, name)?.ok_or(Error::NotAnalysed { term })
+}
+
+/// What an analysis calls a rank.
+fn name(term: Term) -> (Ranked, &'static str) {
+    (if term == Term::SiteRank { Ranked::Sites } else { Ranked::Pages }, term.as_str())
+}
+
+/// Whether a rank is asked for that an analysis has to compute.
+fn is_read(settings: &CrawlSettings, term: Term) -> bool {
+    let is_own = term == Term::PageRank && is_computed(settings.strategy);
+    settings.weights()[term] != 0.0 && !is_own
 }
 
 /// Whether the manager computes PageRank itself.
@@ -148,7 +186,7 @@ mod tests {
     }
 
     fn ranks(ranks: &PageRanks) -> Vec<f32> {
-        ranks.columns[0].clone().unwrap()
+        ranks.columns[0].as_ref().unwrap().ranks.clone()
     }
 
     #[test]
@@ -192,5 +230,30 @@ mod tests {
         let record = store::PageRecord::new(model::SiteId(0), 0, store::PageFlags::default());
         let of = |page: u32| page_ranks.of(&ScanRow::of(PageId(page), &record));
         assert_eq!((of(1), of(2)), ([0.0, 0.75, 0.0, 0.0, 0.5], [0.0, 0.0, 0.0, 0.0, 0.5]));
+    }
+
+    #[test]
+    fn newer_ranks_are_read_and_settings_may_change_who_computes_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let links = log(folder.path(), &[(0, &[1]), (1, &[0])]);
+        let weights = [(Term::PageRank, 1.0)].into_iter().collect();
+        let read = CrawlSettings { own_weights: Some(weights), ..CrawlSettings::default() };
+        let computed = CrawlSettings { strategy: Strategy::BatchPageRank, ..CrawlSettings::default() };
+        let mut page_ranks = PageRanks::default();
+        let mut refreshed = |settings: &CrawlSettings| {
+            page_ranks.refresh(folder.path(), &links, settings, 2, 10).map(|()| ranks(&page_ranks))
+        };
+        let own = refreshed(&computed).unwrap();
+        assert!((own.iter().sum::<f32>() - 1.0).abs() < 1e-6, "{own:?}");
+        assert!(
+            refreshed(&read).unwrap_err().to_string().contains("pagerank")
+                && check_ranks(folder.path(), &read).is_err()
+        );
+        for (generation, values) in [(1, [0.25_f32, 0.75]), (2, [0.5, 0.125])] {
+            store::write_ranks(folder.path(), Ranked::Pages, "pagerank", generation, values).unwrap();
+            assert_eq!(refreshed(&read).unwrap(), values);
+        }
+        check_ranks(folder.path(), &read).unwrap();
+        assert_eq!(refreshed(&computed).unwrap(), own);
     }
 }

@@ -233,7 +233,7 @@ fn mark_pages(collection: &mut Collection, marks: &BTreeMap<PageId, Mark>) -> Re
 }
 
 /// The stage of a page before it was put into a batch.
-fn stage_before(record: &PageRecord) -> Stage {
+pub(crate) fn stage_before(record: &PageRecord) -> Stage {
     match record {
         PageRecord { visits: 0, .. } => Stage::New,
         PageRecord { status: 200..400, .. } => Stage::Fetched,

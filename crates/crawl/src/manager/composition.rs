@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use model::{CanonicalUrl, PageId, Reason, SiteId};
-use store::{Collection, PageRecord, Result, Stage};
+use store::{Collection, PageRecord, Result, SiteRecord, Stage};
 
 use super::front_page::front_page;
 use crate::batch::{Batch, BatchPage, BatchSite, RobotsCopy};
 use crate::common_cash;
 use crate::crawl_settings::CrawlSettings;
+use crate::fold::is_unseen;
 use crate::validators;
 
 /// Makes the batch of this number of pages, best first, and marks them. Pages that no longer belong by the settings are left
@@ -50,8 +51,14 @@ pub(super) fn compose(
     reject(collection, rejected)?;
     let mut batch = Batch { number, ..Batch::default() };
     for site in order {
-        let pages = pages_of.remove(&site).unwrap_or_default();
-        batch.sites.extend(batch_site(collection, settings, site, pages, now_s)?);
+        let mut pages = pages_of.remove(&site).unwrap_or_default();
+        let Some(record) = collection.sites.reader().get(site)? else { continue };
+        let own = front_page(collection, settings, site).and_then(|url| settings.site(&url)?.pages);
+        if let Some(most) = own {
+            let mut room = most.saturating_sub(record.pages_fetched);
+            pages.retain(|page| !records.get(&page.page).is_some_and(is_unseen) || take_one(&mut room));
+        }
+        batch.sites.extend(batch_site(collection, settings, site, &record, pages, now_s)?);
     }
     batch.sites.retain(|site| !site.pages.is_empty());
     mark_queued(collection, &batch)?;
@@ -99,21 +106,23 @@ fn mark_queued(collection: &mut Collection, batch: &Batch) -> Result<()> {
     collection.sites.update(&sites, |index, record| record.pages_queued += counts[index].1)
 }
 
+/// Takes one, if there is one left.
+fn take_one(room: &mut u32) -> bool {
+    let is_left = *room > 0;
+    *room = room.saturating_sub(1);
+    is_left
+}
+
 fn batch_site(
     collection: &Collection,
     settings: &CrawlSettings,
     site: SiteId,
-    mut pages: Vec<BatchPage>,
+    record: &SiteRecord,
+    pages: Vec<BatchPage>,
     now_s: u32,
 ) -> Result<Option<BatchSite>> {
     let reader = collection.sites.reader();
-    let (Some(record), Some(name)) = (reader.get(site)?, collection.urls.known().site_name(site)) else {
-        return Ok(None);
-    };
-    let own = front_page(collection, settings, site).and_then(|url| settings.site(&url)?.pages);
-    if let Some(most) = own {
-        pages.truncate(most.saturating_sub(record.pages_fetched) as usize);
-    }
+    let Some(name) = collection.urls.known().site_name(site) else { return Ok(None) };
     let robots = match record.robots_fetched_s {
         0 => None,
         fetched_s => Some(RobotsCopy {

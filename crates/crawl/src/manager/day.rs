@@ -1,10 +1,11 @@
 //! How many requests are left for today? So that a crawl that goes on for months takes no more than it may.
 //!
 //! A day is one of UTC. What is counted are requests for pages; robots.txt and sitemaps, asked for once in a while, come on
-//! top. All of a day are counted when pages are put into a batch, and given back when a page comes back unasked; the count is
-//! a note of the collection and committed before the batch goes out, so that a restart does not begin anew. Those of a
-//! site are counted by its pages: who was visited today is in their records, and where the settings limit a site, no page
-//! is visited twice a day.
+//! top. All of a day are counted when pages are put into a batch, and given back when a page comes back unasked. The count is
+//! a note of the collection. So that a restart does not begin anew, and yet not every batch costs a commit, requests are
+//! reserved ahead, and that is committed: of a crawl that dies, up to a twentieth of the limit may be counted that was not asked
+//! for. Those of a site are counted by its pages: who was visited today is in their records, and where the settings limit a
+//! site, no page is visited twice a day.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,6 +17,10 @@ use crate::crawl_settings::CrawlSettings;
 /// Notes of the collection: which day it is, counted from 1970 on, and the requests of that day.
 const DAY: &str = "day";
 const REQUESTS: &str = "requests of the day";
+/// While a crawl runs: how many requests of the day may have been made when it dies.
+const RESERVED: &str = "requests reserved";
+/// So large a part of a day's requests is reserved at once: 1/20.
+const RESERVED_PART: u32 = 20;
 const DAY_MS: u64 = 86_400_000;
 
 /// The budget of today.
@@ -83,6 +88,9 @@ pub(super) fn number(now_ms: u64) -> u64 {
 /// Counts requests that are about to be made.
 pub(super) fn count(notes: &mut BTreeMap<String, u64>, now_ms: u64, pages: usize) {
     let asked = requests(notes, now_ms);
+    if notes.get(DAY) != Some(&number(now_ms)) {
+        notes.remove(RESERVED);
+    }
     notes.insert(DAY.to_owned(), number(now_ms));
     notes.insert(REQUESTS.to_owned(), asked + pages as u64);
 }
@@ -93,6 +101,30 @@ pub(super) fn give_back(notes: &mut BTreeMap<String, u64>, now_ms: u64, pages: u
     if let Some(asked) = notes.get_mut(REQUESTS).filter(|_| is_today) {
         *asked = asked.saturating_sub(pages as u64);
     }
+}
+
+/// Whether requests that were counted have to be reserved before they are made: by a commit. `most` are those of a day.
+pub(crate) fn reserve(notes: &mut BTreeMap<String, u64>, most: u32) -> bool {
+    let asked = notes.get(REQUESTS).copied().unwrap_or(0);
+    if notes.get(RESERVED).is_some_and(|reserved| asked <= *reserved) {
+        return false;
+    }
+    let ahead = asked + u64::from(most / RESERVED_PART);
+    notes.insert(RESERVED.to_owned(), ahead.min(u64::from(most)).max(asked));
+    true
+}
+
+/// What was reserved by a crawl that died counts as asked for.
+pub(crate) fn recover(notes: &mut BTreeMap<String, u64>) {
+    if let Some(reserved) = notes.remove(RESERVED) {
+        let asked = notes.entry(REQUESTS.to_owned()).or_default();
+        *asked = reserved.max(*asked);
+    }
+}
+
+/// A crawl ends in order: what was asked for is known.
+pub(crate) fn settle(notes: &mut BTreeMap<String, u64>) {
+    notes.remove(RESERVED);
 }
 
 /// The requests of the day of this time.
@@ -118,5 +150,28 @@ mod tests {
         assert_eq!(requests(&notes, noon), 4);
         count(&mut notes, noon + DAY_MS, 1);
         assert_eq!(requests(&notes, noon + DAY_MS), 1);
+    }
+
+    #[test]
+    fn requests_are_reserved_ahead_and_lost_with_a_crawl_that_dies() {
+        let mut notes = BTreeMap::new();
+        count(&mut notes, 1, 3);
+        assert!(reserve(&mut notes, 100), "the first must be committed");
+        count(&mut notes, 2, 5);
+        assert!(!reserve(&mut notes, 100), "eight are reserved");
+        let mut dead = notes.clone();
+        recover(&mut dead);
+        assert_eq!(requests(&dead, 3), 8);
+        count(&mut notes, 3, 90);
+        assert!(reserve(&mut notes, 100));
+        settle(&mut notes);
+        recover(&mut notes);
+        assert_eq!(requests(&notes, 4), 98);
+        // Another day begins with nothing reserved, and no more than the day has is.
+        assert!(reserve(&mut notes, 100));
+        count(&mut notes, DAY_MS, 1);
+        assert!(reserve(&mut notes, 1));
+        recover(&mut notes);
+        assert_eq!(requests(&notes, DAY_MS), 1);
     }
 }

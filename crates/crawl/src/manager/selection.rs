@@ -1,7 +1,8 @@
-//! Which of the best make the batch? Pages that nobody has seen have a part of it to themselves, if there are enough of them;
-//! the rest goes by profit alone.
+//! Which of the best make the batch? Pages that nobody has tried have a part of it to themselves, if there are enough of them;
+//! the rest goes by profit. Pages that failed come after those of their site that nobody has tried: they may fail again, and
+//! their site with them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use model::{PageId, SiteId};
 use store::Best;
@@ -17,14 +18,29 @@ pub(super) struct Room {
     pub(super) per_site: usize,
 }
 
-/// The pages of a batch, best first, from the best of each kind, best first. `left` tells how many pages of a site may
-/// be asked for; nothing stands for any number.
+/// The best pages of each kind, best first.
+#[derive(Debug, Default)]
+pub(super) struct Candidates {
+    /// Pages that nobody has tried.
+    pub(super) new: Vec<Best>,
+    /// Pages that were fetched before.
+    pub(super) seen: Vec<Best>,
+    /// Pages that failed when they were last tried.
+    pub(super) failed: Vec<Best>,
+}
+
+/// The pages of a batch, best first. `left` tells how many pages of a site may be asked for; nothing stands for any number.
 pub(super) fn select(
-    new: &[Best],
-    seen: &[Best],
+    candidates: Candidates,
     room: Room,
     left: impl Fn(SiteId) -> Option<usize>,
 ) -> Vec<PageId> {
+    let Candidates { new, mut seen, failed } = candidates;
+    let sites_with_new: HashSet<SiteId> = new.iter().map(|best| best.site).collect();
+    let (last, failed): (Vec<Best>, Vec<Best>) =
+        failed.into_iter().partition(|best| sites_with_new.contains(&best.site));
+    seen.extend(failed);
+    seen.sort_by(|one, other| other.score.total_cmp(&one.score));
     let mut of_site: HashMap<SiteId, usize> = HashMap::new();
     let mut fits = |best: &Best| {
         let taken = of_site.entry(best.site).or_default();
@@ -49,6 +65,8 @@ pub(super) fn select(
         chosen.extend(better.filter(&mut fits));
     }
     chosen.sort_by(|one, other| other.score.total_cmp(&one.score));
+    let room_left = room.pages.saturating_sub(chosen.len());
+    chosen.extend(last.into_iter().filter(&mut fits).take(room_left));
     chosen.into_iter().map(|best| best.page).collect()
 }
 
@@ -63,7 +81,8 @@ mod tests {
 
     fn numbers(room: (usize, usize, usize), new: &[Best], seen: &[Best]) -> Vec<u32> {
         let (pages, reserved, per_site) = room;
-        let chosen = select(new, seen, Room { pages, reserved, per_site }, |_| None);
+        let candidates = Candidates { new: new.to_vec(), seen: seen.to_vec(), failed: Vec::new() };
+        let chosen = select(candidates, Room { pages, reserved, per_site }, |_| None);
         chosen.into_iter().map(|page| page.0).collect()
     }
 
@@ -83,7 +102,21 @@ mod tests {
     fn a_site_gets_what_it_has_left() {
         let (new, seen) = (list(0, 1, &[0.5, 0.2, 0.1]), list(10, 1, &[0.9, 0.8, 0.3]));
         let room = Room { pages: 9, reserved: 1, per_site: 9 };
-        let chosen = select(&new, &seen, room, |_| Some(2));
+        let chosen = select(Candidates { new, seen, failed: Vec::new() }, room, |_| Some(2));
         assert_eq!(chosen, [PageId(10), PageId(0)]);
+    }
+
+    #[test]
+    fn what_failed_comes_after_what_nobody_tried_of_its_site_but_not_after_all_visits() {
+        let room = Room { pages: 4, reserved: 0, per_site: 9 };
+        let of = |new: Vec<Best>, seen: Vec<Best>| {
+            let mut failed = list(20, 1, &[0.6]);
+            failed.extend(list(30, 2, &[0.4]));
+            let chosen = select(Candidates { new, seen, failed }, room, |_| None);
+            chosen.into_iter().map(|page| page.0).collect::<Vec<u32>>()
+        };
+        assert_eq!(of(list(0, 1, &[0.5, 0.1]), list(10, 3, &[0.9])), [10, 0, 30, 1]);
+        assert_eq!(of(list(0, 1, &[0.5]), list(10, 3, &[0.9])), [10, 0, 30, 20]);
+        assert_eq!(of(Vec::new(), list(10, 3, &[0.9, 0.3, 0.2, 0.1])), [10, 20, 30, 11]);
     }
 }

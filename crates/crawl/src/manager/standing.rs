@@ -1,7 +1,7 @@
-//! What may be taken from each site now? Its front page, any of its pages, or nothing.
+//! What may be taken from each site now? Its front page, any of its pages, those that were fetched before, or nothing.
 
 use model::SiteId;
-use store::{Collection, Result, SiteRecord};
+use store::{Collection, Result, ScanRow, SiteRecord, Stage};
 
 use super::front_page::front_page;
 use crate::appraisal::SiteFacts;
@@ -17,14 +17,37 @@ pub(super) struct Standing {
     /// The sketch of the domains that link to it.
     pub(super) linking_domains: u64,
     pub(super) back_off_until_ms: u64,
+    /// Whether it is in an open batch.
+    pub(super) open: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Take {
     #[default]
     Nothing,
+    /// It has as many pages as it may have; those are kept fresh.
+    Revisits,
     FrontPage,
     Pages,
+}
+
+impl Take {
+    /// Whether a page may be taken.
+    pub(super) fn admits(self, row: &ScanRow) -> bool {
+        match self {
+            Take::Nothing => false,
+            // Of a page that failed, it is known that it was here before if it could be seen to change, or not to.
+            Take::Revisits => {
+                row.stage == Stage::Fetched || row.stage == Stage::Failed && row.changes_per_day > 0.0
+            }
+            Take::FrontPage | Take::Pages => true,
+        }
+    }
+
+    /// What is left to a site that has as many pages as it may have.
+    fn of_full(self) -> Take {
+        if self == Take::Nothing { Take::Nothing } else { Take::Revisits }
+    }
 }
 
 /// What could be taken from each site if it were at rest.
@@ -44,6 +67,7 @@ pub(super) fn judge_sites(collection: &Collection, settings: &CrawlSettings) -> 
                 fetched: record.pages_fetched,
                 linking_domains: record.linking_domains,
                 back_off_until_ms: record.back_off_until_ms,
+                open: false,
             },
         ));
     })?;
@@ -65,9 +89,11 @@ fn skip_sites(collection: &Collection, settings: &CrawlSettings, standings: &mut
         let front = front_page(collection, settings, SiteId(number as u32));
         let own = front.and_then(|url| settings.site(&url));
         let is_full = |site: &SiteOverride| site.pages.is_some_and(|most| standing.fetched >= most);
-        if own.is_some_and(|site| site.skip || is_full(site)) {
-            standing.take = Take::Nothing;
-        }
+        standing.take = match own {
+            Some(site) if site.skip => Take::Nothing,
+            Some(site) if is_full(site) => standing.take.of_full(),
+            _ => standing.take,
+        };
     }
 }
 
@@ -75,5 +101,7 @@ fn skip_sites(collection: &Collection, settings: &CrawlSettings, standings: &mut
 fn hold_to_budget(collection: &Collection, settings: &CrawlSettings, standings: &mut [Standing]) {
     let all = standings.iter().map(|standing| (standing.fetched, standing.linking_domains));
     let over = domain_budget::sites_over(collection, settings, all);
-    over.into_iter().for_each(|site| standings[site.index()].take = Take::Nothing);
+    for site in over {
+        standings[site.index()].take = standings[site.index()].take.of_full();
+    }
 }

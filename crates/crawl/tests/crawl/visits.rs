@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
-use crawl::{Clock, CrawlEnd, CrawlSettings, Revisits};
-use fetch::Networks;
+use crawl::{Clock, CrawlEnd, CrawlSettings, Revisits, SiteMatch, SiteOverride};
+use fetch::{Networks, SiteRequest};
 use model::{PageId, Reason, UrlRules};
 use simweb::{Ask, Settings, SimWeb};
 use store::{
@@ -20,12 +20,21 @@ const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-m
 
 /// Visits every page that was not visited within a day, at the time of the Web.
 fn visit(collection: &mut Collection, web: &SimWeb, change: impl Fn(&mut CrawlSettings)) {
+    visit_until(collection, web, CrawlEnd::default(), change);
+}
+
+fn visit_until(
+    collection: &mut Collection,
+    web: &SimWeb,
+    end: CrawlEnd,
+    change: impl Fn(&mut CrawlSettings),
+) {
     let mut settings = settings(web);
     settings.clock = Some(Clock::sped_up(web.clock.now() * 1_000, 1.0));
     settings.revisits = Revisits { ok_s: 43_200, ..Revisits::default() };
     settings.longest_pause_ms = 0;
     change(&mut settings);
-    run(collection, settings, CrawlEnd::default());
+    run(collection, settings, end);
 }
 
 /// All pages with content, and their URLs.
@@ -195,19 +204,25 @@ fn a_site_that_tells_of_changes_needs_no_visits_to_be_known_as_stale() {
     let mut collection = collection(folder.path(), &web);
     visit(&mut collection, &web, |_| {});
     let first_s = web.clock.seconds();
-    // The front pages alone are due again; with them comes the sitemap.
+    // A year is long; the front pages alone are asked for again, and with them comes the sitemap.
     let all = pages(&collection);
     let ids: Vec<PageId> = all.iter().map(|(page, ..)| *page).collect();
     let is_front = |url: &str| url.ends_with('/') && url.matches('/').count() == 3;
     collection
         .pages
         .update(&ids, |index, record| {
-            record.not_before_s = if is_front(&all[index].1) { 0 } else { u32::MAX };
+            if is_front(&all[index].1) {
+                (record.stage, record.not_before_s) = (Stage::Failed, 0);
+            }
         })
         .unwrap();
     web.log.clear();
     web.clock.advance(DAY * 20);
-    visit(&mut collection, &web, |settings| settings.sitemap_period_s = 60);
+    let in_a_year = |settings: &mut CrawlSettings| {
+        settings.sitemap_period_s = 60;
+        settings.revisits.ok_s = 365 * 86_400;
+    };
+    visit_until(&mut collection, &web, CrawlEnd { cycles: Some(1), ..CrawlEnd::default() }, in_a_year);
     let asked = web.log.entries().len();
     assert!(asked < 20, "{asked} requests");
     let mut stale = 0;
@@ -222,10 +237,12 @@ fn a_site_that_tells_of_changes_needs_no_visits_to_be_known_as_stale() {
     }
     assert!(stale > 10, "{stale}");
 
-    // A visit clears it, and takes the date of the change from the list: the page itself tells none.
-    collection.pages.update(&ids, |_, record| record.not_before_s = 0).unwrap();
-    web.clock.advance(DAY);
-    visit(&mut collection, &web, |_| {});
+    // Who is known to have changed does not wait for a year. A visit clears it, and takes the date of the change from the
+    // list: the page itself tells none.
+    web.log.clear();
+    visit(&mut collection, &web, in_a_year);
+    let asked = web.log.entries().len();
+    assert!((stale..stale + 10).contains(&asked), "{asked} requests for {stale} pages");
     for (_, url, record) in pages(&collection) {
         assert!(!record.flags.has(PageFlags::STALE), "{url}");
     }
@@ -269,4 +286,72 @@ fn not_modified_is_no_answer_to_a_request_without_a_condition() {
         (visits[0].outcome.as_str(), visits[0].reason.as_deref()),
         ("unexpected", Some("not-modified-unasked"))
     );
+}
+
+#[test]
+fn a_shorter_time_between_visits_holds_for_pages_that_were_fetched_before() {
+    let web = start(Settings { sites: 2, pages: 30, clock: 0.0, ..Settings::plain() });
+    let folder = tempfile::tempdir().unwrap();
+    let mut collection = collection(folder.path(), &web);
+    visit(&mut collection, &web, |settings| settings.revisits = Revisits::default());
+    let fetched = pages(&collection).len();
+    web.clock.advance(DAY * 2);
+    web.log.clear();
+    visit(&mut collection, &web, |settings| settings.revisits = Revisits::default());
+    assert_eq!(web.log.entries().len(), 0, "half a year is not over");
+    visit(&mut collection, &web, |settings| settings.revisits.ok_s = 86_400);
+    let again = pages(&collection).iter().filter(|(_, _, record)| record.visits == 2).count();
+    assert!(fetched > 20 && again == fetched, "{again} of {fetched}");
+}
+
+#[test]
+fn pages_of_a_site_that_is_full_are_visited_again_and_no_others() {
+    let limits: [fn(&mut CrawlSettings); 2] = [
+        |settings| {
+            settings.limits.domain.base = 5;
+            settings.limits.domain.per_linking_domain = 0;
+        },
+        |settings| {
+            settings.sites = vec![SiteOverride {
+                sites: SiteMatch::Suffix(".test".to_owned()),
+                wait_ms: None,
+                pages: Some(5),
+                depth: None,
+                request: SiteRequest::default(),
+                robots_agent: None,
+                skip: false,
+            }];
+        },
+    ];
+    for limit in limits {
+        let web = start(Settings { sites: 3, pages: 60, clock: 0.0, ..Settings::plain() });
+        let folder = tempfile::tempdir().unwrap();
+        let mut collection = collection(folder.path(), &web);
+        let with_limit = |settings: &mut CrawlSettings| {
+            settings.batch_pages_per_site = 1;
+            limit(settings);
+        };
+        visit(&mut collection, &web, with_limit);
+        let before: Vec<PageId> = pages(&collection).iter().map(|(page, ..)| *page).collect();
+        web.clock.advance(DAY);
+        visit(&mut collection, &web, with_limit);
+        let after = pages(&collection);
+        let again: Vec<PageId> =
+            after.iter().filter(|(_, _, record)| record.visits == 2).map(|(page, ..)| *page).collect();
+        assert!(before.len() >= 5 && before.len() <= 20, "{}", before.len());
+        assert_eq!((again, after.len()), (before.clone(), before.len()));
+    }
+}
+
+#[test]
+fn a_days_requests_are_kept_account_of_without_a_commit_for_each_batch() {
+    let web = start(Settings { sites: 4, pages: 80, clock: 0.0, ..Settings::plain() });
+    let folder = tempfile::tempdir().unwrap();
+    let mut collection = collection(folder.path(), &web);
+    let mut settings = settings(&web);
+    (settings.requests_per_day, settings.batch_pages) = (10_000, 4);
+    settings.commit_every_ms = 3_600_000;
+    let cycles = run(&mut collection, settings, CrawlEnd::default()).progress.cycles;
+    let commits = collection.manifest().unwrap().generation;
+    assert!(cycles > 10 && commits < 10, "{commits} commits for {cycles} batches");
 }

@@ -42,7 +42,8 @@ pub struct PageRecord {
     pub reason: u8,
     /// What else it is.
     pub flags: PageFlags,
-    /// It must not be visited before this time, in Unix seconds.
+    /// It must not be visited before this time, in Unix seconds. Of a page that was fetched, the settings of the moment decide
+    /// instead, from its last visit on.
     pub not_before_s: u32,
     /// When it was last visited, in Unix seconds; 0 if never.
     pub last_visit_s: u32,

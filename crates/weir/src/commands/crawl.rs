@@ -152,7 +152,12 @@ pub(crate) fn crawl_on(
     let style = Style::choose(printer.json(), manner.progress);
     let cpu_before = process::cpu_seconds();
     let reload = || {
-        let read = || load(&folder, manner).and_then(|new| Ok((new.crawl_settings(&folder)?, new)));
+        let read = || {
+            let new = load(&folder, manner)?;
+            let typed = new.crawl_settings(&folder)?;
+            crawl::check_ranks(&folder, &typed)?;
+            Ok((typed, new))
+        };
         reload(settings, read(), &helm)
     };
     let (summary, code) =

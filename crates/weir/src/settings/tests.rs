@@ -154,6 +154,10 @@ fn settings_that_changed_are_told() {
     let expected = [("crawl.threads", false), ("politeness.wait", true), ("site", true)];
     assert_eq!(changes, expected.map(|(name, at_once)| (name.to_owned(), at_once)));
     assert_eq!(new.changes(&new.clone()), []);
+    // By these the manager goes at its next look.
+    let choosing = "[crawl]\nstrategy = 'opic'\nbatch_pages = 9\nbatch_pages_per_site = 3\n[revisit]\nok = '1d'\nerror = '2d'";
+    let changes = old.changes(&Settings::parse(choosing).unwrap());
+    assert!(changes.len() == 5 && changes.iter().all(|(_, at_once)| *at_once), "{changes:?}");
 }
 
 /// The defaults are written once more in the crates that use them.

@@ -143,6 +143,35 @@ fn a_continuous_crawl_visits_again_what_is_due() {
 }
 
 #[test]
+fn what_is_due_does_not_wait_for_a_slow_site() {
+    let slow = endless("slow", [127, 77, 29, 2]);
+    let quick = Server::site("quick", [127, 77, 29, 3], |_, peer| peer.page("<p>One page.</p>"));
+    let waits = format!("[[site]]\nsite = '{}'\nwait = '1h'\n", slow.name);
+    let settings = hosts(&[&slow, &quick]) + NO_WAIT + "[revisit]\nok = '1s'\n" + &waits;
+    let collection = Collection::new(&[slow.url("/"), quick.url("/")], &settings);
+    let mut crawl = collection.start(&["--continuous"]);
+    crawl.until(|| quick.paths().iter().filter(|path| *path == "/").count() >= 4);
+    crawl.signal("INT");
+    // It was asked for its robots.txt, and all its pages still wait.
+    assert_eq!((crawl.wait().code, pages(&slow)), (Some(130), 0));
+}
+
+#[test]
+fn the_time_between_visits_is_that_of_the_settings_as_they_are() {
+    let server = Server::site("sooner", [127, 77, 29, 1], |_, peer| peer.page("<p>One page.</p>"));
+    let settings = hosts(&[&server]) + NO_WAIT;
+    let collection = Collection::new(&[server.url("/")], &settings);
+    collection.crawl(&[]);
+    collection.set(&(settings + "[revisit]\nok = '1h'\n"));
+    let story = collection.why(&server.url("/"));
+    let [due_ms, visit_ms] =
+        [&story["worth"]["due_ms"], &story["page"]["last_visit_ms"]].map(|time| time.as_u64().unwrap());
+    assert_eq!((due_ms - visit_ms, &story["page"]["not_before_ms"]), (3_600_000, &due_ms.into()), "{story}");
+    let summary = collection.crawl(&["--continuous", "--for", "1s"]);
+    assert_eq!(summary["next_due_ms"], due_ms);
+}
+
+#[test]
 fn why_tells_terms_that_add_up() {
     let server = endless("why", [127, 77, 25, 1]);
     let weights =

@@ -129,6 +129,19 @@ fn settings_that_make_no_sense_change_nothing() {
 }
 
 #[test]
+fn a_weight_for_what_nobody_has_computed_changes_nothing() {
+    let web = web();
+    let collection = Collection::of_web(&web, &waits("50ms"));
+    let mut crawl = collection.start(&[]);
+    crawl.until(|| pages(&web) > 1);
+    collection.set(&(reach(&web) + &waits("1ms") + "[quality]\nweights = { hub = 1 }\n"));
+    crawl.signal("HUP");
+    crawl.wait_for("the settings stay as they are: quality.weights: nobody has computed hub yet");
+    let ended = crawl.wait();
+    assert_eq!((ended.code, &ended.summary()["stopped"]), (Some(0), &false.into()), "{}", ended.stderr);
+}
+
+#[test]
 fn two_crawls_of_one_folder_are_one_too_many() {
     let web = web();
     let collection = Collection::of_web(&web, &waits("200ms"));

@@ -6,7 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crawl::{CrawlSettings, Robots, RobotsCopy};
 use model::{CanonicalUrl, PageId, Reason, Rejected, SiteId, UrlClass};
 use serde::Serialize;
-use store::{InLink, PageFlags, PageRecord, SiteRecord, Snapshot, Stage, Visit, links_to, visits_of};
+use store::{
+    InLink, PageFlags, PageRecord, ScanRow, SiteRecord, Snapshot, Stage, Visit, links_to, visits_of,
+};
 
 use super::worth::WorthAnswer;
 use crate::known_sites;
@@ -155,8 +157,8 @@ pub(super) fn story(snapshot: &Snapshot, settings: &Settings, input: &str) -> an
     }
     if let (Some(page), Some(record)) = (page_id, &record) {
         story.worth = WorthAnswer::of(snapshot, &rules, page, record, site.as_ref().map(|(site, _)| site))?;
+        story.page = Some(page_answer(snapshot, &rules, page, record)?);
     }
-    story.page = record.map(|record| page_answer(snapshot, &record)).transpose()?;
     if let Some((site, id)) = site {
         let neighbours = sites_at(snapshot, site.address)?;
         story.site = Some(site_answer(snapshot, &rules, &url, id, &site, neighbours));
@@ -299,7 +301,12 @@ fn robots(
     Ok(Some(answer))
 }
 
-fn page_answer(snapshot: &Snapshot, record: &PageRecord) -> anyhow::Result<PageAnswer> {
+fn page_answer(
+    snapshot: &Snapshot,
+    rules: &CrawlSettings,
+    page: PageId,
+    record: &PageRecord,
+) -> anyhow::Result<PageAnswer> {
     let ms = |seconds: u32| (seconds != 0).then(|| u64::from(seconds) * 1_000);
     Ok(PageAnswer {
         seed: record.flags.has(PageFlags::SEED),
@@ -310,7 +317,7 @@ fn page_answer(snapshot: &Snapshot, record: &PageRecord) -> anyhow::Result<PageA
         changes: record.changes,
         first_visit_ms: ms(record.first_visit_s),
         last_visit_ms: ms(record.last_visit_s),
-        not_before_ms: ms(record.not_before_s),
+        not_before_ms: ms(rules.revisits.due_s(&ScanRow::of(page, record))),
         status: record.status,
         duplicate_of: record.duplicate_of.map(|page| url_of(snapshot, page)).transpose()?,
     })

@@ -2,7 +2,7 @@
 
 use model::Reason;
 
-use super::facts::{LinkAnswer, PageAnswer, RobotsAnswer, SiteAnswer, Story, VisitAnswer};
+use super::facts::{LinkAnswer, PageAnswer, RobotsAnswer, SiteAnswer, Story, VisitAnswer, now_ms};
 use super::worth::WorthAnswer;
 use crate::printer::{Meaning, Printer, printable};
 use crate::words::{count, counted, duration, size, time};
@@ -90,7 +90,7 @@ fn profit_line(worth: &WorthAnswer) -> String {
         rarely => format!("changes every {:.0} days", 1.0 / rarely.max(1e-6)),
     });
     parts.extend(worth.due_ms.map(|due_ms| match due_ms {
-        0 => "due".to_owned(),
+        due_ms if due_ms <= now_ms() => "due".to_owned(),
         due_ms => format!("due from {} on", time(due_ms as i64)),
     }));
     parts.join(", ")

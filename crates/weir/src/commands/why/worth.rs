@@ -3,7 +3,7 @@
 use crawl::CrawlSettings;
 use model::PageId;
 use serde::Serialize;
-use store::{PageRecord, SiteRecord, Snapshot, Stage};
+use store::{PageRecord, ScanRow, SiteRecord, Snapshot, Stage};
 
 use super::facts::now_ms;
 
@@ -55,7 +55,7 @@ impl WorthAnswer {
             value: part.value,
         });
         let back_off_ms = site.map_or(0, |site| site.back_off_until_ms);
-        let due_ms = (u64::from(record.not_before_s) * 1_000).max(back_off_ms);
+        let due_ms = (u64::from(rules.revisits.due_s(&ScanRow::of(page, record))) * 1_000).max(back_off_ms);
         Ok(Some(WorthAnswer {
             quality: judged.quality,
             terms: terms.collect(),

@@ -21,11 +21,11 @@ section! {
         /// larger sites), "backlinks" (most links from known pages), "opic" (most importance passed on by fetched pages),
         /// "batch-pagerank" and "partial-pagerank" (by PageRank over the known links), "focused" (by the driving query) or
         /// "random".
-        strategy: Strategy = Strategy::default(), wire "manager/score";
+        strategy: Strategy = Strategy::default(), wire "manager/score", applies at_once;
         /// How many pages a batch has.
-        batch_pages: u32 = 100_000, within 1..=10_000_000, wire "manager/batch/size";
+        batch_pages: u32 = 100_000, within 1..=10_000_000, wire "manager/batch/size", applies at_once;
         /// How many of them may be of one site.
-        batch_pages_per_site: u32 = 500, within 1..=10_000_000, wire "manager/batch/samesite";
+        batch_pages_per_site: u32 = 500, within 1..=10_000_000, wire "manager/batch/samesite", applies at_once;
         /// How many threads fetch and read pages; 0 stands for one for each core.
         threads: u16 = 0, within 0..=1_024;
         /// How many requests may be open at once, all threads together.
