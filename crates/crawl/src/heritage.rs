@@ -38,8 +38,9 @@ pub fn heirs(old: &Snapshot, rules: &UrlRules, roots_only: bool) -> Result<Vec<H
         let known = matches!(record.stage, Stage::New | Stage::Queued | Stage::Fetched);
         let isolated = record.in_links == 0 || record.flags.has(PageFlags::SEED);
         let of_site = sites.binary_search(&record.site).is_ok();
-        // Front pages are found by their URL; they are not deep.
-        if known && of_site && (isolated || record.depth == 0) {
+        let is_seed = record.flags.has(PageFlags::SEED);
+        // Front pages are found by their URL; they are not deep. What the user named counts even where nobody has been.
+        if known && (is_seed || of_site && (isolated || record.depth == 0)) {
             pages.push((page, record.changes_per_day, isolated));
         }
     })?;

@@ -45,7 +45,7 @@ pub(crate) struct Args {
 #[derive(clap::Args)]
 pub(crate) struct EndArgs {
     /// Stop after so many batches of pages.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     cycles: Option<u64>,
 
     /// Stop after so many pages.

@@ -105,6 +105,9 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         Some(dir) => Settings::load(dir)?.crawl_settings(dir)?,
         None => CrawlSettings::default(),
     };
+    if let Some(file) = args.out.as_ref().filter(|out| out.exists() && !out.is_dir()) {
+        return Err(WrongUse(format!("--out: {} is a file; give a folder", file.display())).into());
+    }
     let aim = args.aim.unwrap_or(usual.profit.aim);
     let experiments = experiments(args, &usual, aim, printer)?;
     let started = Instant::now();

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crawl::Focus;
+use frontier::Strategy;
 use model::UrlRules;
 use parse::{Document, decode_content};
 use store::{Snapshot, Verify};
@@ -27,7 +28,12 @@ impl Settings {
             text.map_err(|what| WrongUse(format!("{FILE}: focus.examples: {example}: {what}")))
         });
         let examples = examples.collect::<Result<Vec<String>, WrongUse>>()?;
-        Ok(Focus::new(&self.focus.query, &examples))
+        let focus = Focus::new(&self.focus.query, &examples);
+        if focus.is_empty() && self.crawl.strategy == Strategy::Focused {
+            let what = "crawl.strategy is focused, but focus.query and focus.examples have no word; write what pages should be about";
+            return Err(WrongUse(format!("{FILE}: {what}")));
+        }
+        Ok(focus)
     }
 }
 
