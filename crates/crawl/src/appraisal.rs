@@ -190,14 +190,22 @@ impl<'a> Appraisal<'a> {
         let facts = self.facts.of(row);
         let quality = self.quality.of(&facts);
         let known_stale = row.flags.has(PageFlags::STALE);
-        // The copy is as old as the visit that brought it, whatever later ones met with.
-        let copy_days = f64::from(self.now_s.saturating_sub(last_content_s)) / 86_400.0;
-        let fresh = || fresh_probability(f64::from(self.changes_per_day(row)), copy_days) as f32;
+        // The copy is as old as the visit that brought it, whatever later ones met with. Of a page that leads elsewhere, what was
+        // seen is that.
+        let seen_s = match (last_content_s, row.stage) {
+            (0, Stage::Fetched) => Some(row.last_visit_s),
+            (0, _) => None,
+            (seen_s, _) => Some(seen_s),
+        };
+        let fresh = |seen_s: u32| {
+            let seen_days = f64::from(self.now_s.saturating_sub(seen_s)) / 86_400.0;
+            fresh_probability(f64::from(self.changes_per_day(row)), seen_days) as f32
+        };
         Judgement {
             terms: self.quality.explain(&facts),
             quality,
             changes_per_day: self.changes_per_day(row),
-            fresh: (last_content_s != 0).then(|| if known_stale { 0.0 } else { fresh() }),
+            fresh: seen_s.map(|seen_s| if known_stale { 0.0 } else { fresh(seen_s) }),
             known_stale,
             profit: self.profit_of(row, quality),
         }
