@@ -146,7 +146,10 @@ fn predict(web: &Web, requests_per_change: f64) -> (f64, f64) {
         });
         scores.sum::<f64>() / WEBS as f64
     };
-    (of(RefreshGuide::Estimated(Profit { aim: Aim::Freshness, ..Profit::default() }, None)), of(RefreshGuide::Uniform))
+    (
+        of(RefreshGuide::Estimated(Profit { aim: Aim::Freshness, ..Profit::default() }, None)),
+        of(RefreshGuide::Uniform),
+    )
 }
 
 const WEBS: u64 = 8;
