@@ -76,6 +76,8 @@ fn visit(collection: &mut Collection, pages: &[PageId], version: u32) {
             .update(&[*page], |_, page| {
                 (page.stage, page.status, page.stored) = (stage, status, Some(stored));
                 page.visits += 1;
+                // So long ago that nothing told of it depends on the day of the test.
+                page.last_content_s = u32::from(status == 200);
             })
             .unwrap();
         collection.tables.fetches.rows.push(&fetch(url, *page, fetched_at_ms));
