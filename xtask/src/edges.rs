@@ -55,6 +55,8 @@ const ROWS: &[Row] = &[
 
 /// Tests of any crate may crawl the synthetic Web.
 const TESTS_MAY_USE: &str = "simweb";
+/// That a crawl keeps its pages as fresh as the simulator predicts can only be tested by who has both.
+const TEST_EDGES: &[(&str, &str)] = &[("crawl", "simulate")];
 
 /// Finds dependencies that the table does not allow, and crates it does not know.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
@@ -81,6 +83,7 @@ fn check_package(package: &Package, ours: &[&str]) -> Vec<Finding> {
         ours(dependency)
             && !allowed(dependency)
             && dependency.name != TESTS_MAY_USE
+            && !TEST_EDGES.contains(&(row.name, dependency.name.as_str()))
             && dependency.name != row.name
     });
     product.chain(tests).map(|dependency| forbidden_edge(&path, row, dependency)).collect()
@@ -136,6 +139,13 @@ mod tests {
         assert_eq!(check(&tree_with("weir", "[dependencies]\nsimweb.workspace = true\n")), []);
         assert_eq!(check(&tree_with("crawl", "[dependencies]\nsimweb.workspace = true\n")).len(), 1);
         assert_eq!(check(&tree_with("web", "[dependencies]\nsimweb.workspace = true\n")).len(), 1);
+    }
+
+    #[test]
+    fn only_tests_of_the_crawl_may_use_the_simulator() {
+        assert_eq!(check(&tree_with("crawl", "[dev-dependencies]\nsimulate.workspace = true\n")), []);
+        assert_eq!(check(&tree_with("crawl", "[dependencies]\nsimulate.workspace = true\n")).len(), 1);
+        assert_eq!(check(&tree_with("search", "[dev-dependencies]\nsimulate.workspace = true\n")).len(), 1);
     }
 
     #[test]

@@ -183,17 +183,18 @@ impl<'a> Appraisal<'a> {
         self.now_s.saturating_sub(row.last_visit_s) as f32 / 86_400.0
     }
 
-    fn judge(&self, row: &ScanRow) -> Judgement {
+    fn judge(&self, row: &ScanRow, last_content_s: u32) -> Judgement {
         let facts = self.facts.of(row);
         let quality = self.quality.of(&facts);
         let known_stale = row.flags.has(PageFlags::STALE);
-        let fresh =
-            || fresh_probability(f64::from(self.changes_per_day(row)), f64::from(self.age_days(row))) as f32;
+        // The copy is as old as the visit that brought it, whatever later ones met with.
+        let copy_days = f64::from(self.now_s.saturating_sub(last_content_s)) / 86_400.0;
+        let fresh = || fresh_probability(f64::from(self.changes_per_day(row)), copy_days) as f32;
         Judgement {
             terms: self.quality.explain(&facts),
             quality,
             changes_per_day: self.changes_per_day(row),
-            fresh: (row.stage == Stage::Fetched).then(|| if known_stale { 0.0 } else { fresh() }),
+            fresh: (last_content_s != 0).then(|| if known_stale { 0.0 } else { fresh() }),
             known_stale,
             profit: self.profit_of(row, quality),
         }
@@ -214,7 +215,8 @@ pub fn judge(
     ranks.refresh(snapshot.folder(), &snapshot.links, settings, snapshot.pages.pages(), fetched)?;
     let facts = Facts { sites: &sites, ranks: &ranks };
     let survey = facts.survey(&snapshot.pages)?;
-    Ok(Appraisal::new(facts, &survey, settings, now_s).judge(&ScanRow::of(page, record)))
+    Ok(Appraisal::new(facts, &survey, settings, now_s)
+        .judge(&ScanRow::of(page, record), record.last_content_s))
 }
 
 /// How many pages of all sites were fetched.

@@ -12,6 +12,7 @@
 
 use std::collections::BTreeMap;
 
+use frontier::Purse;
 use model::PageId;
 use store::{Appended, Collection, PageRecord, Prepared, Result, Stage};
 
@@ -215,8 +216,9 @@ fn read_records(collection: &Collection, ids: &[PageId]) -> Result<BTreeMap<Page
 
 /// A visit takes the cash of a page, for those that it links to.
 fn pass_on_cash(record: &mut PageRecord) -> f32 {
-    let cash = std::mem::take(&mut record.cash);
-    record.cash_history += cash;
+    let mut purse = Purse { cash: record.cash, history: record.cash_history };
+    let cash = purse.spend();
+    (record.cash, record.cash_history) = (purse.cash, purse.history);
     cash
 }
 

@@ -71,7 +71,10 @@ pub fn inherit(collection: &mut Collection, heirs: &[Heir]) -> Result<(), Error>
     }
     rates.sort_unstable_by_key(|(page, _)| *page);
     let pages: Vec<PageId> = rates.iter().map(|(page, _)| *page).collect();
-    collection.pages.update(&pages, |index, record| record.changes_per_day = rates[index].1)?;
+    collection.pages.update(&pages, |index, record| {
+        // What it is believed to be until the first visits tell, and what they are weighed against.
+        (record.changes_per_day, record.inherited_changes_per_day) = (rates[index].1, rates[index].1);
+    })?;
     collection.commit(Clock::start().now_ms() as i64)?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use frontier::linking_bit;
+use frontier::{CommonCash, linking_bit};
 use model::{PageId, SiteId};
 use store::{Collection, Link, NewPage, PageFlags, PageRecord, Resolved, Result, SiteRecord, UrlBatch};
 
@@ -26,7 +26,7 @@ pub(crate) struct News {
     /// How many pages newly link to a page.
     in_links: BTreeMap<PageId, InLinks>,
     /// Cash of pages that lead nowhere.
-    common_cash: f64,
+    common_cash: CommonCash,
 }
 
 /// What a batch changes about a site.
@@ -227,7 +227,7 @@ impl News {
 
     /// Cash of a page that leads nowhere.
     pub(crate) fn keep_in_common(&mut self, cash: f32) {
-        self.common_cash += f64::from(cash);
+        self.common_cash.add(cash);
     }
 
     /// Counts a new page; tells how many of its site this batch has brought.

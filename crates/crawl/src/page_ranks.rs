@@ -9,7 +9,7 @@
 
 use std::path::Path;
 
-use frontier::{Strategy, Term, forward_rank};
+use frontier::{JUMP, Strategy, Term, forward_rank};
 use model::PageId;
 use store::{LinkLogReader, RankColumn, Ranked, ScanRow};
 
@@ -27,8 +27,6 @@ pub(crate) struct PageRanks {
 
 /// PageRank is computed again when so much more pages are fetched: 1/10.
 const GROWTH: u64 = 10;
-/// What comes to all pages alike, as in [`forward_rank`].
-const JUMP: f32 = 0.15;
 
 impl PageRanks {
     /// The ranks of a page; 0 where there is none.
@@ -99,10 +97,10 @@ fn is_computed(strategy: Strategy) -> bool {
 /// Gives pages that have no rank what others pass on to them.
 fn estimate(links: &LinkLogReader, ranks: &mut Vec<f32>, pages: u32) -> Result<(), Error> {
     let known = ranks.len();
-    let mut new = vec![JUMP / pages.max(1) as f32; (pages as usize).saturating_sub(known)];
+    let mut new = vec![JUMP as f32 / pages.max(1) as f32; (pages as usize).saturating_sub(known)];
     for_each_page(links, |page, targets| {
         let Some(rank) = ranks.get(page.index()) else { return };
-        let share = (1.0 - JUMP) * rank / targets.len() as f32;
+        let share = (1.0 - JUMP as f32) * rank / targets.len() as f32;
         for target in targets {
             if let Some(new) = target.index().checked_sub(known).and_then(|index| new.get_mut(index)) {
                 *new += share;
@@ -169,7 +167,7 @@ mod tests {
             page_ranks.refresh(folder.path(), &links, &settings, 4, 32).unwrap();
             let new = ranks(&page_ranks);
             assert_eq!(new[..3], exact[..]);
-            let expected = [JUMP / 4.0 + (1.0 - JUMP) * exact[1] / 2.0];
+            let expected = [JUMP as f32 / 4.0 + (1.0 - JUMP as f32) * exact[1] / 2.0];
             let met = if strategy == Strategy::PartialPageRank { &expected[..] } else { &[] };
             assert_eq!(&new[3..], met);
             page_ranks.refresh(folder.path(), &links, &settings, 4, 34).unwrap();

@@ -19,6 +19,7 @@ use crate::harvest::{FoundPage, HarvestNews, ReasonCode, SiteReport};
 use crate::noted_rests::{self, NotedRest};
 use crate::robots_answer::Robots;
 use crate::rules::Rules;
+use crate::visit;
 
 /// Takes news in, in batches.
 pub(crate) struct Seeder {
@@ -271,7 +272,7 @@ fn note_changes(collection: &mut Collection, resolved: &Resolved, found: &[(bool
     collection.pages.update(&pages, |index, record| {
         let modified_s = changes[index].1;
         record.last_change_s = record.last_change_s.max(modified_s);
-        if record.content_hash != 0 && modified_s > record.last_visit_s {
+        if visit::is_told_stale(record, modified_s) {
             record.flags = record.flags.with(PageFlags::STALE);
         }
     })

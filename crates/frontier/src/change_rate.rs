@@ -1,9 +1,12 @@
 //! How often does a page change, by what its visits have shown?
 //!
 //! A page is taken to change as a Poisson process, and a visit shows whether it has changed since the one before, or by
-//! `Last-Modified` also when. The estimators are those of Cho and Garcia-Molina ("Estimating frequency of change", ACM TOIT
-//! 2003). [`ChangeHistory`] weighs what a page has shown against what its neighbours let expect, since most pages of a
-//! collection have been visited once or twice. Nothing here decides when to visit.
+//! `Last-Modified` also when. Most pages of a collection have been visited once or twice, so a crawl goes by [`ChangeHistory`]: the
+//! most probable rate, by what a page has shown and a log-normal prior around what its neighbours let expect.
+//!
+//! The estimators of Cho and Garcia-Molina ("Estimating frequency of change", ACM TOIT 2003), [`regular_rate`], [`irregular_rate`]
+//! and [`dated_rate`], know no prior. They are the reference that estimates are compared with; no crawl uses them. Nothing here
+//! decides when to visit.
 
 /// The rate of a page of which nothing is known, in a collection of which nothing is known: once in thirty days. Half of the
 /// pages that Cho and Garcia-Molina watched in 1999 changed within fifty days; since a wrong guess is only corrected by a visit,
@@ -26,13 +29,12 @@ pub struct ChangeHistory {
     pub compared: u32,
     /// Those at which the page had changed.
     pub changes: u32,
-    /// The time between visits in which it did not change. Of a dated page also the time from each last modification to the
-    /// visit that found it.
+    /// Of how many of those it is known when they happened.
+    pub dated_changes: u32,
+    /// The time between visits in which it did not change, and the time from each dated change to the visit that found it.
     pub unchanged_days: f64,
-    /// The time between visits at the end of which it had changed. It tells nothing more about a dated page.
+    /// The time between visits at the end of which it had changed, nobody tells when.
     pub changed_days: f64,
-    /// Its server tells when it was last modified.
-    pub dated: bool,
 }
 
 impl ChangeHistory {
@@ -42,19 +44,24 @@ impl ChangeHistory {
     /// Rates of pages spread over orders of magnitude, so the expectation is log-normal around the prior, as narrow as two
     /// visits at the best pace would make it. Two hours without a change then say nothing against a change a month, while ten
     /// changes in ten hours say all; pseudo-visits or pseudo-changes that are just added to the counts fail one or the other.
-    /// Without visits the rate is the prior. The most probable rate needs no correction of its bias.
+    /// Without visits the rate is the prior.
+    ///
+    /// The log-likelihood of I days without a change is −λI, of a change in I days ln(1 − e^{−λI}), of one that happened a days
+    /// ago ln λ − λa. Undated changes stand at the mean of their intervals, which makes the rate somewhat too low if those are very
+    /// unequal. Else its bias is that of the prior, and vanishes with the visits.
     pub fn changes_per_day(&self, prior: Option<f32>) -> f32 {
         let usable = |prior: &f32| *prior > 0.0 && prior.is_finite();
         let prior = f64::from(prior.filter(usable).unwrap_or(UNKNOWN_CHANGES_PER_DAY));
         let prior = prior.clamp(RATES.0, RATES.1);
         let changes = f64::from(self.changes.min(self.compared));
-        let unchanged_days = days(self.unchanged_days);
-        let changed_days = if self.dated { 0.0 } else { days(self.changed_days) };
-        let interval = if changes > 0.0 { changed_days / changes } else { 0.0 };
+        let dated = f64::from(self.dated_changes).min(changes);
+        let undated = changes - dated;
+        let (unchanged_days, changed_days) = (days(self.unchanged_days), days(self.changed_days));
+        let interval = if undated > 0.0 { changed_days / undated } else { 0.0 };
         // The derivative of the log-likelihood by ln λ. It falls everywhere, so there is one best rate.
         let slope = |log_rate: f64| {
             let rate = log_rate.exp();
-            let seen = changes * per_expm1(rate * interval) - rate * unchanged_days;
+            let seen = dated + undated * per_expm1(rate * interval) - rate * unchanged_days;
             seen - PSEUDO_VISITS * VISIT_INFORMATION * (log_rate - prior.ln())
         };
         root(slope, RATES.0.ln(), RATES.1.ln()).exp() as f32
@@ -225,7 +232,7 @@ mod tests {
     fn history(compared: u32, changes: u32, interval_days: f64) -> ChangeHistory {
         let of = |count: u32| f64::from(count) * interval_days;
         let (unchanged_days, changed_days) = (of(compared - changes), of(changes));
-        ChangeHistory { compared, changes, unchanged_days, changed_days, dated: false }
+        ChangeHistory { compared, changes, dated_changes: 0, unchanged_days, changed_days }
     }
 
     #[test]
@@ -255,7 +262,7 @@ mod tests {
     fn many_visits_outweigh_the_neighbours() {
         for dated in [false, true] {
             let random = &mut Seeded(4);
-            let (mut history, rate) = (ChangeHistory { dated, ..ChangeHistory::default() }, 0.4);
+            let (mut history, rate) = (ChangeHistory::default(), 0.4);
             for _ in 0..20_000 {
                 let (since, interval) = (random.wait(rate), 2.0);
                 let changed = since < interval;
@@ -264,11 +271,69 @@ mod tests {
                 match (changed, dated) {
                     (false, _) => history.unchanged_days += interval,
                     (true, false) => history.changed_days += interval,
-                    (true, true) => history.unchanged_days += since,
+                    (true, true) => {
+                        history.dated_changes += 1;
+                        history.unchanged_days += since;
+                    }
                 }
             }
             let found = f64::from(history.changes_per_day(Some(10.0)));
             assert!((found - rate).abs() < 0.015, "{dated}: {found}");
+        }
+    }
+
+    #[test]
+    fn one_dated_change_leaves_the_others_what_they_are() {
+        // Ten weeks with a change each, then one more that is dated six hours before the visit.
+        let weekly = history(10, 10, 7.0);
+        let before = weekly.changes_per_day(None);
+        let dated =
+            ChangeHistory { compared: 11, changes: 11, dated_changes: 1, unchanged_days: 0.25, ..weekly };
+        let after = dated.changes_per_day(None);
+        assert!(after > before && after < 1.5 * before, "{before} {after}");
+    }
+
+    #[test]
+    fn dated_and_undated_changes_tell_the_rate_together() {
+        let random = &mut Seeded(7);
+        let (mut seen, rate, interval) = (ChangeHistory::default(), 0.6, 3.0);
+        for visit in 0..30_000 {
+            let since = random.wait(rate);
+            let (changed, dated) = (since < interval, visit % 3 == 0);
+            seen.compared += 1;
+            seen.changes += u32::from(changed);
+            seen.dated_changes += u32::from(changed && dated);
+            seen.unchanged_days += if !changed {
+                interval
+            } else if dated {
+                since
+            } else {
+                0.0
+            };
+            seen.changed_days += if changed && !dated { interval } else { 0.0 };
+        }
+        let found = f64::from(seen.changes_per_day(Some(10.0)));
+        assert!((found - rate).abs() < 0.02, "{found}");
+    }
+
+    /// The mean estimate from ten regular visits, with a prior ten times too low, right, and ten times too high.
+    #[test]
+    fn the_bias_is_that_of_the_prior() {
+        let random = &mut Seeded(8);
+        for (rate, means) in [(0.3, [0.12, 0.32, 0.58]), (1.0, [0.66, 1.08, 1.64]), (2.0, [1.41, 2.32, 6.77])]
+        {
+            let changes: Vec<u32> = (0..40_000).map(|_| changes_seen(random, 10, rate, 1.0)).collect();
+            for (expected, factor) in means.into_iter().zip([0.1, 1.0, 10.0]) {
+                let prior = Some((rate * factor) as f32);
+                let of: Vec<f64> =
+                    (0..=10).map(|changes| history(10, changes, 1.0).changes_per_day(prior).into()).collect();
+                let estimates: Vec<f64> = changes.iter().map(|changes| of[*changes as usize]).collect();
+                let (mean, error) = mean_and_error(&estimates);
+                assert!(
+                    (mean - expected).abs() < 0.005 + 3.0 * error,
+                    "{rate}: {mean} ± {error}, not {expected}"
+                );
+            }
         }
     }
 
@@ -304,9 +369,9 @@ mod tests {
 
         #[test]
         fn rates_are_positive_numbers_whatever_the_history(
-            compared: u32, changes: u32, unchanged_days: f64, changed_days: f64, dated: bool, prior: Option<f32>,
+            compared: u32, changes: u32, dated_changes: u32, unchanged_days: f64, changed_days: f64, prior: Option<f32>,
         ) {
-            let history = ChangeHistory { compared, changes, unchanged_days, changed_days, dated };
+            let history = ChangeHistory { compared, changes, dated_changes, unchanged_days, changed_days };
             let rate = history.changes_per_day(prior);
             prop_assert!(rate > 0.0 && rate <= 1.0001e6, "{rate}");
             for rate in [

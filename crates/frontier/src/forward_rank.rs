@@ -13,7 +13,7 @@
 use model::PageId;
 
 /// How much of the rank comes to all pages alike.
-const JUMP: f64 = 0.15;
+pub const JUMP: f64 = 0.15;
 const LEAST_CHANGE: f64 = 1e-9;
 const MOST_ROUNDS: u32 = 100;
 

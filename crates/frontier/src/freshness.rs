@@ -2,7 +2,8 @@
 //!
 //! A page changes as a Poisson process with a known rate λ; its copy is t days old, or made anew f times a day at regular
 //! intervals. This is the theory, with the allocations that know all rates as bounds (Cho and Garcia-Molina, "Effective page
-//! refresh policies for Web crawlers", ACM TODS 2003). What a crawl does, which does not know them, is [`Profit`](crate::Profit).
+//! refresh policies for Web crawlers", ACM TODS 2003). What a crawl does, which does not know them, is [`Profit`](crate::Profit). The
+//! simulator takes its bound from here; the other means and allocations are the reference that tests compare the indices with.
 //!
 //! **How an index follows.** Let c(t) be what a copy of age t costs in a unit of time. Refreshing it every t days costs
 //! (∫c + T)/t, if T is the price of a refresh; that is least where t·c(t) − ∫₀ᵗc = ∫₀ᵗ s·c'(s) ds = T. So whatever is

@@ -33,7 +33,7 @@ mod workbench;
 pub use change_priors::ChangePriors;
 pub use change_rate::{ChangeHistory, UNKNOWN_CHANGES_PER_DAY, dated_rate, irregular_rate, regular_rate};
 pub use error::Error;
-pub use forward_rank::forward_rank;
+pub use forward_rank::{JUMP, forward_rank};
 pub use freshness::{
     Refreshed, age_index, every_change_index, fresh_probability, freshness_index, harmonic_refreshes,
     mean_age_days, mean_freshness, mean_harmonic_staleness, optimal_refreshes, proportional_refreshes,
@@ -42,7 +42,7 @@ pub use freshness::{
 pub use hosts::HostList;
 pub use limits::{DomainBudget, Limits};
 pub use linking_domains::{linking_bit, linking_domains};
-pub use opic::{FIRST_CASH, Purse};
+pub use opic::{CommonCash, FIRST_CASH, Purse};
 pub use page_facts::{Most, PageFacts};
 pub use patience::{Event, PageVerdict, Patience, Verdict};
 pub use profit::{Aim, Profit};

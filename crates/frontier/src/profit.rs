@@ -58,23 +58,27 @@ impl Profit {
             let counts = self.freshness_exponent > 0.0 || self.representation_exponent > 0.0;
             return if counts { bounded(f64::from(self.weight(quality))) } else { 0.0 };
         }
-        self.of_visited(quality, UNKNOWN_CHANGES_PER_DAY, 1.0 / UNKNOWN_CHANGES_PER_DAY, true)
+        bounded(f64::from(self.weight(quality)) * new_index(self.aim))
     }
 
     /// What another visit gains to a page that was visited some days ago. Of a page that is known to be stale, because a
-    /// sitemap or a feed tells of a change, nothing is left to chance.
+    /// sitemap or a feed tells of a change, nothing is left to chance; but since that may be a lie, the word alone makes
+    /// a page worth no more than a new one.
     pub fn of_visited(&self, quality: f32, changes_per_day: f32, age_days: f32, known_stale: bool) -> f32 {
         let weight = f64::from(self.weight(quality));
         // What is not a number counts as 0.
         let (rate, age) = (f64::from(changes_per_day.max(0.0)), f64::from(age_days.max(0.0)));
-        let gain = match (self.aim, known_stale) {
-            (Aim::Profit, _) => self.staleness(rate, age, known_stale),
-            (Aim::Freshness, false) => freshness_index(rate, age),
-            (Aim::Age, false) => age_index(rate, age),
-            (Aim::EveryChange, false) => every_change_index(rate, age),
-            (aim, true) => known_stale_index(aim, rate, age),
+        let gain = match self.aim {
+            Aim::Profit => self.staleness(rate, age, known_stale),
+            Aim::Freshness => freshness_index(rate, age),
+            Aim::Age => age_index(rate, age),
+            Aim::EveryChange => every_change_index(rate, age),
         };
-        bounded(weight * gain)
+        let told = match self.aim {
+            aim if known_stale && aim != Aim::Profit => known_stale_index(aim, rate, age).min(new_index(aim)),
+            _ => 0.0,
+        };
+        bounded(weight * gain.max(told))
     }
 
     /// quality^α
@@ -114,6 +118,12 @@ fn known_stale_index(aim: Aim, rate: f64, age: f64) -> f64 {
         }
         Aim::EveryChange => 1.0 / rate + expected_age,
     }
+}
+
+/// The index of a page that nobody has visited yet.
+fn new_index(aim: Aim) -> f64 {
+    let rate = f64::from(UNKNOWN_CHANGES_PER_DAY);
+    known_stale_index(aim, rate, 1.0 / rate)
 }
 
 /// A number that can be compared and added up, whatever was put in.
@@ -209,6 +219,17 @@ mod tests {
             for (rate, age) in [(0.01, 0.1), (0.01, 30.0), (1.0, 1.0), (1.0, 100.0), (50.0, 3.0)] {
                 let of = |known_stale| profit(aim).of_visited(0.5, rate, age, known_stale);
                 assert!(of(true) >= of(false) * 0.999, "{aim} {rate} {age}: {} {}", of(true), of(false));
+            }
+        }
+    }
+
+    #[test]
+    fn a_word_is_worth_no_more_than_a_new_page() {
+        for aim in Aim::ALL {
+            // Each lie makes the page seem slower, and may not make it dearer.
+            for rate in [1e-1, 1e-2, 1e-3, 1e-4] {
+                let told = profit(aim).of_visited(0.5, rate, 3.0, true);
+                assert!(told <= profit(aim).of_new(0.5), "{aim} {rate}: {told}");
             }
         }
     }

@@ -5,7 +5,7 @@
 //! them: depth from where a site was entered, links from fetched pages, cash that every page begins with and passes on at its
 //! visit, or that is held in common.
 
-use frontier::{FIRST_CASH, PageFacts, Purse};
+use frontier::{CommonCash, FIRST_CASH, PageFacts, Purse};
 use model::{PageId, SiteId};
 
 use crate::web::{Web, WebPage};
@@ -24,7 +24,7 @@ pub(crate) struct Known<'w> {
     pub(crate) sources: Vec<(PageId, usize)>,
     targets: Vec<PageId>,
     /// Of pages without links.
-    common_cash: f32,
+    common_cash: CommonCash,
 }
 
 /// A page that was met.
@@ -65,7 +65,7 @@ impl<'w> Known<'w> {
             pending: Vec::new(),
             sources: Vec::new(),
             targets: Vec::new(),
-            common_cash: 0.0,
+            common_cash: CommonCash::default(),
         };
         web.seeds.iter().for_each(|seed| {
             known.meet(*seed, 0);
@@ -112,7 +112,9 @@ impl<'w> Known<'w> {
         source.is_fetched = true;
         let (site, depth) = (source.site, source.depth);
         let purse = &mut source.purse;
-        self.common_cash += if links.is_empty() { purse.cash } else { 0.0 };
+        if links.is_empty() {
+            self.common_cash.add(purse.cash);
+        }
         let cash = purse.pass_on(links.len());
         self.sites[site.index()].pages_fetched += 1;
         for target in links {
@@ -129,8 +131,7 @@ impl<'w> Known<'w> {
 
     /// Pages are chosen: each takes its equal part of the cash that nobody could pass on.
     pub(crate) fn choose(&mut self, numbers: &[u32]) {
-        let part = self.common_cash / self.pages.len().max(1) as f32;
-        self.common_cash -= part * numbers.len() as f32;
+        let part = self.common_cash.take(numbers.len(), self.pages.len());
         for number in numbers {
             let page = &mut self.pages[*number as usize];
             page.is_chosen = true;

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use frontier::forward_rank;
+use frontier::{JUMP, forward_rank};
 use model::PageId;
 
 use crate::known::Known;
@@ -29,8 +29,6 @@ pub(crate) struct KnownRanks {
 
 /// It is computed again when so much more pages are fetched: 1/10, as in the crawl.
 const GROWTH: usize = 10;
-/// The chance that a reader follows a link.
-const DAMPING: f64 = 0.85;
 
 impl KnownRanks {
     /// Brings it up to date before a choice. If it is not computed anew, and `estimates` is set, pages that have none are
@@ -55,9 +53,9 @@ impl KnownRanks {
 
     fn estimate(&mut self, known: &Known<'_>) {
         let (ranked, pages) = (self.ranks.len(), known.pages.len());
-        let mut new = vec![(1.0 - DAMPING) / pages.max(1) as f64; pages.saturating_sub(ranked)];
+        let mut new = vec![JUMP / pages.max(1) as f64; pages.saturating_sub(ranked)];
         known.pass(&mut |source, targets| {
-            let share = DAMPING * self.of(source.0) / targets.len() as f64;
+            let share = (1.0 - JUMP) * self.of(source.0) / targets.len() as f64;
             for target in targets {
                 if let Some(new) = target.index().checked_sub(ranked).and_then(|index| new.get_mut(index)) {
                     *new += share;

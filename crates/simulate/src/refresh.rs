@@ -107,6 +107,8 @@ struct Copy {
     site: SiteId,
     quality: f32,
     rate: f32,
+    /// Its server tells when it last changed.
+    dated: bool,
     changes: Changes,
     history: ChangeHistory,
     /// 0 as long as it is unknown.
@@ -153,7 +155,8 @@ impl<'e> Keeper<'e> {
                     quality: quality(page),
                     rate,
                     changes: Changes::new(rules.seed, page.0, rate),
-                    history: ChangeHistory { dated, ..ChangeHistory::default() },
+                    dated,
+                    history: ChangeHistory::default(),
                     estimate: 0.0,
                     visited_day: 0.0,
                     is_chosen: false,
@@ -230,9 +233,13 @@ impl<'e> Keeper<'e> {
         match copy.changes.see(day) {
             Some(modified) => {
                 copy.history.changes += 1;
-                copy.history.changed_days += interval_days;
-                // Since then it has not changed, if somebody tells.
-                copy.history.unchanged_days += if copy.history.dated { day - modified } else { 0.0 };
+                if copy.dated {
+                    // Since then it has not changed.
+                    copy.history.dated_changes += 1;
+                    copy.history.unchanged_days += day - modified;
+                } else {
+                    copy.history.changed_days += interval_days;
+                }
             }
             None => copy.history.unchanged_days += interval_days,
         }

@@ -45,8 +45,12 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
-    /// It was written by a program that knows more.
-    #[error("{} has format version {found}, and this program knows {known}; use a newer weir", path.display())]
+    /// It was written by a program that knows more, or less.
+    #[error(
+        "{} has format version {found}, and this program knows {known}; use {} weir",
+        path.display(),
+        if found > known { "a newer" } else { "the older" }
+    )]
     UnknownVersion {
         /// The manifest.
         path: PathBuf,

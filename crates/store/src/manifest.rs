@@ -173,10 +173,16 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_version_is_refused_by_name() {
+    fn another_version_is_refused_by_name() {
         let text = String::from_utf8(manifest().encode().unwrap()).unwrap();
         let newer = text.replace("\"version\": 2", "\"version\": 99");
         let error = Manifest::decode(newer.as_bytes(), Path::new("M")).unwrap_err();
-        assert!(error.to_string().contains("format version 99"), "{error}");
+        assert!(
+            error.to_string().ends_with("format version 99, and this program knows 2; use a newer weir"),
+            "{error}"
+        );
+        let older = text.replace("\"version\": 2", "\"version\": 1");
+        let error = Manifest::decode(older.as_bytes(), Path::new("M")).unwrap_err();
+        assert!(error.to_string().ends_with("use the older weir"), "{error}");
     }
 }

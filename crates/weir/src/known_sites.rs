@@ -1,7 +1,9 @@
 //! Which site did somebody mean who named one that the collection does not know?
 
-use model::SiteId;
+use model::{Rejected, SiteId};
 use store::Snapshot;
+
+use crate::failure::WrongUse;
 
 /// Sites that are named in a suggestion.
 const MOST: usize = 3;
@@ -13,6 +15,17 @@ pub(crate) fn suggestion(snapshot: &Snapshot, meant: &str) -> Option<String> {
     let names = (0..snapshot.sites.sites()).filter_map(|site| snapshot.urls.site_name(SiteId(site)));
     let found: Vec<&str> = names.filter(|name| host(name).eq_ignore_ascii_case(wanted)).take(MOST).collect();
     (!found.is_empty()).then(|| format!("of this host the collection knows {}", found.join(", ")))
+}
+
+/// What to type instead of something that is no URL.
+pub(crate) fn mistyped(snapshot: &Snapshot, input: &str, rejected: &Rejected) -> WrongUse {
+    let example = match rejected {
+        Rejected::Relative if input.contains('.') => format!("https://{input}"),
+        _ => "https://example.org/news/".to_owned(),
+    };
+    let known = suggestion(snapshot, input);
+    let known = known.map_or_else(String::new, |known| format!("; {known}"));
+    WrongUse(format!("`{input}` is no URL: {rejected}; write one such as {example}{known}"))
 }
 
 /// The host in a URL, or in what is left of one: without scheme, port and path.

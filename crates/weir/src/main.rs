@@ -20,8 +20,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, check, compact, crawl, demo, export, gatherer, harvester, import, init, manager, parse, robots,
-    seeder, simulate, simweb, sites, snapshots, status, url, why,
+    analyze, anchors, check, compact, crawl, demo, export, gatherer, harvester, import, init, manager, parse,
+    robots, seeder, simulate, simweb, sites, snapshots, status, url, why,
 };
 use crate::printer::Printer;
 
@@ -64,6 +64,7 @@ enum Command {
     Import(import::Args),
     Export(export::Args),
     Analyze(analyze::Args),
+    Anchors(anchors::Args),
     Check(check::Args),
     Snapshots(snapshots::Args),
     Compact(compact::Args),
@@ -91,6 +92,7 @@ fn main() -> ExitCode {
         Command::Import(args) => import::run(&args, &mut printer),
         Command::Export(args) => export::run(&args, &mut printer),
         Command::Analyze(args) => analyze::run(&args, &mut printer),
+        Command::Anchors(args) => anchors::run(&args, &mut printer),
         Command::Check(args) => check::run(&args, &mut printer),
         Command::Snapshots(args) => snapshots::run(&args, &mut printer),
         Command::Compact(args) => compact::run(&args, &mut printer),

@@ -60,8 +60,8 @@ fn sites_isolated_pages_and_change_rates_are_inherited() {
         let page = find(&collection, heir.url.as_str());
         let record = collection.pages.reader().get(page).unwrap().unwrap();
         assert_eq!(
-            (record.changes_per_day, record.stage, record.visits),
-            (heir.changes_per_day, Stage::New, 0)
+            (record.changes_per_day, record.inherited_changes_per_day, record.stage, record.visits),
+            (heir.changes_per_day, heir.changes_per_day, Stage::New, 0)
         );
     }
 }

@@ -1,6 +1,6 @@
 //! What is known about one page, and how it lies in its record.
 //!
-//! A record has 94 bytes in ten columns, little-endian and without gaps, in the order of [`PageRecord`]'s fields. The
+//! A record has 109 bytes in ten columns, little-endian and without gaps, in the order of [`PageRecord`]'s fields. The
 //! first nine columns have four bytes each and are what the manager looks through to choose the next batch; the last
 //! holds everything that is only read together with the rest of a page's record:
 //!
@@ -15,7 +15,7 @@
 //! | 6 `Cash` | cash `f32` |
 //! | 7 `CashHistory` | cash history `f32` |
 //! | 8 `Merit` | relevance `u16`, location `u16` |
-//! | 9 `Past` | status `u16`, visits `u16`, compared `u16`, changes `u16`, first visit `u32`, last change `u32`, unchanged `u32`, content hash `u64`, content length `u32`, text hash `u64`, stored: file `u32`, offset 48 bits, length `u32`; duplicate of `u32` (0 none, else page id + 1) |
+//! | 9 `Past` | status `u16`, visits `u16`, compared `u16`, changes `u16`, dated changes `u16`, false alarms `u8`, first visit `u32`, last content `u32`, last change `u32`, unchanged `u32`, changed `u32`, inherited rate `f32`, content hash `u64`, content length `u32`, text hash `u64`, stored: file `u32`, offset 48 bits, length `u32`; duplicate of `u32` (0 none, else page id + 1) |
 //!
 //! Times are Unix seconds in 32 bits, enough until 2106; 0 stands for never.
 
@@ -25,9 +25,9 @@ use crate::fields::{PutFields, TakeFields};
 use crate::page_store::PageLocation;
 
 /// A record's size.
-pub(super) const ROW_BYTES: usize = 94;
+pub(super) const ROW_BYTES: usize = 109;
 /// The widths of the columns.
-pub(super) const COLUMN_BYTES: [usize; 10] = [4, 4, 4, 4, 4, 4, 4, 4, 4, 58];
+pub(super) const COLUMN_BYTES: [usize; 10] = [4, 4, 4, 4, 4, 4, 4, 4, 4, 73];
 
 /// Everything that is known about a page.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,12 +67,24 @@ pub struct PageRecord {
     pub compared: u16,
     /// At how many of those its content had changed; 65,535 stands for that many or more.
     pub changes: u16,
+    /// Of how many of those somebody told the date.
+    pub dated_changes: u16,
+    /// How often its site told of a change that was none, less how often there was one; 255 stands for that many or more.
+    pub false_alarms: u8,
     /// When it was first visited, in Unix seconds; 0 if never.
     pub first_visit_s: u32,
-    /// When its content was last seen to change, or was last modified by its own word, in Unix seconds; 0 if never.
+    /// When a visit last brought its content, or the news that it has not changed, in Unix seconds; 0 if never.
+    pub last_content_s: u32,
+    /// When its content was last seen to change, or was last modified by its own word or its site's, in Unix seconds; 0 if
+    /// never.
     pub last_change_s: u32,
-    /// Sum of the times between visits in which it did not change: what the change rate is estimated from.
+    /// Sum of the times in which it is known not to have changed: between contents that are the same, and from a dated change
+    /// to the visit that found it.
     pub unchanged_s: u32,
+    /// Sum of the times between contents at whose end it had changed, nobody tells when.
+    pub changed_s: u32,
+    /// How often it changed by what a crawl before knew; 0 if there was none.
+    pub inherited_changes_per_day: f32,
     /// Hash of the body of the last version; 0 if there is none.
     pub content_hash: u64,
     /// Length of that body.
@@ -169,13 +181,14 @@ impl PageFlags {
 impl PageRecord {
     /// Of a URL that says nothing.
     pub const NEUTRAL_LOCATION: u16 = 1 << 15;
+    /// OPIC gives all pages the same cash at first: 1, so that nobody has to know how many there will be.
+    pub const FIRST_CASH: f32 = 1.0;
 
-    /// A page that was just heard of. OPIC gives all of them the same cash at first: 1, so that nobody has to know how many
-    /// there will be.
+    /// A page that was just heard of.
     pub fn new(site: SiteId, depth: u8, flags: PageFlags) -> PageRecord {
         let mut record = PageRecord::decode(&[0; ROW_BYTES]);
         (record.site, record.depth, record.flags) = (site, depth, flags);
-        (record.cash, record.location) = (1.0, PageRecord::NEUTRAL_LOCATION);
+        (record.cash, record.location) = (PageRecord::FIRST_CASH, PageRecord::NEUTRAL_LOCATION);
         record
     }
 
@@ -196,9 +209,14 @@ impl PageRecord {
         put.u16(self.visits);
         put.u16(self.compared);
         put.u16(self.changes);
+        put.u16(self.dated_changes);
+        put.bytes(&[self.false_alarms]);
         put.u32(self.first_visit_s);
+        put.u32(self.last_content_s);
         put.u32(self.last_change_s);
         put.u32(self.unchanged_s);
+        put.u32(self.changed_s);
+        put.f32(self.inherited_changes_per_day);
         put.u64(self.content_hash);
         put.u32(self.content_bytes);
         put.u64(self.text_hash);
@@ -230,9 +248,14 @@ impl PageRecord {
             visits: take.u16(),
             compared: take.u16(),
             changes: take.u16(),
+            dated_changes: take.u16(),
+            false_alarms: take.u8(),
             first_visit_s: take.u32(),
+            last_content_s: take.u32(),
             last_change_s: take.u32(),
             unchanged_s: take.u32(),
+            changed_s: take.u32(),
+            inherited_changes_per_day: take.f32(),
             content_hash: take.u64(),
             content_bytes: take.u32(),
             text_hash: take.u64(),
@@ -272,9 +295,14 @@ mod tests {
             visits: 14,
             compared: 26,
             changes: 15,
+            dated_changes: 27,
+            false_alarms: 28,
             first_visit_s: 16,
+            last_content_s: 29,
             last_change_s: 17,
             unchanged_s: 18,
+            changed_s: 30,
+            inherited_changes_per_day: 31.5,
             content_hash: u64::MAX - 19,
             content_bytes: 20,
             text_hash: u64::MAX - 21,

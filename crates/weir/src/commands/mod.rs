@@ -1,6 +1,7 @@
 //! One file per subcommand: its arguments, its call, its words.
 
 pub(crate) mod analyze;
+pub(crate) mod anchors;
 pub(crate) mod check;
 pub(crate) mod compact;
 pub(crate) mod crawl;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 mod analyze;
+mod anchors;
 mod check;
 mod compact;
 mod export;

@@ -9,7 +9,6 @@ use serde::Serialize;
 use store::{InLink, PageFlags, PageRecord, SiteRecord, Snapshot, Stage, Visit, links_to, visits_of};
 
 use super::worth::WorthAnswer;
-use crate::failure::WrongUse;
 use crate::known_sites;
 use crate::settings::Settings;
 
@@ -122,7 +121,7 @@ pub(super) fn story(snapshot: &Snapshot, settings: &Settings, input: &str) -> an
         Err(rejected @ Rejected::Scheme(_)) => {
             return Ok(no_url(input, format!("it cannot be fetched: {rejected}")));
         }
-        Err(rejected) => return Err(mistyped(snapshot, input, &rejected).into()),
+        Err(rejected) => return Err(known_sites::mistyped(snapshot, input, &rejected).into()),
     };
     let rules = settings.crawl_settings(snapshot.folder())?;
     let page_id = snapshot.urls.find(&url)?;
@@ -165,17 +164,6 @@ pub(super) fn story(snapshot: &Snapshot, settings: &Settings, input: &str) -> an
     story.robots = robots;
     story.linked_from = link_answers(snapshot, links)?;
     Ok(story)
-}
-
-/// What to type instead of something that is no URL.
-fn mistyped(snapshot: &Snapshot, input: &str, rejected: &Rejected) -> WrongUse {
-    let example = match rejected {
-        Rejected::Relative if input.contains('.') => format!("https://{input}"),
-        _ => "https://example.org/news/".to_owned(),
-    };
-    let known = known_sites::suggestion(snapshot, input);
-    let known = known.map_or_else(String::new, |known| format!("; {known}"));
-    WrongUse(format!("`{input}` is no URL: {rejected}; write one such as {example}{known}"))
 }
 
 fn no_url(input: &str, because: String) -> Story {

@@ -85,7 +85,8 @@ fn profit_line(worth: &WorthAnswer) -> String {
         None => "nobody has seen it".to_owned(),
     });
     parts.push(match worth.changes_per_day {
-        often if often >= 1.0 => format!("changes {often:.1} times a day"),
+        // Nobody says every 1 days.
+        often if often > 0.6 => format!("changes {often:.1} times a day"),
         rarely => format!("changes every {:.0} days", 1.0 / rarely.max(1e-6)),
     });
     parts.extend(worth.due_ms.map(|due_ms| match due_ms {
