@@ -1,5 +1,7 @@
-//! How often does a page change of which nobody knows yet? As often as its like: the other pages of its site, else those
-//! of the collection, else what is usual on the Web.
+//! How often does a page change of which nobody knows yet? As often as its like: the other pages of its site as far as they
+//! are known, else those of the collection, else what is usual on the Web.
+//!
+//! The mean of a site is drawn towards that of the collection: of few pages, each known by few visits, it is mostly chance.
 //!
 //! Rates are spread over many orders of magnitude and near to log-normal, so that their geometric mean is their median, and
 //! can be kept up to date by two numbers a site.
@@ -15,8 +17,11 @@ pub struct ChangePriors {
     all: Rates,
 }
 
-/// Fewer pages of a site say less than all others.
+/// Fewer pages say less than what is usual.
 const FEWEST_PAGES: u32 = 5;
+/// The collection counts for as much as so many pages of a site. In the laboratory, with a fifth of the requests that would be needed,
+/// 0.5 points of the best possible freshness.
+const WEIGHT_OF_ALL: f64 = 20.0;
 
 /// Logarithms of rates, and how many.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,12 +33,12 @@ struct Rates {
 impl ChangePriors {
     /// What to expect of a page of this site, in changes per day.
     pub fn of(&self, site: SiteId) -> f32 {
-        let own = self.sites.get(site.index()).filter(|rates| rates.pages >= FEWEST_PAGES);
-        let rates = own.unwrap_or(&self.all);
-        if rates.pages < FEWEST_PAGES {
+        if self.all.pages < FEWEST_PAGES {
             return UNKNOWN_CHANGES_PER_DAY;
         }
-        (rates.sum / f64::from(rates.pages)).exp() as f32
+        let all = self.all.sum / f64::from(self.all.pages);
+        let own = self.sites.get(site.index()).copied().unwrap_or_default();
+        ((own.sum + WEIGHT_OF_ALL * all) / (f64::from(own.pages) + WEIGHT_OF_ALL)).exp() as f32
     }
 
     /// The rate of a page is known better now; 0 stands for unknown.
@@ -80,19 +85,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_like_that_are_enough_decide() {
+    fn a_page_is_like_its_site_the_more_is_known_of_it() {
         let mut priors = ChangePriors::default();
-        let (fast, slow) = (SiteId(0), SiteId(3));
-        assert_eq!(priors.of(fast), UNKNOWN_CHANGES_PER_DAY);
-        (0..5).for_each(|_| priors.replace(fast, 0.0, 10.0));
+        let (fast, slow, unknown) = (SiteId(0), SiteId(3), SiteId(99));
+        (0..4).for_each(|_| priors.replace(fast, 0.0, 10.0));
+        assert_eq!(priors.of(fast), UNKNOWN_CHANGES_PER_DAY, "four pages say little");
+        priors.replace(fast, 0.0, 10.0);
         priors.replace(slow, 0.0, 0.1);
-        assert!((priors.of(fast) - 10.0).abs() < 1e-4);
-        let all = priors.of(slow);
-        assert!((all - 10f32.powf(4.0 / 6.0)).abs() < 1e-4, "one page says less than all: {all}");
-        assert_eq!(priors.of(SiteId(99)), all);
-        (0..4).for_each(|_| priors.replace(slow, 0.0, 0.1));
-        assert!((priors.of(slow) - 0.1).abs() < 1e-6);
-        (0..5).for_each(|_| priors.replace(slow, 0.1, 0.2));
-        assert!((priors.of(slow) - 0.2).abs() < 1e-6, "what is known better replaces what was");
+        // Five tens and one tenth.
+        let all = 10f32.powf(4.0 / 6.0);
+        assert!((priors.of(unknown) - all).abs() < 1e-4);
+        assert!((0.1..all).contains(&priors.of(slow)) && (all..10.0).contains(&priors.of(fast)));
+        let few = priors.of(slow);
+        (0..1_000).for_each(|_| priors.replace(slow, 0.0, 0.1));
+        assert!(priors.of(slow) < few && (priors.of(slow) / 0.1 - 1.0).abs() < 0.01);
+        (0..1_000).for_each(|_| priors.replace(slow, 0.1, 0.2));
+        assert!((priors.of(slow) / 0.2 - 1.0).abs() < 0.01, "what is known better replaces what was");
     }
 }

@@ -50,7 +50,9 @@ fn sites_isolated_pages_and_change_rates_are_inherited() {
     assert_eq!(told(true), roots);
     let all = told(false);
     let [root, other] = roots;
-    assert_eq!(all, [root, heir("http://a.test/alone", 1.5), other, heir("http://b.test/x", 3.5)]);
+    // A seed is kept though its site was never there.
+    let seed = heir("http://silent.test/", 4.5);
+    assert_eq!(all, [root, heir("http://a.test/alone", 1.5), other, heir("http://b.test/x", 3.5), seed]);
 
     let new = tempfile::tempdir().unwrap();
     let urls: Vec<CanonicalUrl> = all.iter().map(|heir| heir.url.clone()).collect();
