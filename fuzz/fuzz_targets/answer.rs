@@ -1,4 +1,5 @@
-//! Any bytes are an answer over HTTP/1.1, whole or in pieces: no limit is passed, and where pieces end does not matter.
+//! Any bytes are an answer over HTTP/1.1, whole or in pieces: no limit is passed, and where pieces end does not
+//! matter, but for which of two faults of a head is told.
 //!
 //! The input is three bytes, which give the length of the pieces and the limits of head and body, and what a server sends.
 #![no_main]

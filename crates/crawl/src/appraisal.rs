@@ -12,7 +12,9 @@ use frontier::{
     ChangePriors, Contribution, Most, PageFacts, Profit, Quality, UNKNOWN_CHANGES_PER_DAY, fresh_probability,
 };
 use model::{PageId, SiteId};
-use store::{Column, PageFlags, PageRecord, PageStateReader, ScanRow, SiteStateReader, Snapshot, Stage};
+use store::{
+    Column, PageFlags, PageRecord, PageStateReader, ScanRow, SiteRecord, SiteStateReader, Snapshot, Stage,
+};
 
 use crate::crawl_settings::CrawlSettings;
 use crate::error::Error;
@@ -79,12 +81,15 @@ pub struct Judgement {
 }
 
 impl SiteFacts {
+    pub(crate) fn of(record: &SiteRecord) -> SiteFacts {
+        let pending = record.pages_known.saturating_sub(record.pages_fetched);
+        SiteFacts { pending, in_links: record.in_links }
+    }
+
     pub(crate) fn of_all(sites: &SiteStateReader) -> store::Result<Vec<SiteFacts>> {
         let mut all = vec![SiteFacts::default(); sites.sites() as usize];
-        let parts = sites.scan(|found: &mut Vec<_>, site, record| {
-            let pending = record.pages_known.saturating_sub(record.pages_fetched);
-            found.push((site, SiteFacts { pending, in_links: record.in_links }));
-        })?;
+        let parts =
+            sites.scan(|found: &mut Vec<_>, site, record| found.push((site, SiteFacts::of(record))))?;
         for (site, facts) in parts.into_iter().flatten() {
             all[site.index()] = facts;
         }

@@ -20,8 +20,8 @@ pub struct Heir {
     pub changes_per_day: f32,
 }
 
-/// The front pages of all sites that ever answered, and, unless `roots_only`, the pages that no link leads to. Other
-/// names of sites, and pages that were rejected or failed, stay behind.
+/// The front pages of all sites that ever answered, and, unless `roots_only`, their pages that no link leads to, and all seeds.
+/// Other names of sites, and pages that were rejected or failed, stay behind.
 pub fn heirs(old: &Snapshot, rules: &UrlRules, roots_only: bool) -> Result<Vec<Heir>, Error> {
     let mut rates: BTreeMap<String, f32> = BTreeMap::new();
     let parts = old.sites.scan(|sites: &mut Vec<_>, site, record| {
@@ -29,16 +29,15 @@ pub fn heirs(old: &Snapshot, rules: &UrlRules, roots_only: bool) -> Result<Vec<H
             sites.push(site);
         }
     })?;
-    let sites = parts.concat();
+    let mut sites = parts.concat();
+    sites.sort_unstable();
     let names = sites.iter().filter_map(|site| old.urls.site_name(*site));
     rates.extend(names.map(|name| (format!("{name}/"), 0.0)));
-    let mut sites = sites;
-    sites.sort_unstable();
     let parts = old.pages.scan_records(|pages: &mut Vec<(PageId, f32, bool)>, page, record| {
         let known = matches!(record.stage, Stage::New | Stage::Queued | Stage::Fetched);
-        let isolated = record.in_links == 0 || record.flags.has(PageFlags::SEED);
-        let of_site = sites.binary_search(&record.site).is_ok();
         let is_seed = record.flags.has(PageFlags::SEED);
+        let isolated = is_seed || record.in_links == 0;
+        let of_site = sites.binary_search(&record.site).is_ok();
         // Front pages are found by their URL; they are not deep. What the user named counts even where nobody has been.
         if known && (is_seed || of_site && (isolated || record.depth == 0)) {
             pages.push((page, record.changes_per_day, isolated));

@@ -10,7 +10,7 @@ use fetch::Resolver;
 use model::SiteId;
 use store::Collection;
 use tokio::runtime::{Builder, Runtime};
-use tokio::task::{JoinSet, LocalSet};
+use tokio::task::{JoinError, JoinSet, LocalSet};
 
 use crate::batch::Batch;
 use crate::clock::{Clock, seconds};
@@ -81,7 +81,7 @@ impl Locator<'_> {
             for site in unknown {
                 let Ok(front) = rules.canonical(&format!("{}/", site.name)) else { continue };
                 while questions.len() >= self.settings.names_at_once.max(1) {
-                    located.extend(questions.join_next().await.and_then(Result::ok).flatten());
+                    located.extend(questions.join_next().await.and_then(answer));
                 }
                 let (resolver, now_ms, number) = (Arc::clone(&self.resolver), clock.now_ms(), site.site);
                 let host = front.host().to_owned();
@@ -92,11 +92,16 @@ impl Locator<'_> {
                 });
                 tokio::time::sleep(pause).await;
             }
-            while let Some(answer) = questions.join_next().await {
-                located.extend(answer.ok().flatten());
+            while let Some(ended) = questions.join_next().await {
+                located.extend(answer(ended));
             }
             located
         };
         LocalSet::new().block_on(&self.runtime, work)
     }
+}
+
+/// What came of a question; a name that cannot be resolved has no answer.
+fn answer(ended: Result<Option<Located>, JoinError>) -> Option<Located> {
+    ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }

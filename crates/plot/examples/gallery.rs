@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use plot::{Axis, Bar, Bars, Chart, Format, Scale, Series, Shape, Share, Shares, Tone};
+use plot::{Axis, Bar, Bars, Chart, Format, Scale, Series, Shape, Tone};
 
 fn main() -> std::io::Result<()> {
     let folder = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".to_owned()));
     std::fs::create_dir_all(&folder)?;
-    let pictures = [("lines", lines()), ("ccdf", ccdf()), ("bars", bars()), ("shares", shares())];
+    let pictures = [("lines", lines()), ("ccdf", ccdf()), ("bars", bars())];
     pictures.iter().try_for_each(|(name, svg)| std::fs::write(folder.join(format!("{name}.svg")), svg))
 }
 
@@ -65,18 +65,6 @@ fn bars() -> String {
         axis: Axis { format: Format::Percent, limits: Some((0.0, 1.0)), ..Axis::default() },
         digits: 1,
         bars: values.map(bar).to_vec(),
-    }
-    .svg()
-}
-
-fn shares() -> String {
-    let row = |(name, sizes): (&str, [f64; 4])| Share { name: name.to_owned(), sizes: sizes.to_vec() };
-    let rows = [("pages", [70.0, 20.0, 8.0, 2.0]), ("sites", [40.0, 30.0, 20.0, 10.0])];
-    Shares {
-        title: "What answers bring".to_owned(),
-        subtitle: "by status".to_owned(),
-        parts: ["found", "moved", "missing", "failed"].map(str::to_owned).to_vec(),
-        rows: rows.map(row).to_vec(),
     }
     .svg()
 }

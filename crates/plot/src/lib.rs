@@ -1,4 +1,4 @@
-//! How are numbers shown as a picture? Series become SVG: lines, steps, points, bars and shares, with axes that can be
+//! How are numbers shown as a picture? Series become SVG: lines, steps, points and bars, with axes that can be
 //! read and names that stand where the line ends.
 //!
 //! A picture is text without dependencies: the same data give the same bytes, it follows the reader's choice of light or
@@ -13,10 +13,8 @@ mod bars;
 mod canvas;
 mod chart;
 mod labels;
-mod shares;
 
 pub use axis::{Axis, Format, Scale};
 pub use bars::{Bar, Bars};
 pub use canvas::{Tone, escape};
 pub use chart::{Chart, Series, Shape};
-pub use shares::{Share, Shares};

@@ -58,12 +58,11 @@ pub(super) fn judge_sites(collection: &Collection, settings: &CrawlSettings) -> 
             SiteRecord { resolved_s: 0, last_seen_s: 0, .. } => Take::FrontPage,
             _ => Take::Pages,
         };
-        let pending = record.pages_known.saturating_sub(record.pages_fetched);
         all.push((
             site,
             Standing {
                 take,
-                facts: SiteFacts { pending, in_links: record.in_links },
+                facts: SiteFacts::of(record),
                 fetched: record.pages_fetched,
                 linking_domains: record.linking_domains,
                 back_off_until_ms: record.back_off_until_ms,

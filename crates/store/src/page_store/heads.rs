@@ -1,5 +1,5 @@
-//! What did servers say about pages when these were stored? Only the beginnings of records are read, so that a hundred
-//! thousand of them take a second.
+//! What did servers say about pages when these were stored? Only the beginnings of records are read: a batch wants the heads of very
+//! many, and the body of none.
 
 use std::fs::File;
 use std::io::Read;
