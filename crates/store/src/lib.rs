@@ -26,6 +26,7 @@ mod ranks;
 mod records;
 mod site_state;
 mod snapshot;
+mod statistics;
 mod tables;
 mod tiers;
 mod url_table;
@@ -50,6 +51,7 @@ pub use snapshot::{
     SNAPSHOT_NAME_LIMIT_BYTES, Snapshot, SnapshotEntry, find_snapshot, list_snapshots, pin_snapshot,
     unpin_snapshot,
 };
+pub use statistics::{PowerLaw, Statistic, Value, read_statistics, write_statistics};
 pub use tables::{
     DocumentRow, FetchRow, InLink, LinkRow, SiteRow, Table, Tables, Visit, count_rows, for_each_duration,
     links_outside, links_to, visits_of,
