@@ -51,7 +51,7 @@ pub use links::{LinkRow, LinkRows};
 pub use outside::{OutsideRow, OutsideRows};
 pub use pages::{PageRow, PageRows};
 pub use ranks::{RankRow, RankRows};
-pub use reader::TableReader;
+pub use reader::{TableBatch, TableReader};
 pub use rows::Rows;
 pub use site_ranks::{SiteRankRow, SiteRankRows};
 pub use sites::{SiteRow, SiteRows};
