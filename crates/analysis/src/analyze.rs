@@ -11,11 +11,13 @@
 //! | link-rank | `link-rank` | |
 //! | hits | `hub`, `authority` | |
 //! | structure | `component`, `part` | `component`, `part` |
+//! | similarity | `duplicate-group`, `near-group` | `mirror-of` |
 //! | distances | | |
 //! | sites | | `site-rank`, `harmonic`, `in-degree`, `out-degree` |
 //! | outside | | |
 
 mod session;
+mod similarity;
 mod steps;
 
 use std::fs::{self, File, TryLockError};
@@ -52,6 +54,8 @@ pub enum Step {
     Hits,
     /// Components and the bow tie, of pages and of sites.
     Structure,
+    /// Pages that say the same or nearly so, and sites that are copies.
+    Similarity,
     /// How far apart pages are.
     Distances,
     /// SiteRank and harmonic centrality of sites.
@@ -62,13 +66,14 @@ pub enum Step {
 
 impl Step {
     /// All, in the order in which they are done.
-    pub const ALL: [Step; 9] = [
+    pub const ALL: [Step; 10] = [
         Step::Graph,
         Step::Degrees,
         Step::PageRank,
         Step::LinkRank,
         Step::Hits,
         Step::Structure,
+        Step::Similarity,
         Step::Distances,
         Step::Sites,
         Step::Outside,
@@ -83,6 +88,7 @@ impl Step {
             Step::LinkRank => "link-rank",
             Step::Hits => "hits",
             Step::Structure => "structure",
+            Step::Similarity => "similarity",
             Step::Distances => "distances",
             Step::Sites => "sites",
             Step::Outside => "outside",
@@ -100,6 +106,7 @@ impl Step {
             Step::Structure => {
                 &[(Pages, "component"), (Pages, "part"), (Sites, "component"), (Sites, "part")]
             }
+            Step::Similarity => &[(Pages, "duplicate-group"), (Pages, "near-group"), (Sites, "mirror-of")],
             Step::Sites => {
                 &[(Sites, "site-rank"), (Sites, "harmonic"), (Sites, "in-degree"), (Sites, "out-degree")]
             }
@@ -170,12 +177,9 @@ fn graph_of(
         return Ok((graph, true));
     }
     let start = Instant::now();
-    let (snapshot, pinned) = hold(collection)?;
-    let built = LinkGraph::build(&snapshot, settings, &mut |stage| told(Event::Building(stage)));
-    if pinned {
-        unpin_snapshot(collection, PIN)?;
-    }
-    let graph = built?;
+    let graph = with_newest(collection, |snapshot| {
+        LinkGraph::build(snapshot, settings, &mut |stage| told(Event::Building(stage)))
+    })?;
     let found =
         serde_json::to_value(&graph.about).map_err(|error| damaged(graph.folder(), error.to_string()))?;
     let generation = graph.about.generation;
@@ -183,6 +187,16 @@ fn graph_of(
     let report = StepReport { step: Step::Graph, generation, seconds, known: false, skipped: None, found };
     write_note(&graph, &report)?;
     Ok((graph, false))
+}
+
+/// Does some work with the newest commit, which is kept until it is done.
+fn with_newest<T>(collection: &Path, work: impl FnOnce(&Snapshot) -> Result<T>) -> Result<T> {
+    let (snapshot, pinned) = hold(collection)?;
+    let done = work(&snapshot);
+    if pinned {
+        unpin_snapshot(collection, PIN)?;
+    }
+    done
 }
 
 /// Opens the newest commit and keeps it while a crawl goes on; tells whether it has to be let go.

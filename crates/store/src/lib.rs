@@ -51,8 +51,8 @@ pub use snapshot::{
     unpin_snapshot,
 };
 pub use tables::{
-    DocumentRow, FetchRow, InLink, LinkRow, SiteRow, Table, Tables, Visit, count_rows, for_each_duration,
-    links_outside, links_to, visits_of,
+    DocumentRow, FetchRow, InLink, LinkRow, SiteRow, Table, Tables, TextFingerprint, Visit, count_rows,
+    for_each_duration, for_each_fingerprint, links_outside, links_to, visits_of,
 };
 pub use url_table::{NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
 pub use warc::{

@@ -12,6 +12,7 @@ mod documents;
 mod durations;
 mod fetches;
 mod find;
+mod fingerprints;
 mod links;
 mod rows;
 mod sites;
@@ -20,7 +21,8 @@ mod view;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use arrow_schema::{DataType, Schema};
+use arrow_array::{RecordBatch, new_null_array};
+use arrow_schema::{ArrowError, DataType, FieldRef, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -34,6 +36,7 @@ pub use documents::DocumentRow;
 pub use durations::for_each_duration;
 pub use fetches::FetchRow;
 pub use find::{InLink, Visit, links_outside, links_to, visits_of};
+pub use fingerprints::{TextFingerprint, for_each_fingerprint};
 pub use links::LinkRow;
 pub use sites::SiteRow;
 pub(crate) use view::shown_at;
@@ -142,6 +145,7 @@ impl<R: Rows> Table<R> {
                 .map_err(|error| wrong(&error))?;
             for batch in reader {
                 let batch = batch.map_err(|error| wrong(&error))?;
+                let batch = widened(&batch, &R::schema()).map_err(|error| wrong(&error))?;
                 writer.write(&batch).map_err(|error| self.failed(&error))?;
             }
         }
@@ -164,6 +168,15 @@ impl<R: Rows> Table<R> {
         let path = self.folder.join("tables").join(R::NAME);
         Error::Io { operation: "write", path, source: std::io::Error::other(error.to_string()) }
     }
+}
+
+/// The same rows with all columns of this version: a column that came later is empty in rows of before.
+fn widened(batch: &RecordBatch, schema: &SchemaRef) -> std::result::Result<RecordBatch, ArrowError> {
+    let column = |field: &FieldRef| match batch.column_by_name(field.name()) {
+        Some(column) => column.clone(),
+        None => new_null_array(field.data_type(), batch.num_rows()),
+    };
+    RecordBatch::try_new(schema.clone(), schema.fields().iter().map(column).collect())
 }
 
 /// How the columns are written. Texts repeat and get dictionaries; their smallest and largest values tell nobody

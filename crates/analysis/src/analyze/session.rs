@@ -73,6 +73,11 @@ impl<'s> Session<'s> {
         Ok(write_ranks(self.collection, Ranked::Sites, name, self.graph.about.generation, column)?)
     }
 
+    /// Writes a column from values by id.
+    pub(super) fn write_column(&self, of: Ranked, name: &str, values: Vec<u32>) -> Result<()> {
+        Ok(write_ranks(self.collection, of, name, self.graph.about.generation, values)?)
+    }
+
     /// The values of a column of pages by node, as the last analysis left them; `new` for pages that it did not know.
     pub(super) fn last_pages(&mut self, name: &str, new: f64) -> Result<Option<Vec<f64>>> {
         let Some(column) = RankColumn::<f32>::open(self.collection, Ranked::Pages, name)? else {

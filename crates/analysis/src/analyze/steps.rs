@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use store::unpin_snapshot;
 
 use super::session::Session;
-use super::{PIN, Step, hold};
+use super::similarity::similarity;
+use super::{Step, with_newest};
 use crate::arcs::Arcs;
 use crate::bow_tie::{Part, bow_tie};
 use crate::components::Components;
@@ -39,6 +39,7 @@ pub(super) fn run(step: Step, session: &mut Session<'_>, told: Told<'_>) -> Resu
         Step::LinkRank => link_rank(session, told),
         Step::Hits => hits(session, told),
         Step::Structure => structure(session),
+        Step::Similarity => with_newest(session.collection, |snapshot| similarity(session, snapshot)),
         Step::Distances => distances(session, told),
         Step::Sites => sites(session, told),
         Step::Outside => outside(session),
@@ -191,12 +192,9 @@ fn sites(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {
 }
 
 fn outside(session: &Session<'_>) -> Result<Found> {
-    let (snapshot, pinned) = hold(session.collection)?;
-    let domains = OutsideDomains::count(session.collection, &snapshot.manifest);
-    if pinned {
-        unpin_snapshot(session.collection, PIN)?;
-    }
-    let domains = domains?;
+    let domains = with_newest(session.collection, |snapshot| {
+        OutsideDomains::count(session.collection, &snapshot.manifest)
+    })?;
     domains.write(&session.graph.folder().join("outside.tsv"))?;
     Ok(Found::Figures(json!({
         "links": domains.links, "reasons": domains.reasons,

@@ -6,8 +6,18 @@ use store::{RankColumn, Ranked, list_ranks};
 
 use super::{objects, sample, told};
 
-const STEPS: [&str; 9] =
-    ["graph", "degrees", "pagerank", "link-rank", "hits", "structure", "distances", "sites", "outside"];
+const STEPS: [&str; 10] = [
+    "graph",
+    "degrees",
+    "pagerank",
+    "link-rank",
+    "hits",
+    "structure",
+    "similarity",
+    "distances",
+    "sites",
+    "outside",
+];
 
 #[test]
 fn every_step_is_done_once_and_told() {
