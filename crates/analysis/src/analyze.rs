@@ -12,6 +12,7 @@
 //! | hits | `hub`, `authority` | |
 //! | structure | `component`, `part` | `component`, `part` |
 //! | similarity | `duplicate-group`, `near-group` | `mirror-of` |
+//! | anchors | | |
 //! | distances | | |
 //! | sites | | `site-rank`, `harmonic`, `in-degree`, `out-degree` |
 //! | outside | | |
@@ -25,7 +26,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use store::{Ranked, Snapshot, list_ranks, list_snapshots, pin_snapshot, unpin_snapshot};
+use store::{
+    AnchorRows, Ranked, Rows, Snapshot, list_derived, list_ranks, list_snapshots, pin_snapshot,
+    unpin_snapshot,
+};
 
 use crate::bv::write_synced;
 use crate::error::{Context, Error, Result, damaged};
@@ -56,6 +60,8 @@ pub enum Step {
     Structure,
     /// Pages that say the same or nearly so, and sites that are copies.
     Similarity,
+    /// What others call each page: the table `anchors`.
+    Anchors,
     /// How far apart pages are.
     Distances,
     /// SiteRank and harmonic centrality of sites.
@@ -66,7 +72,7 @@ pub enum Step {
 
 impl Step {
     /// All, in the order in which they are done.
-    pub const ALL: [Step; 10] = [
+    pub const ALL: [Step; 11] = [
         Step::Graph,
         Step::Degrees,
         Step::PageRank,
@@ -74,6 +80,7 @@ impl Step {
         Step::Hits,
         Step::Structure,
         Step::Similarity,
+        Step::Anchors,
         Step::Distances,
         Step::Sites,
         Step::Outside,
@@ -89,6 +96,7 @@ impl Step {
             Step::Hits => "hits",
             Step::Structure => "structure",
             Step::Similarity => "similarity",
+            Step::Anchors => "anchors",
             Step::Distances => "distances",
             Step::Sites => "sites",
             Step::Outside => "outside",
@@ -98,7 +106,7 @@ impl Step {
     fn columns(self) -> &'static [(Ranked, &'static str)] {
         use Ranked::{Pages, Sites};
         match self {
-            Step::Graph | Step::Distances | Step::Outside => &[],
+            Step::Graph | Step::Anchors | Step::Distances | Step::Outside => &[],
             Step::Degrees => &[(Pages, "in-degree"), (Pages, "out-degree")],
             Step::PageRank => &[(Pages, "pagerank"), (Sites, "pagerank")],
             Step::LinkRank => &[(Pages, "link-rank")],
@@ -250,7 +258,13 @@ fn known(collection: &Path, graph: &LinkGraph, step: Step) -> Result<Option<Step
             .iter()
             .any(|entry| (entry.of, entry.name.as_str(), entry.generation) == (*of, *name, report.generation))
     };
-    Ok(step.columns().iter().all(there).then_some(StepReport { known: true, ..report }))
+    let is_written = match step {
+        Step::Anchors => list_derived(collection)?
+            .iter()
+            .any(|entry| (entry.table.as_str(), entry.generation) == (AnchorRows::NAME, report.generation)),
+        _ => true,
+    };
+    Ok((is_written && step.columns().iter().all(there)).then_some(StepReport { known: true, ..report }))
 }
 
 fn carry_out(step: Step, session: &mut Session<'_>, told: &mut dyn FnMut(Event<'_>)) -> Result<StepReport> {

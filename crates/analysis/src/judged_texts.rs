@@ -1,6 +1,6 @@
 //! By what can the texts of pages be compared? The digest and the fingerprint of the newest document of each page that is there.
 
-use store::{Column, Snapshot, Stage, for_each_fingerprint};
+use store::{Column, DocumentRows, Snapshot, Stage, TableReader};
 
 use crate::error::Result;
 
@@ -17,14 +17,16 @@ impl JudgedTexts {
         let pages = pages as usize;
         let mut texts = JudgedTexts { digests: vec![0; pages], minhashes: vec![0; pages] };
         let mut times_s = vec![0; pages];
-        for_each_fingerprint(snapshot.folder(), &snapshot.manifest, |found| {
+        let columns = ["page_id", "fetch_time", "text_digest", "minhash"];
+        let documents = TableReader::<DocumentRows>::committed(snapshot.folder(), &snapshot.manifest)?;
+        documents.with_columns(&columns).for_each_row(|row| {
             let (page, time_s) =
-                (found.page.index(), (found.time_ms / 1000).clamp(0, u32::MAX.into()) as u32);
+                (row.page_id as usize, (row.fetch_time / 1000).clamp(0, u32::MAX.into()) as u32);
             if page < pages && time_s >= times_s[page] {
                 times_s[page] = time_s;
-                let minhash = found.minhash.filter(|_| found.digest != 0);
-                texts.minhashes[page] = minhash.unwrap_or(0);
-                texts.digests[page] = if minhash.is_some() { found.digest } else { 0 };
+                let minhash = row.minhash.filter(|_| row.text_digest != 0);
+                texts.minhashes[page] = minhash.map_or(0, i64::cast_unsigned);
+                texts.digests[page] = minhash.map_or(0, |_| row.text_digest.cast_unsigned());
             }
         })?;
         for page in gone(snapshot)?.into_iter().filter(|page| *page < pages) {

@@ -6,6 +6,7 @@
 //! This crate never sees a live collection: it reads snapshots, and what it finds lies beside them. It never prints.
 
 mod analyze;
+mod anchor_texts;
 mod arcs;
 mod bits;
 mod bow_tie;

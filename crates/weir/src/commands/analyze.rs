@@ -115,6 +115,13 @@ fn figures(report: &StepReport) -> String {
             count(found["near"]["pages"].as_u64().unwrap_or(0)),
             counted(number("mirrors"), "mirror")
         ),
+        Step::Anchors => {
+            format!(
+                "{} with words of others, {} in all",
+                counted(number("pages"), "page"),
+                count(number("anchors"))
+            )
+        }
         Step::Outside => {
             format!(
                 "{} to {} outside",

@@ -6,7 +6,7 @@ use store::{RankColumn, Ranked, list_ranks};
 
 use super::{objects, sample, told};
 
-const STEPS: [&str; 10] = [
+const STEPS: [&str; 11] = [
     "graph",
     "degrees",
     "pagerank",
@@ -14,6 +14,7 @@ const STEPS: [&str; 10] = [
     "hits",
     "structure",
     "similarity",
+    "anchors",
     "distances",
     "sites",
     "outside",
