@@ -16,7 +16,7 @@ use crate::judged_texts::JudgedTexts;
 use crate::term_vector::TermVector;
 
 /// Texts with a smaller cosine are no near duplicates.
-const NEAR_COSINE: f32 = 0.9;
+pub(crate) const NEAR_COSINE: f32 = 0.9;
 /// Texts of one group of candidates that are read.
 const MOST_READ: usize = 4_096;
 /// Texts that are compared at a time, each with each.

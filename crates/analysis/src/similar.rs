@@ -9,6 +9,7 @@ use store::{DocumentRows, Snapshot, TableReader};
 
 use crate::cores::Cores;
 use crate::error::Result;
+use crate::near_duplicates::NEAR_COSINE;
 use crate::page_text::PageText;
 use crate::term_vector::{TermCounts, TermVector};
 
@@ -22,8 +23,10 @@ const MOST_COUNTED: usize = 200;
 pub struct SimilarText {
     /// The page.
     pub page: u32,
-    /// The cosine of the term vectors: 1 for the same words.
+    /// The cosine of the term vectors, by the rarity of words: 1 for the same words.
     pub cosine: f32,
+    /// Whether the texts are nearly the same, or the same, as the step `similarity` judges it.
+    pub is_near: bool,
     /// Bits of the fingerprints that differ.
     pub distance: u32,
     /// Equal for equal texts.
@@ -66,12 +69,14 @@ pub fn similar_texts(
     let counts = count_terms(snapshot, &with_text, cores)?;
     let mut texts = read_texts(snapshot, pages, &counts, cores)?;
     let Some(place) = texts.iter().position(|(found, ..)| *found == page.0) else { return Ok(None) };
-    let own_vector = std::mem::take(&mut texts[place].2);
+    let (own_plain, own_weighed) = std::mem::take(&mut texts[place].2);
     let mut found: Vec<SimilarText> = Vec::with_capacity(texts.len());
-    for (other, title, vector) in texts {
+    for (other, title, (plain, weighed)) in texts {
         let digest = known[other as usize].digest;
-        let cosine = if digest == own.digest { 1.0 } else { own_vector.cosine(&vector) };
-        found.push(SimilarText { page: other, cosine, distance: distance(other), digest, title });
+        let is_same = digest == own.digest;
+        let cosine = if is_same { 1.0 } else { own_weighed.cosine(&weighed) };
+        let is_near = is_same || own_plain.cosine(&plain) >= NEAR_COSINE;
+        found.push(SimilarText { page: other, cosine, is_near, distance: distance(other), digest, title });
     }
     found.sort_by(|a, b| {
         let is_other = |text: &SimilarText| text.page != page.0;
@@ -109,9 +114,10 @@ fn count_terms(snapshot: &Snapshot, with_text: &[u32], cores: Cores) -> Result<T
     Ok(counts)
 }
 
-type Weighed = (u32, String, TermVector);
+/// A page, its title, and its term vector as it is and weighed.
+type Weighed = (u32, String, (TermVector, TermVector));
 
-/// Titles and term vectors of the pages that have a text.
+/// The pages that have a text.
 fn read_texts(
     snapshot: &Snapshot,
     pages: Vec<u32>,
@@ -120,9 +126,10 @@ fn read_texts(
 ) -> Result<Vec<Weighed>> {
     let read = cores.map(pages, |page| {
         let weighed = |text: PageText| {
-            let mut vector = TermVector::of(&text.text);
-            vector.weigh(counts);
-            (page, text.title, vector)
+            let plain = TermVector::of(&text.text);
+            let mut weighed = plain.clone();
+            weighed.weigh(counts);
+            (page, text.title, (plain, weighed))
         };
         Ok(read_text(snapshot, page)?.map(weighed))
     });

@@ -25,8 +25,6 @@ Examples:
 Links are those of the last analysis: `weir analyze` finds them. Texts are compared by the rarity of the
 words that they have in common; pages with the same text are told of once.";
 
-/// Texts that are nearer are nearly the same.
-const NEAR_COSINE: f32 = 0.9;
 /// Pages by links whose texts are looked at, too.
 const MOST_BY_LINKS: usize = 100;
 
@@ -197,10 +195,10 @@ fn answers(
 }
 
 fn text_answer(text: SimilarText, is_same: bool) -> Answer {
-    let why = match text.cosine {
-        _ if is_same => "same-text",
-        NEAR_COSINE.. => "near-text",
-        _ => "words",
+    let why = match (is_same, text.is_near) {
+        (true, _) => "same-text",
+        (false, true) => "near-text",
+        (false, false) => "words",
     };
     let SimilarText { cosine: score, distance, title, .. } = text;
     let distance = Some(distance);
@@ -236,8 +234,8 @@ fn print(answer: &Answer, printer: &mut Printer) -> anyhow::Result<()> {
         "same-text" => "the same text".to_owned(),
         "near-text" => "nearly the same text".to_owned(),
         "words" => "words in common".to_owned(),
-        "cited-together" => format!("{} lead to both", counted(common, "page")),
-        _ => format!("both lead to the same {}", counted(common, "page")),
+        "cited-together" => format!("both are linked from {}", counted(common, "page")),
+        _ => format!("both link to {}", counted(common, "page")),
     };
     let copies = match answer.copies {
         0 => String::new(),
