@@ -11,6 +11,8 @@
 //! | link-rank | `link-rank` | |
 //! | hits | `hub`, `authority` | |
 //! | structure | `component`, `part` | `component`, `part` |
+//! | similarity | `duplicate-group`, `near-group` | `mirror-of` |
+//! | anchors | | |
 //! | distances | | |
 //! | sites | | `site-rank`, `harmonic`, `in-degree`, `out-degree` |
 //! | outside | | |
@@ -21,6 +23,7 @@
 
 mod held;
 mod session;
+mod similarity;
 mod steps;
 
 use std::fs::{self, File, TryLockError};
@@ -53,6 +56,10 @@ pub enum Step {
     Hits,
     /// Components and the bow tie, of pages and of sites.
     Structure,
+    /// Pages that say the same or nearly so, and sites that are copies.
+    Similarity,
+    /// What others call each page: the table `anchors`.
+    Anchors,
     /// How far apart pages are.
     Distances,
     /// SiteRank and harmonic centrality of sites.
@@ -65,13 +72,15 @@ pub enum Step {
 
 impl Step {
     /// All, in the order in which they are done.
-    pub const ALL: [Step; 10] = [
+    pub const ALL: [Step; 12] = [
         Step::Graph,
         Step::Degrees,
         Step::PageRank,
         Step::LinkRank,
         Step::Hits,
         Step::Structure,
+        Step::Similarity,
+        Step::Anchors,
         Step::Distances,
         Step::Sites,
         Step::Outside,
@@ -87,6 +96,8 @@ impl Step {
             Step::LinkRank => "link-rank",
             Step::Hits => "hits",
             Step::Structure => "structure",
+            Step::Similarity => "similarity",
+            Step::Anchors => "anchors",
             Step::Distances => "distances",
             Step::Sites => "sites",
             Step::Outside => "outside",
@@ -97,7 +108,7 @@ impl Step {
     fn columns(self) -> &'static [(Ranked, &'static str)] {
         use Ranked::{Pages, Sites};
         match self {
-            Step::Graph | Step::Distances | Step::Outside | Step::Tables => &[],
+            Step::Graph | Step::Anchors | Step::Distances | Step::Outside | Step::Tables => &[],
             Step::Degrees => &[(Pages, "in-degree"), (Pages, "out-degree")],
             Step::PageRank => &[(Pages, "pagerank"), (Sites, "pagerank")],
             Step::LinkRank => &[(Pages, "link-rank")],
@@ -105,6 +116,7 @@ impl Step {
             Step::Structure => {
                 &[(Pages, "component"), (Pages, "part"), (Sites, "component"), (Sites, "part")]
             }
+            Step::Similarity => &[(Pages, "duplicate-group"), (Pages, "near-group"), (Sites, "mirror-of")],
             Step::Sites => {
                 &[(Sites, "site-rank"), (Sites, "harmonic"), (Sites, "in-degree"), (Sites, "out-degree")]
             }
@@ -115,6 +127,7 @@ impl Step {
 impl Step {
     fn tables(self) -> &'static [&'static str] {
         match self {
+            Step::Anchors => &["anchors"],
             Step::Outside => &["outside", "files"],
             Step::Tables => &["pages", "ranks", "components", "site_ranks", "domains"],
             _ => &[],

@@ -14,7 +14,7 @@ pub(super) struct Session<'s> {
     pub(super) collection: &'s Path,
     pub(super) graph: &'s LinkGraph,
     pub(super) settings: GraphSettings,
-    held: &'s Held<'s>,
+    pub(super) held: &'s Held<'s>,
     snapshot: Option<Snapshot>,
     forward: Option<Arcs>,
     backward: Option<Arcs>,
@@ -102,6 +102,11 @@ impl<'s> Session<'s> {
             column[*site as usize] = values(place);
         }
         Ok(write_ranks(self.collection, Ranked::Sites, name, self.graph.about.generation, column)?)
+    }
+
+    /// Writes a column from values by id.
+    pub(super) fn write_column(&self, of: Ranked, name: &str, values: Vec<u32>) -> Result<()> {
+        Ok(write_ranks(self.collection, of, name, self.graph.about.generation, values)?)
     }
 
     /// The values of a column of pages by node, as the last analysis left them; `new` for pages that it did not know.

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use store::{RankColumn, Ranked, Snapshot};
 
 use super::Step;
 use super::session::Session;
+use super::similarity::similarity;
+use crate::anchor_texts::write_anchors;
 use crate::arcs::Arcs;
 use crate::bow_tie::{Part, bow_tie};
 use crate::components::Components;
@@ -39,6 +42,8 @@ pub(super) fn run(step: Step, session: &mut Session<'_>, told: Told<'_>) -> Resu
         Step::LinkRank => link_rank(session, told),
         Step::Hits => hits(session, told),
         Step::Structure => structure(session),
+        Step::Similarity => similarity(session, &session.held.open()?),
+        Step::Anchors => anchors(session, &session.held.open()?),
         Step::Distances => distances(session, told),
         Step::Sites => sites(session, told),
         Step::Outside => outside(session),
@@ -165,6 +170,15 @@ fn shape(forward: &Csr, backward: &Csr) -> (Components, Vec<Part>, Shape) {
     let largest_component = components.sizes.first().copied().unwrap_or(0);
     let shape = Shape { components: components.sizes.len(), largest_component, parts: counts };
     (components, parts, shape)
+}
+
+fn anchors(session: &Session<'_>, snapshot: &Snapshot) -> Result<Found> {
+    let in_degrees = match RankColumn::<u32>::open(session.collection, Ranked::Pages, "in-degree")? {
+        Some(column) => column.read_all()?,
+        None => vec![0; session.graph.about.pages as usize],
+    };
+    let (generation, memory_bytes) = (session.graph.about.generation, session.settings.memory_bytes);
+    Ok(Found::Figures(json!(write_anchors(snapshot, generation, &in_degrees, memory_bytes)?)))
 }
 
 fn distances(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {

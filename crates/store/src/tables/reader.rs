@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_schema::FieldRef;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -120,7 +121,12 @@ impl TableFile {
         let file = SharedFile { file: Arc::new(file), length };
         let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
             .map_err(|error| wrong(&path, &error))?;
-        if metadata.schema().fields() != R::schema().fields() {
+        // A column that came later is empty in rows of before.
+        let is_known = |field: &FieldRef| match metadata.schema().field_with_name(field.name()) {
+            Ok(found) => found.data_type() == field.data_type(),
+            Err(_) => field.is_nullable(),
+        };
+        if !R::schema().fields().iter().all(is_known) {
             return Err(wrong(&path, &"its columns are not those of this version"));
         }
         Ok(TableFile { path, file, metadata })

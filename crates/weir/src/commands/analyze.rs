@@ -112,6 +112,24 @@ fn figures(report: &StepReport) -> String {
             let of = |name: &str| found[name]["components"].as_u64().unwrap_or(0);
             format!("{} of pages, {} of sites", counted(of("pages"), "component"), count(of("sites")))
         }
+        Step::Similarity => {
+            format!(
+                "{} with the same text as another, {} with nearly the same; {} of sites",
+                counted(found["same"]["pages"].as_u64().unwrap_or(0), "page"),
+                count(found["near"]["pages"].as_u64().unwrap_or(0)),
+                counted(number("mirrors"), "mirror")
+            ) + &match number("unread") {
+                0 => String::new(),
+                texts => format!("; {} too many to be read", counted(texts, "text")),
+            }
+        }
+        Step::Anchors => {
+            format!(
+                "{} with words of others, {} in all",
+                counted(number("pages"), "page"),
+                count(number("anchors"))
+            )
+        }
         Step::Outside => {
             format!(
                 "{} to {} outside",

@@ -15,6 +15,7 @@ pub(crate) mod manager;
 pub(crate) mod parse;
 pub(crate) mod robots;
 pub(crate) mod seeder;
+pub(crate) mod similar;
 pub(crate) mod simulate;
 pub(crate) mod simweb;
 pub(crate) mod sites;
