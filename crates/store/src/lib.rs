@@ -51,8 +51,8 @@ pub use snapshot::{
     unpin_snapshot,
 };
 pub use tables::{
-    DocumentRow, FetchRow, InLink, LinkRow, SiteRow, Table, Tables, Visit, count_rows, for_each_duration,
-    links_outside, links_to, visits_of,
+    DocumentRow, FetchRow, InLink, LinkRow, SiteRow, Table, TableFiles, Tables, Visit, count_rows,
+    for_each_duration, links_outside, links_to, list_tables, visits_of,
 };
 pub use url_table::{NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
 pub use warc::{

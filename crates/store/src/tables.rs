@@ -13,6 +13,7 @@ mod durations;
 mod fetches;
 mod find;
 mod links;
+mod listing;
 mod rows;
 mod sites;
 mod view;
@@ -35,6 +36,7 @@ pub use durations::for_each_duration;
 pub use fetches::FetchRow;
 pub use find::{InLink, Visit, links_outside, links_to, visits_of};
 pub use links::LinkRow;
+pub use listing::{TableFiles, list_tables};
 pub use sites::SiteRow;
 pub(crate) use view::shown_at;
 
