@@ -26,6 +26,7 @@ mod ranks;
 mod records;
 mod site_state;
 mod snapshot;
+mod statistics;
 mod tables;
 mod tiers;
 mod url_table;
@@ -50,9 +51,13 @@ pub use snapshot::{
     SNAPSHOT_NAME_LIMIT_BYTES, Snapshot, SnapshotEntry, find_snapshot, list_snapshots, pin_snapshot,
     unpin_snapshot,
 };
+pub use statistics::{PowerLaw, Statistic, Value, read_statistics, write_statistics};
 pub use tables::{
-    DocumentRow, FetchRow, InLink, LinkRow, SiteRow, Table, TableFiles, Tables, Visit, count_rows,
-    for_each_duration, links_outside, links_to, list_tables, visits_of,
+    ComponentRow, ComponentRows, DerivedEntry, DerivedTable, DocumentRow, DocumentRows, DomainRow,
+    DomainRows, FetchRow, FetchRows, FileRow, FileRows, InLink, LastParses, LinkRow, LinkRows, OutsideRow,
+    OutsideRows, PageRow, PageRows, RankRow, RankRows, Rows, SiteRankRow, SiteRankRows, SiteRow, SiteRows,
+    Table, TableFiles, TableReader, Tables, Visit, count_rows, for_each_duration, links_outside, links_to,
+    list_derived, list_tables, visits_of,
 };
 pub use url_table::{NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
 pub use warc::{

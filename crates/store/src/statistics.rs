@@ -1,0 +1,211 @@
+//! What is the collection like, in numbers? The statistics of the last analysis, each a small table, ready to be drawn.
+//!
+//! They are one file, `graph/GENERATION/statistics.json`, an array of [`Statistic`]s. GENERATION is the commit that was
+//! analysed. Like the columns of [`crate::RankColumn`] they follow from a commit, and are no part of one.
+//!
+//! This module does not know what the numbers mean: whoever computes a statistic names it (docs/statistics.md).
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::directory::sync_folder;
+use crate::error::{Context, Result, damaged};
+use crate::layout;
+
+const FOLDER: &str = "graph";
+const FILE: &str = "statistics.json";
+const UNFINISHED: &str = "unfinished";
+
+/// A small table with a name.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Statistic {
+    /// In kebab-case: `status-codes`.
+    pub name: String,
+    /// The names of the columns.
+    pub columns: Vec<String>,
+    /// A value for each column; the rows are in the order in which they are to be shown.
+    pub rows: Vec<Vec<Value>>,
+    /// The power law that describes the tail of a distribution best.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fit: Option<PowerLaw>,
+    /// Numbers about all of it: `n`, `mean`, `median`, `max`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub notes: BTreeMap<String, f64>,
+}
+
+/// What stands in a cell: in JSON nothing but `null`, a number or a string.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// Nothing, or unknown.
+    Null,
+    /// A count.
+    Integer(i64),
+    /// A real number; never one that is not finite.
+    Number(f64),
+    /// Words.
+    Text(String),
+}
+
+/// A power law p(x) ~ x^-alpha for x >= x_min.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PowerLaw {
+    /// The exponent.
+    pub alpha: f64,
+    /// Where the tail begins that it describes.
+    pub x_min: f64,
+    /// The Kolmogorov-Smirnov distance between the law and the tail.
+    pub ks: f64,
+    /// How many values are in the tail.
+    pub tail: u64,
+    /// How many values there are above 0.
+    pub n: u64,
+}
+
+impl Value {
+    /// The number, if it is one.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Value::Integer(count) => Some(*count as f64),
+            Value::Number(number) => Some(*number),
+            Value::Null | Value::Text(_) => None,
+        }
+    }
+
+    /// The words, if it is some.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl From<u64> for Value {
+    fn from(count: u64) -> Value {
+        Value::Integer(count.cast_signed())
+    }
+}
+
+/// A number that is not finite is none.
+impl From<f64> for Value {
+    fn from(number: f64) -> Value {
+        if number.is_finite() { Value::Number(number) } else { Value::Null }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Value {
+        Value::Text(text)
+    }
+}
+
+impl<V: Into<Value>> From<Option<V>> for Value {
+    fn from(value: Option<V>) -> Value {
+        value.map_or(Value::Null, Into::into)
+    }
+}
+
+/// Writes the statistics of a commit, in place of those that there are. There has to be a graph of that commit.
+pub fn write_statistics(collection: &Path, generation: u64, statistics: &[Statistic]) -> Result<()> {
+    let folder = collection.join(FOLDER).join(format!("{generation:010}"));
+    let path = folder.join(FILE);
+    let unfinished = path.with_extension(UNFINISHED);
+    let text =
+        serde_json::to_vec(statistics).map_err(|error| damaged(&path, "as a whole", error.to_string()))?;
+    let mut file = File::create(&unfinished).context("create", &unfinished)?;
+    file.write_all(&text).context("write", &unfinished)?;
+    file.sync_data().context("sync", &unfinished)?;
+    fs::rename(&unfinished, &path).context("rename", &path)?;
+    sync_folder(&folder)
+}
+
+/// The newest statistics of a collection and the commit that they describe; `None` if there are none.
+pub fn read_statistics(collection: &Path) -> Result<Option<(u64, Vec<Statistic>)>> {
+    let Some((generation, path)) = newest(collection)? else { return Ok(None) };
+    let bytes = fs::read(&path).context("read", &path)?;
+    let statistics =
+        serde_json::from_slice(&bytes).map_err(|error| damaged(&path, "as a whole", error.to_string()))?;
+    Ok(Some((generation, statistics)))
+}
+
+/// A folder whose name is no plain number is not finished.
+fn newest(collection: &Path) -> Result<Option<(u64, PathBuf)>> {
+    let folder = collection.join(FOLDER);
+    if !folder.exists() {
+        return Ok(None);
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&folder).context("list", &folder)? {
+        let name = entry.context("list", &folder)?.file_name();
+        let Some(generation) = layout::generation(&name.to_string_lossy()) else { continue };
+        let path = folder.join(name).join(FILE);
+        if path.exists() {
+            found.push((generation, path));
+        }
+    }
+    Ok(found.into_iter().max())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Statistic {
+        Statistic {
+            name: "in-degree".to_owned(),
+            columns: vec!["from".to_owned(), "to".to_owned(), "ccdf".to_owned(), "word".to_owned()],
+            rows: vec![
+                vec![0u64.into(), Value::Null, f64::NAN.into(), "é".into()],
+                vec![4u64.into(), 4.75.into(), Some(0.25).into(), None::<String>.into()],
+            ],
+            fit: Some(PowerLaw { alpha: 2.1, x_min: 3.0, ks: 0.01, tail: 70, n: 100 }),
+            notes: BTreeMap::from([("mean".to_owned(), 1.5)]),
+        }
+    }
+
+    #[test]
+    fn statistics_come_back_and_the_newest_count() {
+        let collection = tempfile::tempdir().unwrap();
+        let collection = collection.path();
+        assert_eq!(read_statistics(collection).unwrap(), None);
+        fs::create_dir_all(collection.join("graph/0000000007")).unwrap();
+        fs::create_dir_all(collection.join("graph/0000000009.unfinished")).unwrap();
+        assert_eq!(read_statistics(collection).unwrap(), None);
+        write_statistics(collection, 7, &[Statistic::default()]).unwrap();
+        write_statistics(collection, 7, &[sample()]).unwrap();
+        assert_eq!(read_statistics(collection).unwrap(), Some((7, vec![sample()])));
+        fs::create_dir_all(collection.join("graph/0000000008")).unwrap();
+        write_statistics(collection, 8, &[]).unwrap();
+        assert_eq!(read_statistics(collection).unwrap(), Some((8, vec![])));
+        assert!(write_statistics(collection, 9, &[]).is_err(), "there is no such graph");
+    }
+
+    #[test]
+    fn the_form_is_plain_json() {
+        let text = serde_json::to_string(&sample()).unwrap();
+        assert_eq!(
+            text,
+            r#"{"name":"in-degree","columns":["from","to","ccdf","word"],"rows":[[0,null,null,"é"],[4,4.75,0.25,null]],"fit":{"alpha":2.1,"x_min":3.0,"ks":0.01,"tail":70,"n":100},"notes":{"mean":1.5}}"#
+        );
+    }
+
+    #[test]
+    fn a_damaged_file_is_told() {
+        let collection = tempfile::tempdir().unwrap();
+        fs::create_dir_all(collection.path().join("graph/0000000001")).unwrap();
+        fs::write(collection.path().join("graph/0000000001").join(FILE), "[{").unwrap();
+        let error = read_statistics(collection.path()).unwrap_err();
+        assert!(error.to_string().contains("statistics.json"), "{error}");
+    }
+}
