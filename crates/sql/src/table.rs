@@ -1,7 +1,8 @@
 //! Which tables are there, and what is in them?
 //!
-//! The crawl's tables are those of the newest commit, the others those of the last analysis. All files are opened at once and stay open: a crawl or an analysis that goes on beside it may replace
-//! them, and the rows stay those of one moment.
+//! The crawl's tables are those of the newest commit, the others those of the last analysis. All files are opened at
+//! once and stay open: a crawl or an analysis that goes on beside it may replace them, and the rows stay those of one
+//! moment.
 
 use std::fs::File;
 use std::io;
@@ -113,7 +114,7 @@ impl Table {
     }
 }
 
-/// The names that DuckDB and DataFusion both know, where there is one.
+/// What SQL calls a type; for what it has no name, what Arrow calls it.
 fn kind(data_type: &DataType) -> String {
     let name = match data_type {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "varchar",
