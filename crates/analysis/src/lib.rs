@@ -25,6 +25,8 @@ mod outside;
 mod page_rank;
 mod sealed;
 mod site_graph;
+mod technology;
+mod wide_tables;
 
 pub use analyze::{Event, Step, StepReport, analyze};
 pub use arcs::Arcs;
