@@ -21,7 +21,7 @@ const fn row(name: &'static str, may_use: &'static [&'static str], must_never: &
 
 const ANY: &[&str] = &[
     "model", "parse", "frontier", "fetch", "store", "crawl", "analysis", "report", "search", "stream", "web",
-    "simweb", "plot", "simulate",
+    "simweb", "plot", "simulate", "sql",
 ];
 
 #[rustfmt::skip]
@@ -39,6 +39,7 @@ const ROWS: &[Row] = &[
     row("report", &["model", "parse", "store"], "compute a statistic"),
     row("search", &["model", "parse", "store"], "see a live collection"),
     row("stream", &["model", "parse", "store"], "buffer beyond one block"),
+    row("sql", &["store"], "change anything"),
     // applications
     row("web", &["model", "parse", "frontier", "fetch", "store", "crawl", "analysis", "report", "search", "stream"],
         "hold logic that others need"),

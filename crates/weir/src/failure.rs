@@ -31,6 +31,14 @@ fn cannot_be_analysed(error: &analysis::Error) -> bool {
     }
 }
 
+/// The same of a query.
+fn cannot_be_asked(error: &sql::Error) -> bool {
+    match error {
+        sql::Error::Store(error) => names_the_wrong_one(error),
+        error => error.is_wrong_question(),
+    }
+}
+
 /// What went wrong and why; a cause that the sentence has told already is not told again.
 fn sentence(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |told, cause| match cause.to_string() {
@@ -53,6 +61,7 @@ pub(crate) fn exit_code(answer: anyhow::Result<ExitCode>) -> ExitCode {
     let wrong_use = error.downcast_ref::<WrongUse>().is_some()
         || error.downcast_ref::<store::Error>().is_some_and(names_the_wrong_one)
         || error.downcast_ref::<analysis::Error>().is_some_and(cannot_be_analysed)
+        || error.downcast_ref::<sql::Error>().is_some_and(cannot_be_asked)
         || matches!(error.downcast_ref(), Some(crawl::Error::NotAnalysed { .. }));
     // Nothing is left to be done if even stderr is gone.
     let _ = writeln!(io::stderr(), "weir: {}", sentence(&error));

@@ -20,6 +20,7 @@ pub(crate) mod simulate;
 pub(crate) mod simweb;
 pub(crate) mod sites;
 pub(crate) mod snapshots;
+pub(crate) mod sql;
 pub(crate) mod status;
 pub(crate) mod url;
 pub(crate) mod why;
