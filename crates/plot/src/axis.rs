@@ -34,9 +34,10 @@ pub enum Format {
 }
 
 impl Format {
-    /// A value in full, to `digits` after the point at most.
+    /// A value in full, to `digits` after the point at most; a dash for one that is no number.
     pub fn value(self, value: f64, digits: usize) -> String {
         match self {
+            _ if !value.is_finite() => "\u{2013}".to_owned(),
             Format::Number => short(value, digits),
             Format::Percent => format!("{} %", trimmed(value * 100.0, digits)),
         }
