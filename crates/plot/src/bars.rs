@@ -62,7 +62,8 @@ impl Bars {
         }
         let widest = |widths: &mut dyn Iterator<Item = f64>| widths.fold(0.0, f64::max);
         let names = widest(&mut self.bars.iter().map(|bar| width(&bar.name, FONT_PX)));
-        let labels = widest(&mut self.bars.iter().flat_map(|bar| &bar.labels).map(|text| width(text, FONT_PX)));
+        let labels =
+            widest(&mut self.bars.iter().flat_map(|bar| &bar.labels).map(|text| width(text, FONT_PX)));
         let (left, right) = (20.0 + names.min(WIDTH / 3.0), WIDTH - (labels * 1.06 + 12.0).max(64.0));
         let values = self.bars.iter().flat_map(|bar| bar.others.iter().chain([&bar.value])).copied();
         let ruler = Ruler::new(&self.axis, values.chain([0.0]), 6).between(left, right);
@@ -104,7 +105,9 @@ impl Bars {
                 Tone::Quiet => "quiet",
             };
             let y = place.top + place.thick * number as f64;
-            let Some(end) = ruler.place(value).map(|end| end.clamp(place.left, place.right)) else { continue };
+            let Some(end) = ruler.place(value).map(|end| end.clamp(place.left, place.right)) else {
+                continue;
+            };
             canvas.bar(place.left, y, end - place.left, place.thick, &format!("fill {colour}"));
             let written = || self.axis.format.value(value, self.digits);
             let label = bar.labels.get(number).cloned().unwrap_or_else(written);
@@ -144,7 +147,8 @@ mod tests {
     fn bars_of_one_name_lie_one_beneath_the_other() {
         let labels = vec!["2 pages".to_owned()];
         let bar = Bar { name: "a".to_owned(), value: 2.0, others: vec![1.0], labels, ..Bar::default() };
-        let bars = Bars { series: vec!["now".to_owned(), "then".to_owned()], bars: vec![bar], ..Bars::default() };
+        let bars =
+            Bars { series: vec!["now".to_owned(), "then".to_owned()], bars: vec![bar], ..Bars::default() };
         let svg = bars.svg();
         assert!([">now<", ">then<", ">2 pages<", ">1<"].iter().all(|text| svg.contains(text)), "{svg}");
         assert_eq!(svg.matches("fill against").count(), 2, "a sample and a bar");

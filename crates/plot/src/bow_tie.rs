@@ -106,7 +106,12 @@ fn side(area: f64) -> f64 {
 }
 
 /// A trapezium between two upright edges, given by place and height.
-fn draw_wing((left, left_height): (f64, f64), (right, right_height): (f64, f64), middle: f64, canvas: &mut Canvas) {
+fn draw_wing(
+    (left, left_height): (f64, f64),
+    (right, right_height): (f64, f64),
+    middle: f64,
+    canvas: &mut Canvas,
+) {
     if right > left {
         let corners = [
             (left, middle - left_height / 2.0),
@@ -129,8 +134,16 @@ mod tests {
     use super::*;
 
     fn tie(shares: [f64; 3]) -> BowTie {
-        let knot = |share| Knot { name: format!("N{share}"), count: "7 pages".to_owned(), share };
-        BowTie { tie: shares.map(knot), others: vec![knot(1.0 - shares.iter().sum::<f64>())], ..BowTie::default() }
+        let knot = |share: f64| Knot {
+            name: format!("N{share:.0}").replace("NaN", "none"),
+            count: "7 pages".to_owned(),
+            share,
+        };
+        BowTie {
+            tie: shares.map(knot),
+            others: vec![knot(1.0 - shares.iter().sum::<f64>())],
+            ..BowTie::default()
+        }
     }
 
     #[test]

@@ -284,7 +284,9 @@ mod tests {
         let frame = frame(&chart);
         let parts = frame.inside(&frame.places(&chart.series[0]));
         let end = parts[0][1];
-        assert!((end.0 - frame.right).abs() < 0.01 && (end.1 - (frame.top + frame.bottom) / 2.0).abs() < 0.01);
+        assert!(
+            (end.0 - frame.right).abs() < 0.01 && (end.1 - (frame.top + frame.bottom) / 2.0).abs() < 0.01
+        );
         assert_eq!(frame.cut((0.0, 0.0), (1.0, 1.0)), None, "outside");
     }
 
