@@ -31,13 +31,17 @@ pub enum Format {
     Number,
     /// A share of 1 as a percentage.
     Percent,
+    /// A size: 20 kB, 3 MB.
+    Bytes,
 }
 
 impl Format {
-    /// A value in full, to `digits` after the point at most.
+    /// A value in full, to `digits` after the point at most; a dash for one that is no number.
     pub fn value(self, value: f64, digits: usize) -> String {
         match self {
+            _ if !value.is_finite() => "\u{2013}".to_owned(),
             Format::Number => short(value, digits),
+            Format::Bytes => bytes(value, digits),
             Format::Percent => format!("{} %", trimmed(value * 100.0, digits)),
         }
     }
@@ -78,7 +82,11 @@ impl Ruler {
             (None, [first, .., last]) => (low.min(*first), high.max(*last)),
             _ => (low, high),
         };
-        let extra = if axis.format == Format::Percent { digits.saturating_sub(2) } else { digits };
+        let extra = match axis.format {
+            Format::Percent => digits.saturating_sub(2),
+            Format::Bytes => digits.max(1),
+            Format::Number => digits,
+        };
         let ticks = values.into_iter().map(|value| Tick { value, label: axis.format.value(value, extra) });
         Ruler { scale: axis.scale, low, high, from: 0.0, to: 1.0, ticks: ticks.collect() }
     }
@@ -168,6 +176,13 @@ fn short(value: f64, digits: usize) -> String {
     format!("{}{suffix}", trimmed(scaled, digits))
 }
 
+/// A size in the unit that suits it.
+fn bytes(value: f64, digits: usize) -> String {
+    const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
+    let thousands = (value.abs().max(1.0).log10() / 3.0 + 1e-9).floor().min(UNITS.len() as f64 - 1.0);
+    format!("{} {}", trimmed(value / 1_000f64.powf(thousands), digits), UNITS[thousands as usize])
+}
+
 /// Without the zeros that say nothing; with a true minus sign.
 fn trimmed(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
@@ -197,6 +212,9 @@ mod tests {
         assert_eq!(labels(&linear, &[900.0, 2_500.0]), ["0", "500", "1,000", "1,500", "2,000", "2,500"]);
         let percent = Axis { format: Format::Percent, limits: Some((0.0, 0.5)), ..Axis::default() };
         assert_eq!(labels(&percent, &[]), ["0 %", "10 %", "20 %", "30 %", "40 %", "50 %"]);
+        let bytes = Axis { scale: Scale::Log, format: Format::Bytes, ..Axis::default() };
+        assert_eq!(labels(&bytes, &[10.0, 1e6]), ["10 B", "100 B", "1 kB", "10 kB", "100 kB", "1 MB"]);
+        assert_eq!(Format::Bytes.value(1_234_567.0, 2), "1.23 MB");
         let log = Axis { scale: Scale::Log, ..Axis::default() };
         assert_eq!(labels(&log, &[0.5, 2_000.0, -1.0]), ["0.1", "1", "10", "100", "1,000", "10k"]);
         assert_eq!(labels(&log, &[3.0, 40.0]), ["2", "5", "10", "20", "50"]);

@@ -12,12 +12,53 @@ pub enum Tone {
     Strong,
     /// In the colour of text, dashed: what others are held against.
     Reference,
+    /// In the colour that is farthest from the first: the same of another time or place.
+    Against,
     /// In grey, for the sake of the whole.
     Quiet,
 }
 
+/// Whether a picture shows its title and subtitle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Heading {
+    /// Above it.
+    #[default]
+    Drawn,
+    /// Only to those who cannot see it: a heading stands where the picture does.
+    Told,
+}
+
+impl Heading {
+    /// The room it takes.
+    pub(crate) fn height(self) -> f64 {
+        match self {
+            Heading::Drawn => 46.0,
+            Heading::Told => 0.0,
+        }
+    }
+
+    pub(crate) fn draw(self, title: &str, subtitle: &str, canvas: &mut Canvas) {
+        if self == Heading::Drawn {
+            canvas.text(8.0, 24.0, "title", title);
+            canvas.text(8.0, 44.0, "dim", subtitle);
+        }
+    }
+}
+
+/// A part of a canvas.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Area {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+}
+
 /// How many colours there are; further series are dashed.
 pub(crate) const COLOURS: usize = 7;
+
+/// The class of what is held against the first series.
+pub(crate) const AGAINST: &str = "against";
 
 /// A picture that is being written.
 pub(crate) struct Canvas {
@@ -102,6 +143,12 @@ impl Canvas {
         }
     }
 
+    /// The inside of a line that is closed.
+    pub(crate) fn polygon(&mut self, corners: &[(f64, f64)], class: &str) {
+        let corners: Vec<String> = corners.iter().map(|(x, y)| format!("{},{}", px(*x), px(*y))).collect();
+        self.push(format_args!("<polygon points=\"{}\" class=\"{class}\"/>", corners.join(" ")));
+    }
+
     pub(crate) fn dot(&mut self, x: f64, y: f64, radius: f64, class: &str) {
         let (x, y, radius) = (px(x), px(y), px(radius));
         self.push(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" class=\"{class}\"/>"));
@@ -140,6 +187,7 @@ svg.plot{--ground:#fff;--ink:#1c2024;--dim:#5d6670;--rule:#e4e7eb;--quiet:#a9b0b
 .plot .lead{fill:none;stroke:currentColor;stroke-width:.8;opacity:.7}
 .plot .dot{fill:currentColor;fill-opacity:.55}
 .plot .fill{fill:currentColor}
+.plot .under{fill:currentColor;fill-opacity:.16}
 .plot text.name{fill:currentColor}
 .plot text.inside{fill:#fff;fill:var(--ground)}
 .plot .s{color:#c24e00;color:var(--s)}
@@ -151,6 +199,7 @@ svg.plot{--ground:#fff;--ink:#1c2024;--dim:#5d6670;--rule:#e4e7eb;--quiet:#a9b0b
 .plot .c5{color:#0e8aa8;color:var(--c5)}
 .plot .c6{color:#7a4a2a;color:var(--c6)}
 .plot .ink{color:#1c2024;color:var(--ink)}
+.plot .against{color:#c24e00;color:var(--s)}
 .plot .quiet{color:#a9b0b8;color:var(--quiet)}
 </style>
 ";
@@ -173,6 +222,7 @@ impl Palette {
             }
             Tone::Strong => "s strong".to_owned(),
             Tone::Reference => "ink dashed".to_owned(),
+            Tone::Against => AGAINST.to_owned(),
             Tone::Quiet => "quiet".to_owned(),
         }
     }
