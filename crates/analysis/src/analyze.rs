@@ -18,7 +18,7 @@
 //! | outside | | |
 //! | tables | | |
 //!
-//! The steps `outside` and `tables` write tables (`store::DerivedTable`). `tables` puts together what the others have
+//! The steps `anchors`, `outside` and `tables` write tables (`store::DerivedTable`). `tables` puts together what the others have
 //! found: it is done again if one of them was.
 
 mod held;
@@ -122,9 +122,7 @@ impl Step {
             }
         }
     }
-}
 
-impl Step {
     fn tables(self) -> &'static [&'static str] {
         match self {
             Step::Anchors => &["anchors"],

@@ -56,8 +56,8 @@ pub use tables::{
     AnchorRow, AnchorRows, ComponentRow, ComponentRows, DerivedEntry, DerivedTable, DocumentRow,
     DocumentRows, DomainRow, DomainRows, FetchRow, FetchRows, FileRow, FileRows, InLink, LastParses, LinkRow,
     LinkRows, OutsideRow, OutsideRows, PageRow, PageRows, RankRow, RankRows, Rows, SiteRankRow, SiteRankRows,
-    SiteRow, SiteRows, Table, TableFiles, TableReader, Tables, Visit, count_rows, for_each_duration,
-    links_outside, links_to, list_derived, list_tables, visits_of,
+    SiteRow, SiteRows, Table, TableBatch, TableFiles, TableReader, Tables, Visit, count_rows,
+    for_each_duration, links_outside, links_to, list_derived, list_tables, visits_of,
 };
 pub use url_table::{NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
 pub use warc::{

@@ -56,7 +56,7 @@ pub use listing::{TableFiles, list_tables};
 pub use outside::{OutsideRow, OutsideRows};
 pub use pages::{PageRow, PageRows};
 pub use ranks::{RankRow, RankRows};
-pub use reader::TableReader;
+pub use reader::{TableBatch, TableReader};
 pub use rows::Rows;
 pub use site_ranks::{SiteRankRow, SiteRankRows};
 pub use sites::{SiteRow, SiteRows};

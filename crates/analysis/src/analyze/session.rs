@@ -1,6 +1,7 @@
 //! What do the steps of an analysis share? The arcs, which are unpacked when first wanted, and the ways from nodes to ids.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use store::{RankColumn, RankValue, Ranked, Snapshot, write_ranks};
 
@@ -14,8 +15,8 @@ pub(super) struct Session<'s> {
     pub(super) collection: &'s Path,
     pub(super) graph: &'s LinkGraph,
     pub(super) settings: GraphSettings,
-    pub(super) held: &'s Held<'s>,
-    snapshot: Option<Snapshot>,
+    held: &'s Held<'s>,
+    snapshot: Option<Arc<Snapshot>>,
     forward: Option<Arcs>,
     backward: Option<Arcs>,
     /// The node of each page.
@@ -45,11 +46,13 @@ impl<'s> Session<'s> {
     }
 
     /// The commit that is analysed.
-    pub(super) fn snapshot(&mut self) -> Result<&Snapshot> {
-        Ok(match &mut self.snapshot {
+    pub(super) fn snapshot(&mut self) -> Result<Arc<Snapshot>> {
+        let snapshot = match self.snapshot.take() {
             Some(snapshot) => snapshot,
-            none => none.insert(self.held.open()?),
-        })
+            None => Arc::new(self.held.open()?),
+        };
+        self.snapshot = Some(Arc::clone(&snapshot));
+        Ok(snapshot)
     }
 
     /// Gives the memory of the graph back, which the steps after the ranks do not need.

@@ -17,7 +17,8 @@ use crate::term_vector::TermVector;
 /// So many mirrors are told of.
 const MOST_TOLD: usize = 10;
 
-pub(super) fn similarity(session: &Session<'_>, snapshot: &Snapshot) -> Result<Found> {
+pub(super) fn similarity(session: &mut Session<'_>) -> Result<Found> {
+    let snapshot = &session.snapshot()?;
     let about = &session.graph.about;
     let texts = JudgedTexts::read(snapshot, about.pages)?;
     let read = |page: u32| {

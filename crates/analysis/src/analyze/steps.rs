@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use store::{RankColumn, Ranked, Snapshot};
+use store::{RankColumn, Ranked};
 
 use super::Step;
 use super::session::Session;
@@ -42,8 +42,8 @@ pub(super) fn run(step: Step, session: &mut Session<'_>, told: Told<'_>) -> Resu
         Step::LinkRank => link_rank(session, told),
         Step::Hits => hits(session, told),
         Step::Structure => structure(session),
-        Step::Similarity => similarity(session, &session.held.open()?),
-        Step::Anchors => anchors(session, &session.held.open()?),
+        Step::Similarity => similarity(session),
+        Step::Anchors => anchors(session),
         Step::Distances => distances(session, told),
         Step::Sites => sites(session, told),
         Step::Outside => outside(session),
@@ -172,13 +172,14 @@ fn shape(forward: &Csr, backward: &Csr) -> (Components, Vec<Part>, Shape) {
     (components, parts, shape)
 }
 
-fn anchors(session: &Session<'_>, snapshot: &Snapshot) -> Result<Found> {
+fn anchors(session: &mut Session<'_>) -> Result<Found> {
+    let snapshot = session.snapshot()?;
     let in_degrees = match RankColumn::<u32>::open(session.collection, Ranked::Pages, "in-degree")? {
         Some(column) => column.read_all()?,
         None => vec![0; session.graph.about.pages as usize],
     };
     let (generation, memory_bytes) = (session.graph.about.generation, session.settings.memory_bytes);
-    Ok(Found::Figures(json!(write_anchors(snapshot, generation, &in_degrees, memory_bytes)?)))
+    Ok(Found::Figures(json!(write_anchors(&snapshot, generation, &in_degrees, memory_bytes)?)))
 }
 
 fn distances(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {
@@ -221,6 +222,6 @@ fn outside(session: &mut Session<'_>) -> Result<Found> {
 fn tables(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {
     session.drop_graph();
     let settings = session.settings;
-    let written = write_tables(session.snapshot()?, &settings, &mut |share| told(0, share))?;
+    let written = write_tables(&*session.snapshot()?, &settings, &mut |share| told(0, share))?;
     Ok(Found::Figures(json!(written)))
 }

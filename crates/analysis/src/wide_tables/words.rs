@@ -55,7 +55,7 @@ mod tests {
             assert_eq!(words.get(*number).map(str::to_owned), wanted);
         }
         assert_eq!(words.of(Some("7")), numbers[7]);
-        let none = words.of(None);
-        assert_eq!(words.get(none), None);
+        assert_eq!(words.of(None), Word::NONE);
+        assert_eq!(words.get(Word::NONE), None);
     }
 }
