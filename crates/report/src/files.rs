@@ -4,7 +4,7 @@
 //! OUT/report.html         everything, in one page
 //! OUT/report.typ          the same for the typst program, which makes a PDF of it
 //! OUT/data/NAME.csv       the numbers of each figure; NAME-against.csv those of the second side
-//! OUT/figures/NAME.svg    the pictures
+//! OUT/figures/NAME.svg    the pictures, in plain SVG for papers
 //! ```
 
 use std::fs;
@@ -40,7 +40,7 @@ impl Report {
                 put(&data.join(csv_name(name)), text)?;
             }
             if let Shown::Picture(svg) = &entry.shown {
-                put(&figures.join(svg_name(&entry.figure.name)), svg)?;
+                put(&figures.join(svg_name(&entry.figure.name)), &plot::plain(svg))?;
             }
         }
         put(&folder.join(PRINT), &typst::document(self))?;
