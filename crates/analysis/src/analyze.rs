@@ -14,7 +14,12 @@
 //! | distances | | |
 //! | sites | | `site-rank`, `harmonic`, `in-degree`, `out-degree` |
 //! | outside | | |
+//! | tables | | |
+//!
+//! The steps `outside` and `tables` write tables (`store::DerivedTable`). `tables` puts together what the others have
+//! found: it is done again if one of them was.
 
+mod held;
 mod session;
 mod steps;
 
@@ -23,17 +28,13 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use store::{Ranked, Snapshot, list_ranks, list_snapshots, pin_snapshot, unpin_snapshot};
+use store::{Ranked, list_derived, list_ranks};
 
 use crate::bv::write_synced;
 use crate::error::{Context, Error, Result, damaged};
 use crate::link_graph::{BuildStage, GraphSettings, LinkGraph};
+use held::Held;
 use session::Session;
-
-/// The name under which a commit is kept while its graph is built.
-const PIN: &str = "being-analysed";
-/// A crawl may let go of a commit between the look for it and the pin; not so often.
-const OPEN_TRIES: usize = 5;
 
 /// A step of an analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -58,11 +59,13 @@ pub enum Step {
     Sites,
     /// Where links lead that lead to no page of the collection.
     Outside,
+    /// All that is known of pages, sites and domains, as tables.
+    Tables,
 }
 
 impl Step {
     /// All, in the order in which they are done.
-    pub const ALL: [Step; 9] = [
+    pub const ALL: [Step; 10] = [
         Step::Graph,
         Step::Degrees,
         Step::PageRank,
@@ -72,6 +75,7 @@ impl Step {
         Step::Distances,
         Step::Sites,
         Step::Outside,
+        Step::Tables,
     ];
 
     /// As users write it, and as it is in names of files.
@@ -86,13 +90,14 @@ impl Step {
             Step::Distances => "distances",
             Step::Sites => "sites",
             Step::Outside => "outside",
+            Step::Tables => "tables",
         }
     }
 
     fn columns(self) -> &'static [(Ranked, &'static str)] {
         use Ranked::{Pages, Sites};
         match self {
-            Step::Graph | Step::Distances | Step::Outside => &[],
+            Step::Graph | Step::Distances | Step::Outside | Step::Tables => &[],
             Step::Degrees => &[(Pages, "in-degree"), (Pages, "out-degree")],
             Step::PageRank => &[(Pages, "pagerank"), (Sites, "pagerank")],
             Step::LinkRank => &[(Pages, "link-rank")],
@@ -104,6 +109,21 @@ impl Step {
                 &[(Sites, "site-rank"), (Sites, "harmonic"), (Sites, "in-degree"), (Sites, "out-degree")]
             }
         }
+    }
+}
+
+impl Step {
+    fn tables(self) -> &'static [&'static str] {
+        match self {
+            Step::Outside => &["outside", "files"],
+            Step::Tables => &["pages", "ranks", "components", "site_ranks", "domains"],
+            _ => &[],
+        }
+    }
+
+    /// Whether it puts together what the steps before it have found.
+    fn gathers(self) -> bool {
+        self == Step::Tables
     }
 }
 
@@ -144,14 +164,28 @@ pub fn analyze(
     told: &mut dyn FnMut(Event<'_>),
 ) -> Result<Vec<StepReport>> {
     let _lock = lock(collection)?;
-    let graph = graph_of(collection, settings, told)?;
-    let mut reports = Vec::new();
-    let mut session = Session::new(collection, &graph.0, *settings);
+    let held = Held::newest(collection)?;
+    let reports = do_steps(collection, &held, settings, told);
+    held.release()?;
+    reports
+}
+
+fn do_steps(
+    collection: &Path,
+    held: &Held<'_>,
+    settings: &GraphSettings,
+    told: &mut dyn FnMut(Event<'_>),
+) -> Result<Vec<StepReport>> {
+    let (graph, is_known) = graph_of(collection, held, settings, told)?;
+    let mut session = Session::new(collection, held, &graph, *settings);
+    let mut reports: Vec<StepReport> = Vec::new();
     for step in Step::ALL {
-        let report = match (step, known(collection, &graph.0, step)?) {
-            (Step::Graph, Some(report)) => StepReport { known: graph.1, ..report },
-            (_, Some(report)) => report,
-            (_, None) => carry_out(step, &mut session, told)?,
+        let is_stale =
+            step.gathers() && reports.iter().any(|report| !report.known && report.skipped.is_none());
+        let report = match (step, known(collection, &graph, step)?) {
+            (Step::Graph, Some(report)) => StepReport { known: is_known, ..report },
+            (_, Some(report)) if !is_stale => report,
+            _ => carry_out(step, &mut session, told)?,
         };
         told(Event::Done(&report));
         reports.push(report);
@@ -159,23 +193,19 @@ pub fn analyze(
     Ok(reports)
 }
 
-/// The graph of the newest commit, and whether it was there already.
+/// The graph of a commit, and whether it was there already.
 fn graph_of(
     collection: &Path,
+    held: &Held<'_>,
     settings: &GraphSettings,
     told: &mut dyn FnMut(Event<'_>),
 ) -> Result<(LinkGraph, bool)> {
-    let newest = store::find_snapshot(collection, None)?.generation;
-    if let Some(graph) = LinkGraph::newest(collection)?.filter(|graph| graph.about.generation == newest) {
+    let of_commit = |graph: &LinkGraph| graph.about.generation == held.generation;
+    if let Some(graph) = LinkGraph::newest(collection)?.filter(of_commit) {
         return Ok((graph, true));
     }
     let start = Instant::now();
-    let (snapshot, pinned) = hold(collection)?;
-    let built = LinkGraph::build(&snapshot, settings, &mut |stage| told(Event::Building(stage)));
-    if pinned {
-        unpin_snapshot(collection, PIN)?;
-    }
-    let graph = built?;
+    let graph = LinkGraph::build(&held.open()?, settings, &mut |stage| told(Event::Building(stage)))?;
     let found =
         serde_json::to_value(&graph.about).map_err(|error| damaged(graph.folder(), error.to_string()))?;
     let generation = graph.about.generation;
@@ -183,28 +213,6 @@ fn graph_of(
     let report = StepReport { step: Step::Graph, generation, seconds, known: false, skipped: None, found };
     write_note(&graph, &report)?;
     Ok((graph, false))
-}
-
-/// Opens the newest commit and keeps it while a crawl goes on; tells whether it has to be let go.
-fn hold(collection: &Path) -> Result<(Snapshot, bool)> {
-    match unpin_snapshot(collection, PIN) {
-        Ok(()) | Err(store::Error::NoSnapshot { .. }) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let mut tries = 0;
-    loop {
-        let snapshot = Snapshot::open(collection, None)?;
-        let generation = snapshot.manifest.generation;
-        let entries = list_snapshots(collection)?;
-        if entries.iter().any(|entry| entry.generation == generation && entry.name.is_some()) {
-            return Ok((snapshot, false));
-        }
-        match pin_snapshot(collection, generation, PIN) {
-            Ok(()) => return Ok((snapshot, true)),
-            Err(store::Error::NoSnapshot { .. }) if tries < OPEN_TRIES => tries += 1,
-            Err(error) => return Err(error.into()),
-        }
-    }
 }
 
 fn lock(collection: &Path) -> Result<File> {
@@ -221,7 +229,7 @@ fn lock(collection: &Path) -> Result<File> {
     }
 }
 
-/// What a step has found for this graph, if it is done and its columns are there.
+/// What a step has found for this graph, if it is done and its columns and tables are there.
 fn known(collection: &Path, graph: &LinkGraph, step: Step) -> Result<Option<StepReport>> {
     let path = note_path(graph, step);
     let bytes = match fs::read(&path) {
@@ -236,7 +244,12 @@ fn known(collection: &Path, graph: &LinkGraph, step: Step) -> Result<Option<Step
             .iter()
             .any(|entry| (entry.of, entry.name.as_str(), entry.generation) == (*of, *name, report.generation))
     };
-    Ok(step.columns().iter().all(there).then_some(StepReport { known: true, ..report }))
+    let tables = list_derived(collection)?;
+    let is_written = |table: &&str| {
+        tables.iter().any(|entry| (entry.table.as_str(), entry.generation) == (*table, report.generation))
+    };
+    let is_done = step.columns().iter().all(there) && step.tables().iter().all(is_written);
+    Ok(is_done.then_some(StepReport { known: true, ..report }))
 }
 
 fn carry_out(step: Step, session: &mut Session<'_>, told: &mut dyn FnMut(Event<'_>)) -> Result<StepReport> {

@@ -186,10 +186,8 @@ struct Host<'u> {
 impl<'u> Host<'u> {
     fn of(url: &'u CanonicalUrl) -> Host<'u> {
         let registered_domain = url.registered_domain();
-        let is_name =
-            |label: &&str| label.bytes().any(|byte| byte.is_ascii_alphabetic()) && !label.ends_with(']');
         Host {
-            tld: url.host().rsplit('.').next().filter(is_name),
+            tld: url.top_level_domain(),
             suffix: registered_domain.and_then(|domain| Some(domain.split_once('.')?.1)),
             registered_domain,
         }

@@ -119,6 +119,12 @@ impl CanonicalUrl {
         host.get(host.len() - length..)
     }
 
+    /// The last label of the host name; an address has none.
+    pub fn top_level_domain(&self) -> Option<&str> {
+        let last = self.host().rsplit('.').next();
+        last.filter(|label| !self.host_is_address() && label.bytes().any(|byte| byte.is_ascii_alphabetic()))
+    }
+
     /// Whether the host is an IP address and no name. Only an IPv4 address ends in a digit-only label.
     pub(crate) fn host_is_address(&self) -> bool {
         let host = self.host();

@@ -88,6 +88,14 @@ impl CanonicalUrl {
     }
 }
 
+impl CanonicalUrl {
+    /// The extension of the last part of the path, as written: `JPG` of `/a/b.JPG?v=3`.
+    pub fn extension(&self) -> Option<&str> {
+        let name = self.path().rsplit('/').next().unwrap_or_default();
+        extension(name.as_bytes()).and_then(|extension| std::str::from_utf8(extension).ok())
+    }
+}
+
 /// Which extension belongs to which class.
 #[derive(Debug, Clone)]
 pub struct ExtensionLists {
@@ -240,6 +248,16 @@ mod tests {
         assert_eq!(class("/linux-6.1.tar.xz"), "logged:archive");
         assert_eq!(class("/manifest.webmanifest"), "logged:data");
         assert_eq!(class("/index.php/file.zip"), "logged:archive");
+    }
+
+    #[test]
+    fn an_extension_is_that_of_the_last_part() {
+        let url = |path: &str| UrlRules::default().canonical(&format!("http://a.org{path}")).unwrap();
+        for (path, wanted) in
+            [("/a.b/c.JPG?d.e", Some("JPG")), ("/a.b/c", None), ("/", None), ("/a.tar.gz", Some("gz"))]
+        {
+            assert_eq!(url(path).extension(), wanted, "{path}");
+        }
     }
 
     #[test]

@@ -53,8 +53,11 @@ pub use snapshot::{
 };
 pub use statistics::{PowerLaw, Statistic, Value, read_statistics, write_statistics};
 pub use tables::{
-    DocumentRow, FetchRow, InLink, LinkRow, SiteRow, Table, Tables, Visit, count_rows, for_each_duration,
-    links_outside, links_to, visits_of,
+    ComponentRow, ComponentRows, DerivedEntry, DerivedTable, DocumentRow, DocumentRows, DomainRow,
+    DomainRows, FetchRow, FetchRows, FileRow, FileRows, InLink, LastParses, LinkRow, LinkRows, OutsideRow,
+    OutsideRows, PageRow, PageRows, RankRow, RankRows, Rows, SiteRankRow, SiteRankRows, SiteRow, SiteRows,
+    Table, TableBatch, TableReader, Tables, Visit, count_rows, for_each_duration, links_outside, links_to,
+    list_derived, visits_of,
 };
 pub use url_table::{NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
 pub use warc::{

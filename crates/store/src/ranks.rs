@@ -9,6 +9,7 @@
 
 use std::fs;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::path::Path;
 
 use crate::blocks::{BlockReader, BlockWriter};
@@ -222,6 +223,21 @@ impl<V: RankValue> RankColumn<V> {
         Ok(values(&bytes).nth((id % per_block) as usize))
     }
 
+    /// The numbers of consecutive pages or sites, as far as it has them.
+    pub fn read(&self, ids: Range<u32>) -> Result<Vec<V>> {
+        let end = u64::from(ids.end).min(self.len());
+        let start = u64::from(ids.start).min(end);
+        if start == end {
+            return Ok(Vec::new());
+        }
+        let per_block = self.blocks.records_per_block() as u64;
+        let (first, last) = (start / per_block, (end - 1) / per_block);
+        let mut bytes = Vec::new();
+        self.blocks.read_blocks(first, last - first + 1, &mut bytes)?;
+        let before = (start - first * per_block) as usize;
+        Ok(values(&bytes).skip(before).take((end - start) as usize).collect())
+    }
+
     /// All numbers, by id.
     pub fn read_all(&self) -> Result<Vec<V>> {
         let mut all = Vec::with_capacity(self.len() as usize);
@@ -258,6 +274,10 @@ mod tests {
         let new = RankColumn::<f32>::open(folder, Ranked::Pages, "pagerank").unwrap().unwrap();
         assert_eq!((new.generation(), new.len(), new.get(19_999).unwrap()), (4, 20_000, Some(9_999.5)));
         assert!(new.read_all().unwrap().into_iter().eq((0..20_000).map(|n| 0.5 * n as f32)));
+        for ids in [0..0, 0..1, 1_000..9_000, 4_090..4_100, 19_990..30_000, 20_000..20_001, 9..3] {
+            let wanted = ids.clone().take_while(|id| *id < 20_000).map(|id| 0.5 * id as f32);
+            assert!(new.read(ids.clone()).unwrap().into_iter().eq(wanted), "{ids:?}");
+        }
         let listed = list_ranks(folder).unwrap();
         let listed: Vec<_> =
             listed.iter().map(|entry| (entry.of, entry.name.as_str(), entry.generation)).collect();

@@ -1,5 +1,5 @@
 //! What can others ask of the collection with their own tools? Four tables of Parquet files: fetches, documents, links
-//! and sites.
+//! and sites; and those that an analysis adds ([`derived`]).
 //!
 //! Each commit adds a file to each table that has new rows; files are merged as they gather, so that a table is a
 //! handful of files. DuckDB, Spark or pandas read them as they are, in `parquet/TABLE/`: every file of a table has the
@@ -8,12 +8,21 @@
 
 mod check;
 mod column;
+mod components;
+mod derived;
 mod documents;
+mod domains;
 mod durations;
 mod fetches;
+mod files;
 mod find;
 mod links;
+mod outside;
+mod pages;
+mod ranks;
+mod reader;
 mod rows;
+mod site_ranks;
 mod sites;
 mod view;
 
@@ -30,12 +39,22 @@ use parquet::schema::types::ColumnPath;
 
 pub(crate) use check::check_file;
 pub use check::count_rows;
-pub use documents::DocumentRow;
+pub use components::{ComponentRow, ComponentRows};
+pub use derived::{DerivedEntry, DerivedTable, list_derived};
+pub use documents::{DocumentRow, DocumentRows};
+pub use domains::{DomainRow, DomainRows};
 pub use durations::for_each_duration;
-pub use fetches::FetchRow;
-pub use find::{InLink, Visit, links_outside, links_to, visits_of};
-pub use links::LinkRow;
-pub use sites::SiteRow;
+pub use fetches::{FetchRow, FetchRows};
+pub use files::{FileRow, FileRows};
+pub use find::{InLink, LastParses, Visit, links_outside, links_to, visits_of};
+pub use links::{LinkRow, LinkRows};
+pub use outside::{OutsideRow, OutsideRows};
+pub use pages::{PageRow, PageRows};
+pub use ranks::{RankRow, RankRows};
+pub use reader::{TableBatch, TableReader};
+pub use rows::Rows;
+pub use site_ranks::{SiteRankRow, SiteRankRows};
+pub use sites::{SiteRow, SiteRows};
 pub(crate) use view::shown_at;
 
 use crate::error::{Context, Error, Result, damaged};
@@ -43,11 +62,9 @@ use crate::failpoint::failpoint;
 use crate::manifest::{FileEntry, Manifest};
 use crate::tiers;
 use crate::whole_file::WholeFile;
-use documents::DocumentRows;
-use fetches::FetchRows;
-use links::LinkRows;
-use rows::Rows;
-use sites::SiteRows;
+
+/// The tables that commits write; all others follow from them.
+const COMMITTED: [&str; 4] = [FetchRows::NAME, DocumentRows::NAME, LinkRows::NAME, SiteRows::NAME];
 
 /// Rows of one group of a file: what a reader that looks for one page has to unpack.
 const GROUP_ROWS: usize = 100_000;
@@ -80,11 +97,7 @@ impl Tables {
 
     /// Makes `parquet/` show the tables of the newest commit, for people and their tools.
     pub(crate) fn show(folder: &Path, manifest: &Manifest) -> Result<()> {
-        view::refresh(
-            folder,
-            manifest,
-            &[FetchRows::NAME, DocumentRows::NAME, LinkRows::NAME, SiteRows::NAME],
-        )
+        view::refresh(folder, manifest, &COMMITTED)
     }
 
     /// Writes the new rows and says which files the tables now are.
@@ -161,9 +174,13 @@ impl<R: Rows> Table<R> {
     }
 
     fn failed(&self, error: &ParquetError) -> Error {
-        let path = self.folder.join("tables").join(R::NAME);
-        Error::Io { operation: "write", path, source: std::io::Error::other(error.to_string()) }
+        failed(&self.folder.join("tables").join(R::NAME), error)
     }
+}
+
+fn failed(path: &Path, error: &ParquetError) -> Error {
+    let source = std::io::Error::other(error.to_string());
+    Error::Io { operation: "write", path: path.to_owned(), source }
 }
 
 /// How the columns are written. Texts repeat and get dictionaries; their smallest and largest values tell nobody
@@ -268,6 +285,20 @@ mod tests {
             describe::<LinkRows>("One row for each link of such a document."),
             describe::<SiteRows>(
                 "One row for each site whenever the crawl describes it; the newest `time` counts.",
+            ),
+            describe::<PageRows>(
+                "One row for each page that is known, fetched or not. Of several fetches and documents the newest counts. \
+                 Written by `weir analyze`, as are all below.",
+            ),
+            describe::<RankRows>("One row for each page: the ranks of `pages`, for joins that need no more."),
+            describe::<ComponentRows>("One row for each strongly connected component of pages."),
+            describe::<SiteRankRows>("One row for each site: sums over its rows of `pages`, and its ranks."),
+            describe::<DomainRows>("One row for each registered domain: sums over its rows of `site_ranks`."),
+            describe::<OutsideRows>(
+                "One row for each domain and reason: links that lead to no page of the collection.",
+            ),
+            describe::<FileRows>(
+                "One row for each extension: links to files that are counted and not fetched (reason `not-a-page`).",
             ),
         ]
         .concat();

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use store::{RankColumn, RankValue, Ranked, write_ranks};
+use store::{RankColumn, RankValue, Ranked, Snapshot, write_ranks};
 
+use super::held::Held;
 use crate::arcs::Arcs;
 use crate::bv::BvGraph;
 use crate::error::Result;
@@ -13,6 +14,8 @@ pub(super) struct Session<'s> {
     pub(super) collection: &'s Path,
     pub(super) graph: &'s LinkGraph,
     pub(super) settings: GraphSettings,
+    held: &'s Held<'s>,
+    snapshot: Option<Snapshot>,
     forward: Option<Arcs>,
     backward: Option<Arcs>,
     /// The node of each page.
@@ -22,8 +25,36 @@ pub(super) struct Session<'s> {
 }
 
 impl<'s> Session<'s> {
-    pub(super) fn new(collection: &'s Path, graph: &'s LinkGraph, settings: GraphSettings) -> Session<'s> {
-        Session { collection, graph, settings, forward: None, backward: None, nodes: None, sites: None }
+    pub(super) fn new(
+        collection: &'s Path,
+        held: &'s Held<'s>,
+        graph: &'s LinkGraph,
+        settings: GraphSettings,
+    ) -> Session<'s> {
+        Session {
+            collection,
+            graph,
+            settings,
+            held,
+            snapshot: None,
+            forward: None,
+            backward: None,
+            nodes: None,
+            sites: None,
+        }
+    }
+
+    /// The commit that is analysed.
+    pub(super) fn snapshot(&mut self) -> Result<&Snapshot> {
+        Ok(match &mut self.snapshot {
+            Some(snapshot) => snapshot,
+            none => none.insert(self.held.open()?),
+        })
+    }
+
+    /// Gives the memory of the graph back, which the steps after the ranks do not need.
+    pub(super) fn drop_graph(&mut self) {
+        (self.forward, self.backward, self.nodes, self.sites) = (None, None, None, None);
     }
 
     /// The arcs, and the same turned round.

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use store::unpin_snapshot;
 
+use super::Step;
 use super::session::Session;
-use super::{PIN, Step, hold};
 use crate::arcs::Arcs;
 use crate::bow_tie::{Part, bow_tie};
 use crate::components::Components;
@@ -16,8 +15,9 @@ use crate::error::Result;
 use crate::hits::Hits;
 use crate::hyper_ball::HyperBall;
 use crate::link_graph::GraphSettings;
-use crate::outside::OutsideDomains;
+use crate::outside::{LinksOutside, write_domains};
 use crate::page_rank::{PageRank, Ranking, Weights};
+use crate::wide_tables::write_tables;
 
 /// So many domains are told of.
 const MOST_TOLD: usize = 10;
@@ -42,6 +42,7 @@ pub(super) fn run(step: Step, session: &mut Session<'_>, told: Told<'_>) -> Resu
         Step::Distances => distances(session, told),
         Step::Sites => sites(session, told),
         Step::Outside => outside(session),
+        Step::Tables => tables(session, told),
     }
 }
 
@@ -190,16 +191,22 @@ fn sites(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {
     })))
 }
 
-fn outside(session: &Session<'_>) -> Result<Found> {
-    let (snapshot, pinned) = hold(session.collection)?;
-    let domains = OutsideDomains::count(session.collection, &snapshot.manifest);
-    if pinned {
-        unpin_snapshot(session.collection, PIN)?;
-    }
-    let domains = domains?;
-    domains.write(&session.graph.folder().join("outside.tsv"))?;
+fn outside(session: &mut Session<'_>) -> Result<Found> {
+    let (collection, folder) = (session.collection, session.graph.folder());
+    let generation = session.graph.about.generation;
+    let outside = LinksOutside::count(collection, &session.snapshot()?.manifest)?;
+    outside.write_tables(collection, generation)?;
+    let by_links = outside.domains();
+    write_domains(&folder.join("outside.tsv"), &by_links)?;
     Ok(Found::Figures(json!({
-        "links": domains.links, "reasons": domains.reasons,
-        "domains": domains.by_links.len(), "most": domains.by_links.iter().take(MOST_TOLD).collect::<Vec<_>>(),
+        "links": outside.links, "reasons": outside.reasons(),
+        "domains": by_links.len(), "most": by_links.iter().take(MOST_TOLD).collect::<Vec<_>>(),
     })))
+}
+
+fn tables(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {
+    session.drop_graph();
+    let settings = session.settings;
+    let written = write_tables(session.snapshot()?, &settings, &mut |share| told(0, share))?;
+    Ok(Found::Figures(json!(written)))
 }

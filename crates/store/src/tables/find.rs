@@ -24,7 +24,7 @@ use parquet::file::statistics::Statistics;
 use parquet::schema::types::SchemaDescriptor;
 
 use super::rows::Rows;
-use super::{FetchRows, LinkRows};
+use super::{FetchRows, LinkRow, LinkRows, TableReader};
 use crate::error::{Context, Result, damaged};
 use crate::manifest::Manifest;
 
@@ -143,57 +143,39 @@ pub fn links_outside(
     manifest: &Manifest,
     mut each: impl FnMut(&str, Option<&str>),
 ) -> Result<()> {
-    let sources = |batch: &RecordBatch| {
-        let ids = batch["source_page_id"].as_primitive::<UInt32Type>().values().clone();
-        let times = batch["fetch_time"].as_primitive::<TimestampMillisecondType>().values().clone();
-        (ids, times)
-    };
-    let mut newest: Vec<i64> = Vec::new();
-    for_each_batch::<LinkRows>(folder, manifest, &["source_page_id", "fetch_time"], |batch| {
-        let (ids, times) = sources(batch);
-        for (id, time) in ids.iter().zip(times.iter()) {
-            if *id as usize >= newest.len() {
-                newest.resize(*id as usize + 1, i64::MIN);
-            }
-            newest[*id as usize] = newest[*id as usize].max(*time);
-        }
-    })?;
+    let parses = LastParses::read(folder, manifest)?;
     let columns = ["source_page_id", "target_page_id", "target_url", "fetch_time", "reason"];
-    for_each_batch::<LinkRows>(folder, manifest, &columns, |batch| {
-        let (ids, times) = sources(batch);
-        let (targets, urls) = (&batch["target_page_id"], batch["target_url"].as_string::<i32>());
-        let reasons = batch["reason"].as_string::<i32>();
-        for row in 0..batch.num_rows() {
-            if targets.is_null(row) && newest.get(ids[row] as usize) == Some(&times[row]) {
-                each(urls.value(row), at(reasons, row).map(|row| reasons.value(row)));
-            }
+    let links = TableReader::<LinkRows>::committed(folder, manifest)?.with_columns(&columns);
+    links.for_each_row(|link| {
+        if link.target_page_id.is_none() && parses.has(link) {
+            each(link.target_url, link.reason);
         }
     })
 }
 
-/// Shows `each` all rows of a table, with some of their columns.
-fn for_each_batch<R: Rows>(
-    folder: &Path,
-    manifest: &Manifest,
-    columns: &[&str],
-    mut each: impl FnMut(&RecordBatch),
-) -> Result<()> {
-    let prefix = super::prefix::<R>();
-    for entry in manifest.files_in("tables").filter(|file| file.name.starts_with(&prefix)) {
-        let path = folder.join(&entry.name);
-        let file = File::open(&path).context("open", &path)?;
-        let wrong = |error: &dyn std::fmt::Display| damaged(&path, "as a table", error.to_string());
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| wrong(&error))?;
-        if builder.schema().fields() != R::schema().fields() {
-            return Err(wrong(&"its columns are not those of this version"));
-        }
-        let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
-        let reader = builder.with_batch_size(BATCH_ROWS).with_projection(mask).build();
-        for batch in reader.map_err(|error| wrong(&error))? {
-            each(&batch.map_err(|error| wrong(&error))?);
-        }
+/// When each page was last parsed, by the links that were found then.
+#[derive(Debug)]
+pub struct LastParses(Vec<i64>);
+
+impl LastParses {
+    /// Reads two columns of the table of links. Takes 8 bytes of memory a page.
+    pub fn read(folder: &Path, manifest: &Manifest) -> Result<LastParses> {
+        let mut newest: Vec<i64> = Vec::new();
+        let links = TableReader::<LinkRows>::committed(folder, manifest)?;
+        links.with_columns(&["source_page_id", "fetch_time"]).for_each_row(|link| {
+            let page = link.source_page_id as usize;
+            if page >= newest.len() {
+                newest.resize(page + 1, i64::MIN);
+            }
+            newest[page] = newest[page].max(link.fetch_time);
+        })?;
+        Ok(LastParses(newest))
     }
-    Ok(())
+
+    /// Whether the page that has a link had it then.
+    pub fn has(&self, link: &LinkRow<'_>) -> bool {
+        self.0.get(link.source_page_id as usize) == Some(&link.fetch_time)
+    }
 }
 
 /// Which rows are wanted, by one column.

@@ -9,13 +9,27 @@ use arrow_schema::{ArrowError, Field, SchemaRef};
 pub trait Rows: Default {
     /// The table's name, which its files begin with.
     const NAME: &'static str;
+    /// One row.
+    type Row<'a>;
+    /// The columns of rows that are read.
+    type Columns;
 
     /// The columns.
     fn schema() -> SchemaRef;
+    /// How many there are.
+    fn len(&self) -> usize;
     /// Whether there is none.
-    fn is_empty(&self) -> bool;
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Adds one.
+    fn add(&mut self, row: &Self::Row<'_>);
     /// All rows; none are left.
     fn take(&mut self) -> Result<RecordBatch, ArrowError>;
+    /// The columns of a batch; some may be missing.
+    fn columns(batch: &RecordBatch) -> Self::Columns;
+    /// A row of them; what is missing is empty, 0 or nothing.
+    fn row(columns: &Self::Columns, row: usize) -> Self::Row<'_>;
 }
 
 /// A column that carries its meaning with it, into every file.
@@ -26,7 +40,8 @@ pub(super) fn described(field: Field, meaning: &str) -> Field {
 /// The key under which a column's meaning stands in the schema of a file.
 pub(super) const DESCRIPTION: &str = "description";
 
-/// Defines a table: the row that a caller gives, and the builders that gather rows, from one list of columns.
+/// Defines a table: the row that a caller gives and gets, the builders that gather rows and the columns that are read, from
+/// one list.
 macro_rules! table {
     (
         $(#[$doc:meta])* $name:literal, $Row:ident, $Rows:ident {
@@ -38,6 +53,57 @@ macro_rules! table {
         pub struct $Row<'a> {
             $(#[doc = $column_doc] pub $column: <$Kind as Kind>::Value<'a>,)+
         }
+
+        const _: () = {
+            /// Columns that are read.
+            pub struct Columns {
+                $($column: Option<<$Kind as Kind>::Column>,)+
+            }
+
+            impl Rows for $Rows {
+                const NAME: &'static str = $name;
+                type Row<'a> = $Row<'a>;
+                type Columns = Columns;
+
+                fn schema() -> SchemaRef {
+                    Arc::new(Schema::new(vec![
+                        $(described(<$Kind as Kind>::field(stringify!($column)), $column_doc),)+
+                    ]))
+                }
+
+                fn len(&self) -> usize {
+                    self.count
+                }
+
+                fn add(&mut self, row: &$Row<'_>) {
+                    self.push(row);
+                }
+
+                fn take(&mut self) -> Result<RecordBatch, ArrowError> {
+                    self.count = 0;
+                    let columns = vec![$(<$Kind as Kind>::finish(&mut self.$column),)+];
+                    RecordBatch::try_new(Self::schema(), columns)
+                }
+
+                fn columns(batch: &RecordBatch) -> Columns {
+                    Columns {
+                        $($column: batch
+                            .column_by_name(stringify!($column))
+                            .and_then(|column| column.as_any().downcast_ref().cloned()),)+
+                    }
+                }
+
+                fn row(columns: &Columns, row: usize) -> $Row<'_> {
+                    $Row {
+                        $($column: columns
+                            .$column
+                            .as_ref()
+                            .map(|column| <$Kind as Kind>::get(column, row))
+                            .unwrap_or_default(),)+
+                    }
+                }
+            }
+        };
 
         /// Rows that are not written yet.
         #[derive(Debug, Default)]
@@ -51,24 +117,6 @@ macro_rules! table {
             pub fn push(&mut self, row: &$Row<'_>) {
                 $(<$Kind as Kind>::append(&mut self.$column, row.$column);)+
                 self.count += 1;
-            }
-        }
-
-        impl Rows for $Rows {
-            const NAME: &'static str = $name;
-
-            fn schema() -> SchemaRef {
-                Arc::new(Schema::new(vec![$(described(<$Kind as Kind>::field(stringify!($column)), $column_doc),)+]))
-            }
-
-            fn is_empty(&self) -> bool {
-                self.count == 0
-            }
-
-            fn take(&mut self) -> Result<RecordBatch, ArrowError> {
-                self.count = 0;
-                let columns = vec![$(<$Kind as Kind>::finish(&mut self.$column),)+];
-                RecordBatch::try_new(Self::schema(), columns)
             }
         }
     };

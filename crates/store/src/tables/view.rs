@@ -12,7 +12,7 @@ use crate::error::{Context, Result};
 use crate::manifest::Manifest;
 
 /// The folder of the view, below the collection's.
-const VIEW: &str = "parquet";
+pub(super) const VIEW: &str = "parquet";
 
 /// Where the view shows a file of the tables, by its name in the manifest.
 pub(crate) fn shown_at(folder: &Path, name: &str) -> PathBuf {

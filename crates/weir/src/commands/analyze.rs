@@ -52,6 +52,9 @@ fn tell(event: &Event<'_>, progress: &mut Progress, printer: &mut Printer) -> an
             BuildStage::Turning(nodes) => format!("graph: links to {} written", counted(*nodes, "page")),
         })?,
         Event::Iteration(Step::Distances, step, _) => progress.show(&format!("distances: {step}"))?,
+        Event::Iteration(Step::Tables, _, share) => {
+            progress.show(&format!("tables: {:.0} %", 100.0 * share))?
+        }
         Event::Iteration(step, number, change) => {
             progress.show(&format!("{}: iteration {number}, change {change:.1e}", step.as_str()))?;
         }
@@ -116,6 +119,12 @@ fn figures(report: &StepReport) -> String {
                 counted(number("domains"), "domain")
             )
         }
+        Step::Tables => format!(
+            "{} of {} and {}",
+            counted(number("pages"), "page"),
+            counted(number("sites"), "site"),
+            counted(number("domains"), "domain")
+        ),
         Step::Distances => format!(
             "average {:.2}, effective diameter {:.2}",
             real(&found["average"]),
