@@ -74,8 +74,7 @@ impl BowTie {
     /// Draws the three shapes one beside the other; tells where their centres are.
     fn draw_tie(&self, scale: &Scale, middle: f64, canvas: &mut Canvas) -> [f64; 3] {
         let [into, main, out] = &self.tie;
-        let (left, radius, right) =
-            (scale.wing(into.share), scale.radius(main.share), scale.wing(out.share));
+        let (left, radius, right) = (scale.wing(into.share), scale.radius(main.share), scale.wing(out.share));
         let start = (WIDTH - left - right - 2.0 * (radius + GAP)) / 2.0;
         let centre = start + left + GAP + radius;
         let end = centre + radius + GAP;

@@ -254,7 +254,10 @@ mod tests {
     fn a_plain_picture_has_no_custom_properties_and_all_colours() {
         let svg = plain(&Canvas::new(10.0, 10.0, "a", "").finish());
         assert!(!svg.contains("--") && !svg.contains("@media"), "{svg}");
-        assert!(svg.contains(".plot .c0{color:#0068a8}") && svg.contains(".plot text{fill:#1c2024}"), "{svg}");
+        assert!(
+            svg.contains(".plot .c0{color:#0068a8}") && svg.contains(".plot text{fill:#1c2024}"),
+            "{svg}"
+        );
         assert_eq!((svg.matches("<style>").count(), svg.matches("</style>").count()), (1, 1), "{svg}");
     }
 }

@@ -21,7 +21,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     analyze, anchors, check, compact, crawl, demo, export, gatherer, harvester, import, init, manager, parse,
-    robots, seeder, simulate, simweb, sites, snapshots, status, url, why,
+    report, robots, seeder, simulate, simweb, sites, snapshots, status, url, why,
 };
 use crate::printer::Printer;
 
@@ -45,6 +45,7 @@ Examples:
   weir status web
   weir why web https://example.org/news/
   weir analyze web                           rank pages and sites, find their structure
+  weir report web                            describe it: figures, tables, their data
   weir simulate --synthetic                  compare strategies without fetching anything
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
   weir url 'HTTP://Example.com/a/../b?utm_source=x'
@@ -65,6 +66,7 @@ enum Command {
     Export(export::Args),
     Analyze(analyze::Args),
     Anchors(anchors::Args),
+    Report(report::Args),
     Check(check::Args),
     Snapshots(snapshots::Args),
     Compact(compact::Args),
@@ -93,6 +95,7 @@ fn main() -> ExitCode {
         Command::Export(args) => export::run(&args, &mut printer),
         Command::Analyze(args) => analyze::run(&args, &mut printer),
         Command::Anchors(args) => anchors::run(&args, &mut printer),
+        Command::Report(args) => report::run(&args, &mut printer),
         Command::Check(args) => check::run(&args, &mut printer),
         Command::Snapshots(args) => snapshots::run(&args, &mut printer),
         Command::Compact(args) => compact::run(&args, &mut printer),
