@@ -168,12 +168,23 @@ fn short(value: f64, digits: usize) -> String {
         let (thousands, rest) = whole.split_at(whole.len() - 3);
         return format!("{}{thousands},{rest}", if value < 0.0 { "\u{2212}" } else { "" });
     }
-    if size > 0.0 && size < 1e-4 {
-        let power = size.log10().floor();
-        return format!("{}e{power:.0}", trimmed(value / 10f64.powf(power), 1));
+    if size > 0.0 && size < 1e-3 {
+        let power = (size.log10() + 1e-9).floor();
+        let times = match trimmed(value / 10f64.powf(power), 1) {
+            one if one == "1" => String::new(),
+            times => format!("{times} \u{d7} "),
+        };
+        return format!("{times}10{}", raised(power as i32));
     }
     let digits = if suffix.is_empty() { digits } else { 2 };
     format!("{}{suffix}", trimmed(scaled, digits))
+}
+
+/// A power of ten, as it stands above the line.
+pub fn raised(power: i32) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let raised = |character: char| character.to_digit(10).map_or('⁻', |digit| DIGITS[digit as usize]);
+    power.to_string().chars().map(raised).collect()
 }
 
 /// A size in the unit that suits it.
@@ -217,6 +228,7 @@ mod tests {
         assert_eq!(Format::Bytes.value(1_234_567.0, 2), "1.23 MB");
         let log = Axis { scale: Scale::Log, ..Axis::default() };
         assert_eq!(labels(&log, &[0.5, 2_000.0, -1.0]), ["0.1", "1", "10", "100", "1,000", "10k"]);
+        assert_eq!(labels(&log, &[2e-6, 1e-3])[..2], ["10⁻⁶", "10⁻⁵"]);
         assert_eq!(labels(&log, &[3.0, 40.0]), ["2", "5", "10", "20", "50"]);
     }
 

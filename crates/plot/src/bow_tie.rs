@@ -31,19 +31,16 @@ pub struct Knot {
 }
 
 const WIDTH: f64 = 760.0;
-/// The middle of the tie, and the lines beneath it.
-const MIDDLE: f64 = 132.0;
-const LABELS: f64 = 274.0;
-const OTHERS: f64 = 352.0;
-const HEIGHT: f64 = 400.0;
-/// The area of everything, in square pixels.
-const WHOLE: f64 = 34_000.0;
+/// The room for the tie, and from it to the lines beneath.
+const TIE_WIDTH: f64 = 600.0;
+const TIE_HEIGHT: f64 = 210.0;
+const MARGIN: f64 = 10.0;
+const LABELS: f64 = 26.0;
+const OTHERS: f64 = 116.0;
+const BOTTOM: f64 = 46.0;
 const GAP: f64 = 16.0;
 const LABEL_GAP: f64 = 130.0;
 const LINE: f64 = 16.0;
-/// A part that is there is seen.
-const LEAST_PX: f64 = 2.0;
-
 /// The inner and the outer height of a wing, in widths of it.
 const INNER: f64 = 0.55;
 const OUTER: f64 = 1.25;
@@ -51,28 +48,33 @@ const OUTER: f64 = 1.25;
 impl BowTie {
     /// The picture.
     pub fn svg(&self) -> String {
-        let top = self.heading.height();
-        let mut canvas = Canvas::new(WIDTH, top + HEIGHT, &self.title, &self.subtitle);
+        let scale = Scale::of(self);
+        let middle = self.heading.height() + MARGIN + scale.height(self) / 2.0;
+        let below = middle + scale.height(self) / 2.0;
+        // A large part beneath needs more room than its words.
+        let largest = self.others.iter().map(|knot| scale.radius(knot.share)).fold(BOTTOM, f64::max);
+        let others = below + OTHERS - BOTTOM + largest;
+        let mut canvas = Canvas::new(WIDTH, others + largest + MARGIN, &self.title, &self.subtitle);
         self.heading.draw(&self.title, &self.subtitle, &mut canvas);
-        let centres = self.draw_tie(top + MIDDLE, &mut canvas);
+        let centres = self.draw_tie(&scale, middle, &mut canvas);
         let places = spread(&centres, LABEL_GAP, LABEL_GAP / 2.0, WIDTH - LABEL_GAP / 2.0);
         for (knot, x) in self.tie.iter().zip(places) {
-            draw_label(knot, x, top + LABELS, " middle", &mut canvas);
+            draw_label(knot, x, below + LABELS, " middle", &mut canvas);
         }
         let each = WIDTH / self.others.len().max(1) as f64;
         for (number, knot) in self.others.iter().enumerate() {
-            let x = each * number as f64 + each * 0.3;
-            let radius = radius(knot.share);
-            canvas.dot(x, top + OTHERS, radius, "fill quiet");
-            draw_label(knot, x + radius + 10.0, top + OTHERS - LINE + 4.0, "", &mut canvas);
+            let radius = scale.radius(knot.share);
+            let x = (each * number as f64 + each * 0.3).max(radius + MARGIN);
+            canvas.dot(x, others, radius, "fill quiet");
+            draw_label(knot, x + radius + 10.0, others - LINE + 4.0, "", &mut canvas);
         }
         canvas.finish()
     }
 
     /// Draws the three shapes one beside the other; tells where their centres are.
-    fn draw_tie(&self, middle: f64, canvas: &mut Canvas) -> [f64; 3] {
-        let [into, main, out] = [&self.tie[0], &self.tie[1], &self.tie[2]];
-        let (left, radius, right) = (wing(into.share), radius(main.share), wing(out.share));
+    fn draw_tie(&self, scale: &Scale, middle: f64, canvas: &mut Canvas) -> [f64; 3] {
+        let [into, main, out] = &self.tie;
+        let (left, radius, right) = (scale.wing(into.share), scale.radius(main.share), scale.wing(out.share));
         let start = (WIDTH - left - right - 2.0 * (radius + GAP)) / 2.0;
         let centre = start + left + GAP + radius;
         let end = centre + radius + GAP;
@@ -92,17 +94,40 @@ impl BowTie {
     }
 }
 
-/// The width of a wing whose area is that share.
-fn wing(share: f64) -> f64 {
-    side(share * WHOLE / ((INNER + OUTER) / 2.0))
+/// The area of everything, in square pixels: as large as there is room.
+struct Scale {
+    whole: f64,
 }
 
-fn radius(share: f64) -> f64 {
-    side(share * WHOLE / std::f64::consts::PI)
+impl Scale {
+    fn of(tie: &BowTie) -> Scale {
+        let unit = Scale { whole: 1.0 };
+        let [into, main, out] = &tie.tie;
+        let width = unit.wing(into.share) + 2.0 * unit.radius(main.share) + unit.wing(out.share);
+        let others = tie.others.iter().map(|knot| 2.0 * unit.radius(knot.share));
+        let height = others.fold(unit.height(tie), f64::max);
+        let length = (TIE_WIDTH / width).min(TIE_HEIGHT / height);
+        Scale { whole: if length.is_finite() { length * length } else { 0.0 } }
+    }
+
+    /// The height of the tie.
+    fn height(&self, tie: &BowTie) -> f64 {
+        let [into, main, out] = &tie.tie;
+        (OUTER * self.wing(into.share)).max(OUTER * self.wing(out.share)).max(2.0 * self.radius(main.share))
+    }
+
+    /// The width of a wing whose area is that share.
+    fn wing(&self, share: f64) -> f64 {
+        side(share * self.whole / ((INNER + OUTER) / 2.0))
+    }
+
+    fn radius(&self, share: f64) -> f64 {
+        side(share * self.whole / std::f64::consts::PI)
+    }
 }
 
 fn side(area: f64) -> f64 {
-    if area > 0.0 { area.sqrt().clamp(LEAST_PX, WIDTH / 3.0) } else { 0.0 }
+    if area > 0.0 { area.sqrt() } else { 0.0 }
 }
 
 /// A trapezium between two upright edges, given by place and height.
@@ -148,19 +173,21 @@ mod tests {
 
     #[test]
     fn areas_are_shares_and_empty_parts_are_only_named() {
-        let svg = tie([0.0, 0.5, 0.25]).svg();
-        assert!(svg.contains("50 %") && svg.contains(">N0<") && svg.contains("0 %"), "{svg}");
+        let tie = tie([0.0, 0.5, 0.25]);
+        let svg = tie.svg();
+        assert!(svg.contains("50 %") && svg.contains("0 %"), "{svg}");
         assert_eq!(svg.matches("<polygon").count(), 1, "no wing for nothing");
-        let (half, quarter) = (radius(0.5), wing(0.25));
+        let scale = Scale::of(&tie);
+        let (half, quarter) = (scale.radius(0.5), scale.wing(0.25));
         assert!((std::f64::consts::PI * half * half / 2.0 - 0.9 * quarter * quarter).abs() < 1e-6);
     }
 
     #[test]
-    fn nothing_lies_outside_whatever_the_shares() {
-        for (a, b) in [(1.0, 0.0), (0.0, 1.0), (0.34, 0.33), (0.0, 0.0), (f64::NAN, 0.2)] {
-            let svg = tie([a, b, 1.0 - a - b]).svg();
-            assert!(!svg.contains("NaN"), "{svg}");
+    fn there_is_room_whatever_the_shares() {
+        for (a, b) in [(1.0, 0.0), (0.0, 1.0), (0.34, 0.33), (0.0, 0.0), (0.001, 0.0), (f64::NAN, 0.2)] {
+            let tie = tie([a, b, 1.0 - a - b]);
+            assert!(!tie.svg().contains("NaN"), "{a} {b}");
+            assert!(Scale::of(&tie).height(&tie) <= TIE_HEIGHT + 0.01, "{a} {b}");
         }
-        assert!(MIDDLE - wing(1.0) * OUTER / 2.0 > 0.0 && MIDDLE + wing(1.0) * OUTER / 2.0 < LABELS - LINE);
     }
 }

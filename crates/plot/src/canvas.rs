@@ -83,6 +83,24 @@ pub fn escape(text: &str) -> String {
     out
 }
 
+/// A picture of this crate for paper, and for programs that know no custom properties: in the light colours, on no ground.
+pub fn plain(svg: &str) -> String {
+    let is_kept = |line: &&str| !line.starts_with("@media") && !line.starts_with(".plot .ground");
+    let style: Vec<String> = STYLE.lines().filter(is_kept).map(without_properties).collect();
+    svg.replace(STYLE, &(style.join("\n") + "\n.plot .ground{fill:none}\n</style>\n"))
+}
+
+/// A rule of the style sheet without what defines or uses custom properties.
+fn without_properties(rule: &str) -> String {
+    let Some((selector, body)) = rule.split_once('{') else {
+        return rule.replace("</style>", "");
+    };
+    let body = body.trim_end_matches('}');
+    let is_plain = |part: &&str| !part.starts_with("--") && !part.contains("var(--");
+    let plain: Vec<&str> = body.split(';').filter(is_plain).collect();
+    format!("{selector}{{{}}}", plain.join(";"))
+}
+
 /// A coordinate to a tenth of a pixel.
 pub(crate) fn px(value: f64) -> String {
     let tenths = (value * 10.0).round().clamp(-1e9, 1e9) as i64;
@@ -170,7 +188,7 @@ impl Canvas {
 /// Colours in light and dark. The hues are those of Okabe and Ito, darker or lighter so that names in them can be read; each
 /// rule gives the light colour first, for programs without custom properties.
 const STYLE: &str = "<style>
-svg.plot{--ground:#fff;--ink:#1c2024;--dim:#5d6670;--rule:#e4e7eb;--quiet:#a9b0b8;--s:#c24e00;--c0:#0068a8;--c1:#00805c;--c2:#a8437f;--c3:#8a6a00;--c4:#5a4fc0;--c5:#0e8aa8;--c6:#7a4a2a;max-width:100%;height:auto;font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',Arial,sans-serif;font-size:12px}
+svg.plot{--ground:#fff;--ink:#1c2024;--dim:#5d6670;--rule:#e4e7eb;--quiet:#a9b0b8;--s:#c24e00;--c0:#0068a8;--c1:#00805c;--c2:#a8437f;--c3:#8a6a00;--c4:#5a4fc0;--c5:#0e8aa8;--c6:#7a4a2a;max-width:100%;height:auto;font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',Arial,'Libertinus Serif',sans-serif;font-size:12px}
 @media (prefers-color-scheme:dark){svg.plot{--ground:#14171a;--ink:#e6e9ec;--dim:#9aa4ae;--rule:#2b3138;--quiet:#5c656e;--s:#ff9152;--c0:#5ab4ee;--c1:#35c99b;--c2:#ea94c6;--c3:#e3ba4a;--c4:#aba1ff;--c5:#6cd9ee;--c6:#d6a27d}}
 .plot .ground{fill:#fff;fill:var(--ground)}
 .plot text{fill:#1c2024;fill:var(--ink)}
@@ -225,5 +243,21 @@ impl Palette {
             Tone::Against => AGAINST.to_owned(),
             Tone::Quiet => "quiet".to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_picture_has_no_custom_properties_and_all_colours() {
+        let svg = plain(&Canvas::new(10.0, 10.0, "a", "").finish());
+        assert!(!svg.contains("--") && !svg.contains("@media"), "{svg}");
+        assert!(
+            svg.contains(".plot .c0{color:#0068a8}") && svg.contains(".plot text{fill:#1c2024}"),
+            "{svg}"
+        );
+        assert_eq!((svg.matches("<style>").count(), svg.matches("</style>").count()), (1, 1), "{svg}");
     }
 }

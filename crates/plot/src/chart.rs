@@ -104,7 +104,7 @@ impl Frame {
         };
         let left = area.left + 19.0 + widest(&mut y.ticks.iter().map(|tick| &tick.label));
         let names = widest(&mut chart.series.iter().map(|series| &series.name));
-        let room = if names > 0.0 { (names * 1.06 + LEAD + 14.0).min(area.width / 3.0) } else { 24.0 };
+        let room = if names > 0.0 { (names * 1.06 + LEAD + 14.0).min(area.width / 3.0) } else { 30.0 };
         let right = area.left + area.width - room;
         let x = Ruler::new(&chart.x, points().map(|(x, _)| x), 6).between(left, right);
         Frame { area, x, y, left, right, top, bottom }

@@ -16,9 +16,9 @@ mod chart;
 mod labels;
 mod panels;
 
-pub use axis::{Axis, Format, Scale};
+pub use axis::{Axis, Format, Scale, raised};
 pub use bars::{Bar, Bars};
 pub use bow_tie::{BowTie, Knot};
-pub use canvas::{Heading, Tone, escape};
+pub use canvas::{Heading, Tone, escape, plain};
 pub use chart::{Chart, Series, Shape};
 pub use panels::Panels;

@@ -16,12 +16,31 @@ pub enum Error {
         folder: PathBuf,
     },
 
+    /// Only the newest commit can be analysed.
+    #[error(
+        "there are no statistics of the snapshot `{name}`: it was not analysed before the crawl of {} went on",
+        folder.display()
+    )]
+    SnapshotNotAnalysed {
+        /// The collection.
+        folder: PathBuf,
+        /// The snapshot.
+        name: String,
+    },
+
     /// A figure's file says what nobody understands.
     #[error("the figure `{name}` cannot be drawn: {reason}")]
     Figure {
         /// Its name.
         name: String,
         /// What about it.
+        reason: String,
+    },
+
+    /// The PDF cannot be made.
+    #[error("the report cannot be printed: {reason}")]
+    Print {
+        /// What typst says.
         reason: String,
     },
 

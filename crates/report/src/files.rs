@@ -3,8 +3,9 @@
 //! ```text
 //! OUT/report.html         everything, in one page
 //! OUT/report.typ          the same for the typst program, which makes a PDF of it
+//! OUT/report.pdf          the same as a PDF, if it was asked for; figures/NAME.pdf each picture alone
 //! OUT/data/NAME.csv       the numbers of each figure; NAME-against.csv those of the second side
-//! OUT/figures/NAME.svg    the pictures
+//! OUT/figures/NAME.svg    the pictures, in plain SVG for papers
 //! ```
 
 use std::fs;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::draw::Shown;
 use crate::error::{Context, Result};
 use crate::report::Report;
-use crate::{html, typst};
+use crate::{html, typst_text};
 
 pub(crate) const PAGE: &str = "report.html";
 pub(crate) const PRINT: &str = "report.typ";
@@ -40,10 +41,10 @@ impl Report {
                 put(&data.join(csv_name(name)), text)?;
             }
             if let Shown::Picture(svg) = &entry.shown {
-                put(&figures.join(svg_name(&entry.figure.name)), svg)?;
+                put(&figures.join(svg_name(&entry.figure.name)), &plot::plain(svg))?;
             }
         }
-        put(&folder.join(PRINT), &typst::document(self))?;
+        put(&folder.join(PRINT), &typst_text::document(self))?;
         let page = folder.join(PAGE);
         put(&page, &html::page(self))?;
         Ok(page)

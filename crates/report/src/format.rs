@@ -58,7 +58,7 @@ fn plain(number: f64) -> String {
     }
     if !(1e-3..1e15).contains(&size) {
         let power = size.log10().floor();
-        return format!("{sign}{:.2} \u{d7} 10{}", size / 10f64.powf(power), superscript(power as i32));
+        return format!("{sign}{:.2} \u{d7} 10{}", size / 10f64.powf(power), plot::raised(power as i32));
     }
     let digits = (2 - size.log10().floor() as i32).max(0) as usize;
     format!("{sign}{size:.digits$}")
@@ -69,12 +69,6 @@ fn grouped(number: u64) -> String {
     let comma = |place: usize| place > 0 && (digits.len() - place).is_multiple_of(3);
     let with_commas = |(place, digit)| comma(place).then_some(',').into_iter().chain([digit]);
     digits.chars().enumerate().flat_map(with_commas).collect()
-}
-
-fn superscript(power: i32) -> String {
-    const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    let raised = |character: char| character.to_digit(10).map_or('⁻', |digit| RAISED[digit as usize]);
-    power.to_string().chars().map(raised).collect()
 }
 
 #[cfg(test)]

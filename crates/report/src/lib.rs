@@ -15,10 +15,12 @@ mod figure;
 mod files;
 mod format;
 mod html;
+#[cfg(feature = "pdf")]
+mod print;
 mod report;
 mod side;
 mod table;
-mod typst;
+mod typst_text;
 
 pub use catalogue::catalogue;
 pub use error::{Error, Result};
@@ -26,3 +28,6 @@ pub use figure::{Drawing, Figure, Section};
 pub use format::Format;
 pub use report::{Entry, Report};
 pub use side::Side;
+
+/// Whether [`Report::print`] can do anything: typst takes longer to compile than all the rest, and may be left out.
+pub const CAN_PRINT: bool = cfg!(feature = "pdf");

@@ -45,6 +45,17 @@ impl Report {
         Ok(Report { title: title.to_owned(), sides, entries })
     }
 
+    /// How many figures have nothing to show.
+    pub fn without_data(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.shown == Shown::Nothing).count()
+    }
+
+    /// Nothing: this was built without typst.
+    #[cfg(not(feature = "pdf"))]
+    pub fn print(&self, _folder: &std::path::Path) -> Result<std::path::PathBuf> {
+        Err(crate::Error::Print { reason: "this program was built without typst".to_owned() })
+    }
+
     /// The sections that have something, with their figures.
     pub(crate) fn sections(&self) -> impl Iterator<Item = (Section, Vec<&Entry>)> {
         let of = |section| -> Vec<&Entry> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use store::{Statistic, Value, find_snapshot, read_statistics};
+use store::{Statistic, Value, find_snapshot, read_statistics, read_statistics_of};
 
 use crate::error::{Error, Result};
 
@@ -23,7 +23,7 @@ pub struct Side {
 
 impl Side {
     /// The statistics of the last analysis of a collection.
-    pub fn read(folder: &Path, name: &str) -> Result<Side> {
+    pub fn newest(folder: &Path, name: &str) -> Result<Side> {
         let found = read_statistics(folder)?;
         let (generation, statistics) =
             found.ok_or_else(|| Error::NotAnalysed { folder: folder.to_owned() })?;
@@ -34,6 +34,16 @@ impl Side {
             Err(error) => return Err(error.into()),
         };
         let committed_ms = manifest.map(|manifest| manifest.committed_ms);
+        Ok(Side { name: name.to_owned(), generation, committed_ms, when: String::new(), statistics })
+    }
+
+    /// The statistics of a snapshot that is kept, by its name or generation. It has to have been analysed when it was new.
+    pub fn snapshot(folder: &Path, name: &str) -> Result<Side> {
+        let manifest = find_snapshot(folder, Some(name))?;
+        let generation = manifest.generation;
+        let missing = || Error::SnapshotNotAnalysed { folder: folder.to_owned(), name: name.to_owned() };
+        let statistics = read_statistics_of(folder, generation)?.ok_or_else(missing)?;
+        let committed_ms = Some(manifest.committed_ms);
         Ok(Side { name: name.to_owned(), generation, committed_ms, when: String::new(), statistics })
     }
 

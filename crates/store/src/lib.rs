@@ -51,7 +51,7 @@ pub use snapshot::{
     SNAPSHOT_NAME_LIMIT_BYTES, Snapshot, SnapshotEntry, find_snapshot, list_snapshots, pin_snapshot,
     unpin_snapshot,
 };
-pub use statistics::{PowerLaw, Statistic, Value, read_statistics, write_statistics};
+pub use statistics::{PowerLaw, Statistic, Value, read_statistics, read_statistics_of, write_statistics};
 pub use tables::{
     AnchorRow, AnchorRows, ComponentRow, ComponentRows, DerivedEntry, DerivedTable, DocumentRow,
     DocumentRows, DomainRow, DomainRows, FetchRow, FetchRows, FileRow, FileRows, InLink, LastParses, LinkRow,

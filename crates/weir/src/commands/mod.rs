@@ -13,6 +13,7 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod manager;
 pub(crate) mod parse;
+pub(crate) mod report;
 pub(crate) mod robots;
 pub(crate) mod seeder;
 pub(crate) mod similar;

@@ -21,6 +21,13 @@ pub(crate) fn document(report: &Report) -> String {
     out
 }
 
+/// One picture on a page of its size.
+#[cfg(feature = "pdf")]
+pub(crate) fn picture_alone(name: &str) -> String {
+    let path = text(&format!("{FIGURES}/{}", svg_name(name)));
+    format!("#set page(width: auto, height: auto, margin: 0pt)\n#image({path}, width: 160mm)\n")
+}
+
 fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
     // Writing to a string cannot fail.
     let _ = out.write_fmt(text);
