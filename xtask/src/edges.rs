@@ -21,7 +21,7 @@ const fn row(name: &'static str, may_use: &'static [&'static str], must_never: &
 
 const ANY: &[&str] = &[
     "model", "parse", "frontier", "fetch", "store", "crawl", "analysis", "report", "search", "stream", "web",
-    "simweb", "plot", "simulate",
+    "simweb", "plot", "simulate", "sql",
 ];
 
 #[rustfmt::skip]
@@ -36,9 +36,10 @@ const ROWS: &[Row] = &[
     // flows
     row("crawl", &["model", "parse", "frontier", "fetch", "store"], "print or read arguments"),
     row("analysis", &["model", "parse", "store"], "see a live collection"),
-    row("report", &["model", "parse", "store"], "compute a statistic"),
+    row("report", &["model", "parse", "store", "plot"], "compute a statistic"),
     row("search", &["model", "parse", "store"], "see a live collection"),
     row("stream", &["model", "parse", "store"], "buffer beyond one block"),
+    row("sql", &["store"], "change anything"),
     // applications
     row("web", &["model", "parse", "frontier", "fetch", "store", "crawl", "analysis", "report", "search", "stream"],
         "hold logic that others need"),

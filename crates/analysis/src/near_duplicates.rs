@@ -55,7 +55,7 @@ pub(crate) fn find_duplicates(
         .map(|group| group.into_iter().map(|number| first_pages[number as usize]).collect())
         .collect();
     found.candidates = groups.iter().map(|group| group.len() as u64).sum();
-    for confirmed in cores.map(groups, |group| confirm(group, minhash, &read)) {
+    for confirmed in cores.map(groups, |group| confirm(&group, minhash, &read)) {
         let confirmed = confirmed?;
         confirmed.pairs.into_iter().for_each(|(one, other)| found.near.join(one, other));
         found.unread += confirmed.unread;
@@ -114,7 +114,7 @@ struct Confirmed {
 
 /// Reads the texts of candidates, which come in the order of their fingerprints, and compares them.
 fn confirm(
-    pages: Vec<u32>,
+    pages: &[u32],
     minhash: impl Fn(u32) -> u64,
     read: impl Fn(u32) -> Result<Option<TermVector>>,
 ) -> Result<Confirmed> {

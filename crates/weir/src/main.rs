@@ -21,7 +21,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     analyze, anchors, check, compact, crawl, demo, export, gatherer, harvester, import, init, manager, parse,
-    robots, seeder, similar, simulate, simweb, sites, snapshots, status, url, why,
+    report, robots, seeder, similar, simulate, simweb, sites, snapshots, sql, status, url, why,
 };
 use crate::printer::Printer;
 
@@ -46,6 +46,8 @@ Examples:
   weir why web https://example.org/news/
   weir analyze web                           rank pages and sites, find their structure
   weir similar web https://example.org/      pages that are like a page
+  weir sql web 'select outcome, count(*) from fetches group by 1'
+  weir report web                            describe it: figures, tables, their data
   weir simulate --synthetic                  compare strategies without fetching anything
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
   weir url 'HTTP://Example.com/a/../b?utm_source=x'
@@ -67,6 +69,8 @@ enum Command {
     Analyze(analyze::Args),
     Anchors(anchors::Args),
     Similar(similar::Args),
+    Sql(sql::Args),
+    Report(report::Args),
     Check(check::Args),
     Snapshots(snapshots::Args),
     Compact(compact::Args),
@@ -96,6 +100,8 @@ fn main() -> ExitCode {
         Command::Analyze(args) => analyze::run(&args, &mut printer),
         Command::Anchors(args) => anchors::run(&args, &mut printer),
         Command::Similar(args) => similar::run(&args, &mut printer),
+        Command::Sql(args) => sql::run(&args, &mut printer),
+        Command::Report(args) => report::run(&args, &mut printer),
         Command::Check(args) => check::run(&args, &mut printer),
         Command::Snapshots(args) => snapshots::run(&args, &mut printer),
         Command::Compact(args) => compact::run(&args, &mut printer),

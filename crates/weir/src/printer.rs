@@ -62,6 +62,12 @@ impl Printer {
         Ok(self.out.write_all(b"\n")?)
     }
 
+    /// Writes lines that are ready.
+    #[cfg(feature = "sql")]
+    pub(crate) fn text(&mut self, lines: &[u8]) -> anyhow::Result<()> {
+        Ok(self.out.write_all(lines)?)
+    }
+
     /// Tells on stderr about one item that failed while the others go on.
     pub(crate) fn complain(&mut self, sentence: &str) -> anyhow::Result<()> {
         Ok(writeln!(io::stderr(), "weir: {sentence}")?)

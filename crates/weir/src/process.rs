@@ -1,7 +1,7 @@
 //! What does this process use, and how wide is its terminal?
 
 use std::fs;
-use std::io;
+use std::os::fd::AsFd;
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -19,9 +19,9 @@ pub(crate) fn memory_bytes() -> Option<u64> {
     Some(kib << 10)
 }
 
-/// Columns of the terminal behind stderr; `None` if there is none.
-pub(crate) fn terminal_columns() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(io::stderr()).ok()?;
+/// Columns of the terminal behind a stream; `None` if there is none.
+pub(crate) fn terminal_columns(stream: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
     // Some terminals do not know their size.
     Some(if size.ws_col == 0 { 80 } else { usize::from(size.ws_col) })
 }

@@ -92,7 +92,7 @@ impl Display {
                 writeln!(io::stderr(), "{} {}", duration((now - self.start).as_secs()), parts.join(", "))
             }
             Style::Live => {
-                let columns = process::terminal_columns().unwrap_or(80);
+                let columns = process::terminal_columns(io::stderr()).unwrap_or(80);
                 self.is_open = true;
                 write!(io::stderr(), "\r\x1b[K{}", fitting(&parts, columns))?;
                 io::stderr().flush()

@@ -1,7 +1,7 @@
 //! `weir analyze`: the graph of links, ranks and structure of a collection, as far as they are out of date.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -30,20 +30,39 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
-    let settings = Settings::load(&args.dir)?;
-    let settings = GraphSettings { memory_bytes: settings.memory.analysis.0, cores: Cores::all() };
-    let mut progress = Progress::new();
-    let mut told = Ok(());
-    analysis::analyze(&args.dir, &settings, &mut |event| {
-        if told.is_ok() {
-            told = tell(&event, &mut progress, printer);
+    analyze(&args.dir, &mut |report| {
+        if printer.json() {
+            printer.object(report)?;
+        } else {
+            print(report, printer)?;
         }
+        printer.finish()
     })?;
-    told?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell(event: &Event<'_>, progress: &mut Progress, printer: &mut Printer) -> anyhow::Result<()> {
+/// Does what is out of date, with progress on a terminal; tells what each step has found.
+pub(crate) fn analyze(
+    folder: &Path,
+    done: &mut dyn FnMut(&StepReport) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let settings = Settings::load(folder)?;
+    let settings = GraphSettings { memory_bytes: settings.memory.analysis.0, cores: Cores::all() };
+    let mut progress = Progress::new();
+    let mut told = Ok(());
+    analysis::analyze(folder, &settings, &mut |event| {
+        if told.is_ok() {
+            told = tell(&event, &mut progress, done);
+        }
+    })?;
+    told
+}
+
+fn tell(
+    event: &Event<'_>,
+    progress: &mut Progress,
+    done: &mut dyn FnMut(&StepReport) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     match event {
         Event::Building(stage) => progress.show(&match stage {
             BuildStage::Ordering => "graph: putting pages in order".to_owned(),
@@ -60,12 +79,7 @@ fn tell(event: &Event<'_>, progress: &mut Progress, printer: &mut Printer) -> an
         }
         Event::Done(report) => {
             progress.clear()?;
-            if printer.json() {
-                printer.object(report)?;
-            } else {
-                print(report, printer)?;
-            }
-            printer.finish()?;
+            done(report)?;
         }
     }
     Ok(())

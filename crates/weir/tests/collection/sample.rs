@@ -50,7 +50,8 @@ pub(crate) fn body(page: usize, version: u32) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn visit(collection: &mut Collection, pages: &[PageId], version: u32) {
+/// Fetches every page once more.
+pub(crate) fn visit(collection: &mut Collection, pages: &[PageId], version: u32) {
     let fetched_at_ms = START_MS + 60_000 * i64::from(version);
     for (number, (url, page)) in URLS.iter().zip(pages).enumerate() {
         let (head, status) = match number {

@@ -12,10 +12,10 @@ fn what_is_missing_is_told_in_a_sentence() {
         assert_eq!((code, out.as_str()), (2, ""), "{err}");
         err
     };
-    insta::assert_snapshot!(sentence(&["similar", "DIR", "https://a.test/docs/guidance"]), @"");
-    insta::assert_snapshot!(sentence(&["similar", "DIR", "https://a.test/", "--by", "links"]), @"");
-    insta::assert_snapshot!(sentence(&["similar", "DIR", "https://a.test/", "--by", "text"]), @"");
-    insta::assert_snapshot!(sentence(&["similar", "DIR", "https://a.test/"]), @"");
+    insta::assert_snapshot!(sentence(&["similar", "DIR", "https://a.test/docs/guidance"]), @"weir: DIR does not know https://a.test/docs/guidance; of this host the collection knows https://a.test");
+    insta::assert_snapshot!(sentence(&["similar", "DIR", "https://a.test/", "--by", "links"]), @"weir: links cannot be compared yet: run `weir analyze DIR` first");
+    insta::assert_snapshot!(sentence(&["similar", "DIR", "https://a.test/", "--by", "text"]), @"weir: texts cannot be compared with that of this page: it has no text");
+    insta::assert_snapshot!(sentence(&["similar", "DIR", "https://a.test/"]), @"weir: texts cannot be compared with that of this page: it has no text");
     let err = sentence(&["similar", "DIR", "a.test"]);
     assert!(err.contains("write one such as https://a.test"), "{err}");
 }
@@ -35,7 +35,10 @@ fn pages_with_the_same_links_are_told_of() {
     assert!(found.iter().all(|page| page["url"] != sample::URLS[1]), "{found:?}");
     let (code, out, _) = told(dir, &["similar", "DIR", sample::URLS[1], "--by", "links", "--top", "1"]);
     assert_eq!(code, 0);
-    insta::assert_snapshot!(out, @"");
+    insta::assert_snapshot!(out, @"
+    1.00  https://a.test/docs/guide?x=1
+          Page 2, version 0  both are linked from 1 page
+    ");
     let (code, out, _) = told(dir, &["similar", "DIR", sample::URLS[0], "--by", "links"]);
     assert_eq!((code, out.as_str()), (0, "no page of DIR is like https://a.test/\n"));
 }

@@ -12,7 +12,7 @@ section! {
         changed_sites: u32 = 1 << 17, within 1_000..=100_000_000;
         /// How many URLs are known without a look at the disk; 12 bytes each.
         cached_urls: u32 = 1 << 22, within 1_000..=1_000_000_000;
-        /// What an analysis takes; links that do not fit are read from the disk again and again.
+        /// What an analysis or a query takes; links that do not fit are read from the disk again and again.
         analysis: Size = Size(2 << 30), within Size(1_000_000)..=Size(1 << 40);
     }
 }
