@@ -17,9 +17,10 @@
 //! | sites | | `site-rank`, `harmonic`, `in-degree`, `out-degree` |
 //! | outside | | |
 //! | tables | | |
+//! | statistics | | |
 //!
-//! The steps `anchors`, `outside` and `tables` write tables (`store::DerivedTable`). `tables` puts together what the others have
-//! found: it is done again if one of them was.
+//! The steps `anchors`, `outside` and `tables` write tables (`store::DerivedTable`), and `statistics` all that a report
+//! shows (`store::Statistic`). The last two put together what the others have found: they are done again if one was.
 
 mod held;
 mod session;
@@ -68,11 +69,13 @@ pub enum Step {
     Outside,
     /// All that is known of pages, sites and domains, as tables.
     Tables,
+    /// All statistics of a report.
+    Statistics,
 }
 
 impl Step {
     /// All, in the order in which they are done.
-    pub const ALL: [Step; 12] = [
+    pub const ALL: [Step; 13] = [
         Step::Graph,
         Step::Degrees,
         Step::PageRank,
@@ -85,6 +88,7 @@ impl Step {
         Step::Sites,
         Step::Outside,
         Step::Tables,
+        Step::Statistics,
     ];
 
     /// As users write it, and as it is in names of files.
@@ -102,13 +106,15 @@ impl Step {
             Step::Sites => "sites",
             Step::Outside => "outside",
             Step::Tables => "tables",
+            Step::Statistics => "statistics",
         }
     }
 
     fn columns(self) -> &'static [(Ranked, &'static str)] {
         use Ranked::{Pages, Sites};
         match self {
-            Step::Graph | Step::Anchors | Step::Distances | Step::Outside | Step::Tables => &[],
+            Step::Graph | Step::Anchors | Step::Distances | Step::Outside => &[],
+            Step::Tables | Step::Statistics => &[],
             Step::Degrees => &[(Pages, "in-degree"), (Pages, "out-degree")],
             Step::PageRank => &[(Pages, "pagerank"), (Sites, "pagerank")],
             Step::LinkRank => &[(Pages, "link-rank")],
@@ -134,7 +140,7 @@ impl Step {
 
     /// Whether it puts together what the steps before it have found.
     fn gathers(self) -> bool {
-        self == Step::Tables
+        matches!(self, Step::Tables | Step::Statistics)
     }
 }
 

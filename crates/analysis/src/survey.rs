@@ -5,8 +5,6 @@
 //! order: they are the same in every run. Stored pages are read in the order of their files, a group of rows at a time, and
 //! parsed once for all analyzers.
 
-use std::path::Path;
-
 use model::PageId;
 use parse::html::Options;
 use parse::{Document, decode_content};
@@ -167,12 +165,8 @@ impl DocumentReader {
 }
 
 /// A table that the analysis of this commit wrote.
-fn derived<R: Rows>(snapshot: &Snapshot) -> Result<TableReader<R>> {
+pub(crate) fn derived<R: Rows>(snapshot: &Snapshot) -> Result<TableReader<R>> {
     let table = TableReader::derived(snapshot.folder())?;
     let of_commit = table.filter(|table| table.generation() == snapshot.manifest.generation);
-    of_commit.ok_or_else(|| not_analysed(snapshot.folder()))
-}
-
-fn not_analysed(collection: &Path) -> Error {
-    Error::NotAnalysed { path: collection.to_owned() }
+    of_commit.ok_or_else(|| Error::NotAnalysed { path: snapshot.folder().to_owned() })
 }

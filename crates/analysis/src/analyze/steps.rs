@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use store::{RankColumn, Ranked};
+use store::{RankColumn, Ranked, write_statistics};
 
 use super::Step;
 use super::session::Session;
@@ -20,6 +20,7 @@ use crate::hyper_ball::HyperBall;
 use crate::link_graph::GraphSettings;
 use crate::outside::{LinksOutside, write_domains};
 use crate::page_rank::{PageRank, Ranking, Weights};
+use crate::statistics::compute_statistics;
 use crate::wide_tables::write_tables;
 
 /// So many domains are told of.
@@ -48,6 +49,7 @@ pub(super) fn run(step: Step, session: &mut Session<'_>, told: Told<'_>) -> Resu
         Step::Sites => sites(session, told),
         Step::Outside => outside(session),
         Step::Tables => tables(session, told),
+        Step::Statistics => statistics(session, told),
     }
 }
 
@@ -224,4 +226,13 @@ fn tables(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {
     let settings = session.settings;
     let written = write_tables(&*session.snapshot()?, &settings, &mut |share| told(0, share))?;
     Ok(Found::Figures(json!(written)))
+}
+
+fn statistics(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {
+    let (snapshot, cores) = (session.snapshot()?, session.settings.cores);
+    let statistics = compute_statistics(&snapshot, cores, &mut |surveyed| {
+        told(0, surveyed.rows as f64 / surveyed.of.max(1) as f64);
+    })?;
+    write_statistics(session.collection, session.graph.about.generation, &statistics)?;
+    Ok(Found::Figures(json!({ "statistics": statistics.len() })))
 }

@@ -71,8 +71,8 @@ fn tell(
             BuildStage::Turning(nodes) => format!("graph: links to {} written", counted(*nodes, "page")),
         })?,
         Event::Iteration(Step::Distances, step, _) => progress.show(&format!("distances: {step}"))?,
-        Event::Iteration(Step::Tables, _, share) => {
-            progress.show(&format!("tables: {:.0} %", 100.0 * share))?
+        Event::Iteration(step @ (Step::Tables | Step::Statistics), _, share) => {
+            progress.show(&format!("{}: {:.0} %", step.as_str(), 100.0 * share))?;
         }
         Event::Iteration(step, number, change) => {
             progress.show(&format!("{}: iteration {number}, change {change:.1e}", step.as_str()))?;
@@ -151,6 +151,7 @@ fn figures(report: &StepReport) -> String {
                 counted(number("domains"), "domain")
             )
         }
+        Step::Statistics => counted(number("statistics"), "statistic"),
         Step::Tables => format!(
             "{} of {} and {}",
             counted(number("pages"), "page"),
