@@ -53,13 +53,13 @@ impl Engine {
     }
 
     /// Begins to answer a query.
-    pub async fn ask(&self, query: Query) -> Result<Answer> {
-        self.check_tables(&query)?;
-        let plan = self.context.state().statement_to_plan(query.statement).await;
+    pub async fn ask(&self, query: &Query) -> Result<Answer> {
+        self.check_tables(query)?;
+        let plan = self.context.state().statement_to_plan(query.statement.clone()).await;
         let plan = plan.map_err(|error| wrong_query::of(&error))?;
         let only_queries =
             SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
-        only_queries.verify_plan(&plan).map_err(|error| wrong_query::of(&error))?;
+        only_queries.verify_plan(&plan).map_err(|_| query.refused())?;
         let answer = self.context.execute_logical_plan(plan).await;
         let stream = answer.map_err(|error| wrong_query::of(&error))?.execute_stream().await;
         let memory_bytes = self.memory_bytes;

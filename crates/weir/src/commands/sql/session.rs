@@ -98,7 +98,7 @@ impl Session {
                 printer.line("")?;
             }
             let begun = Instant::now();
-            let Some(answer) = self.stop.or(self.engine.ask(query)).await else { return Ok(None) };
+            let Some(answer) = self.stop.or(self.engine.ask(&query)).await else { return Ok(None) };
             let Some(rows) = self.tell_one(answer?, printer).await? else { return Ok(None) };
             printer.finish()?;
             if matches!(self.form, Form::Table(_)) {
