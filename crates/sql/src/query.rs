@@ -20,7 +20,7 @@ pub struct Query {
 /// How deeply expressions may be nested in parentheses and the like.
 const DEEPEST: usize = 50;
 /// How many operators a text may have: `1 + 1 + 1` is a tree as deep as it is long, and whoever walks it needs a stack.
-const MOST_OPERATORS: usize = 2_000;
+const MOST_OPERATORS: usize = 500;
 /// How much of a statement is told that is refused.
 const BEGINNING_CHARS: usize = 40;
 
