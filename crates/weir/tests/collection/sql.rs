@@ -203,6 +203,42 @@ mod engine {
     }
 
     #[test]
+    fn sql_that_does_not_fit_into_memory_goes_to_the_disk_and_nothing_stays_there() {
+        let folder = collection();
+        let dir = folder.path();
+        fs::write(dir.join("weir.toml"), "[memory]\nanalysis = '1 MB'\n").unwrap();
+        let temporary = tempfile::tempdir().unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_weir"))
+            .arg("sql")
+            .arg(dir)
+            .arg("select value from generate_series(1, 1000000000) order by value % 1000")
+            .env("TMPDIR", temporary.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        while bytes_below(temporary.path()) < 1_000_000 {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before it put anything aside");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        let killed = Command::new("kill").arg("-INT").arg(child.id().to_string()).status().unwrap();
+        assert!(killed.success());
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
+    }
+
+    /// What files below a folder have together; some may go meanwhile.
+    fn bytes_below(folder: &Path) -> u64 {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries
+            .map(|entry| match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => bytes_below(&entry.path()),
+                Ok(metadata) => metadata.len(),
+                Err(_) => 0,
+            })
+            .sum()
+    }
+
+    #[test]
     fn sql_reads_what_was_committed_while_others_write() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path();
@@ -215,7 +251,7 @@ mod engine {
             collection.commit(0).unwrap();
         }
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let settings = sql::EngineSettings { memory_bytes: 1 << 30, cores: 2 };
+        let settings = sql::EngineSettings { memory_bytes: 1 << 30, cores: 2, spill_folder: dir.to_owned() };
         let rows = runtime.block_on(async {
             let engine = sql::Engine::open(dir, tables, settings).await.unwrap();
             let query = sql::Query::read_all("select count(distinct url), count(*) from fetches").unwrap();
