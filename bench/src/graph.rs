@@ -129,18 +129,21 @@ fn scattered(page: u32, pages: u32) -> u32 {
 }
 
 /// A link of a page: half of the numbers have one. Most lead to the same site, few anywhere, some of these to popular pages.
+/// Of those that lead anywhere three in four stand on all pages of the site alike, as in the frame of real pages.
 fn link(page: u32, number: u32, pages: u32) -> Option<Link> {
     let noise = random(u64::from(page) << 8 | u64::from(number));
     if noise & 1 == 0 {
         return None;
     }
-    let share = (noise >> 40) as f64 / (1u64 << 24) as f64;
+    let share_of = |noise: u64| (noise >> 40) as f64 / (1u64 << 24) as f64;
     let near = PAGES_OF_A_SITE / 8;
+    let frame = random(u64::from(page / near) << 8 | noise >> 12 & 3 | 1 << 40);
+    let (share, far) = (share_of(noise), share_of(if noise >> 14 & 3 == 0 { noise } else { frame }));
     let target = match noise >> 8 & 15 {
         0..12 => page / near * near + (share * share * f64::from(near)) as u32,
         12..14 => page / 4_000 * 4_000 + (share * 4_000.0) as u32,
-        14 => (share.powi(6) * f64::from(pages)) as u32,
-        _ => (share * f64::from(pages)) as u32,
+        14 => (far.powi(6) * f64::from(pages)) as u32,
+        _ => (far * f64::from(pages)) as u32,
     };
     let (anchor_chars, position) = ((noise >> 16 & 31) as u16, (noise >> 24) as u16);
     let context = (noise >> 13 & 7) as u16;

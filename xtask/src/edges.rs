@@ -36,7 +36,7 @@ const ROWS: &[Row] = &[
     // flows
     row("crawl", &["model", "parse", "frontier", "fetch", "store"], "print or read arguments"),
     row("analysis", &["model", "parse", "store"], "see a live collection"),
-    row("report", &["model", "parse", "store"], "compute a statistic"),
+    row("report", &["model", "parse", "store", "plot"], "compute a statistic"),
     row("search", &["model", "parse", "store"], "see a live collection"),
     row("stream", &["model", "parse", "store"], "buffer beyond one block"),
     row("sql", &["store"], "change anything"),

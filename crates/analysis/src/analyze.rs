@@ -11,16 +11,20 @@
 //! | link-rank | `link-rank` | |
 //! | hits | `hub`, `authority` | |
 //! | structure | `component`, `part` | `component`, `part` |
+//! | similarity | `duplicate-group`, `near-group` | `mirror-of` |
+//! | anchors | | |
 //! | distances | | |
 //! | sites | | `site-rank`, `harmonic`, `in-degree`, `out-degree` |
 //! | outside | | |
 //! | tables | | |
+//! | statistics | | |
 //!
-//! The steps `outside` and `tables` write tables (`store::DerivedTable`). `tables` puts together what the others have
-//! found: it is done again if one of them was.
+//! The steps `anchors`, `outside` and `tables` write tables (`store::DerivedTable`), and `statistics` all that a report
+//! shows (`store::Statistic`). The last two put together what the others have found: they are done again if one was.
 
 mod held;
 mod session;
+mod similarity;
 mod steps;
 
 use std::fs::{self, File, TryLockError};
@@ -53,6 +57,10 @@ pub enum Step {
     Hits,
     /// Components and the bow tie, of pages and of sites.
     Structure,
+    /// Pages that say the same or nearly so, and sites that are copies.
+    Similarity,
+    /// What others call each page: the table `anchors`.
+    Anchors,
     /// How far apart pages are.
     Distances,
     /// SiteRank and harmonic centrality of sites.
@@ -61,21 +69,26 @@ pub enum Step {
     Outside,
     /// All that is known of pages, sites and domains, as tables.
     Tables,
+    /// All statistics of a report.
+    Statistics,
 }
 
 impl Step {
     /// All, in the order in which they are done.
-    pub const ALL: [Step; 10] = [
+    pub const ALL: [Step; 13] = [
         Step::Graph,
         Step::Degrees,
         Step::PageRank,
         Step::LinkRank,
         Step::Hits,
         Step::Structure,
+        Step::Similarity,
+        Step::Anchors,
         Step::Distances,
         Step::Sites,
         Step::Outside,
         Step::Tables,
+        Step::Statistics,
     ];
 
     /// As users write it, and as it is in names of files.
@@ -87,17 +100,21 @@ impl Step {
             Step::LinkRank => "link-rank",
             Step::Hits => "hits",
             Step::Structure => "structure",
+            Step::Similarity => "similarity",
+            Step::Anchors => "anchors",
             Step::Distances => "distances",
             Step::Sites => "sites",
             Step::Outside => "outside",
             Step::Tables => "tables",
+            Step::Statistics => "statistics",
         }
     }
 
     fn columns(self) -> &'static [(Ranked, &'static str)] {
         use Ranked::{Pages, Sites};
         match self {
-            Step::Graph | Step::Distances | Step::Outside | Step::Tables => &[],
+            Step::Graph | Step::Anchors | Step::Distances | Step::Outside => &[],
+            Step::Tables | Step::Statistics => &[],
             Step::Degrees => &[(Pages, "in-degree"), (Pages, "out-degree")],
             Step::PageRank => &[(Pages, "pagerank"), (Sites, "pagerank")],
             Step::LinkRank => &[(Pages, "link-rank")],
@@ -105,16 +122,16 @@ impl Step {
             Step::Structure => {
                 &[(Pages, "component"), (Pages, "part"), (Sites, "component"), (Sites, "part")]
             }
+            Step::Similarity => &[(Pages, "duplicate-group"), (Pages, "near-group"), (Sites, "mirror-of")],
             Step::Sites => {
                 &[(Sites, "site-rank"), (Sites, "harmonic"), (Sites, "in-degree"), (Sites, "out-degree")]
             }
         }
     }
-}
 
-impl Step {
     fn tables(self) -> &'static [&'static str] {
         match self {
+            Step::Anchors => &["anchors"],
             Step::Outside => &["outside", "files"],
             Step::Tables => &["pages", "ranks", "components", "site_ranks", "domains"],
             _ => &[],
@@ -123,7 +140,7 @@ impl Step {
 
     /// Whether it puts together what the steps before it have found.
     fn gathers(self) -> bool {
-        self == Step::Tables
+        matches!(self, Step::Tables | Step::Statistics)
     }
 }
 

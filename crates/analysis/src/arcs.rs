@@ -59,10 +59,10 @@ impl Arcs {
 
     /// Calls `each` with the number of the first arc, the node, and the neighbours of every node of a part.
     #[inline]
-    pub(crate) fn for_each_in(&self, part: Range<u32>, mut each: impl FnMut(u64, u32, &[u32])) -> Result<()> {
+    pub(crate) fn for_each_in(&self, part: Range<u32>, each: impl FnMut(u64, u32, &[u32])) -> Result<()> {
         match self {
             Arcs::InMemory(csr) => {
-                part.for_each(|node| each(csr.first_arc(node), node, csr.of_node(node)));
+                csr.for_each_in(part, each);
                 Ok(())
             }
             Arcs::Compressed(graph) => graph.for_each_in(part, each),

@@ -116,6 +116,22 @@ impl BvGraph {
         Ok(found)
     }
 
+    /// Calls `each` with some nodes, which ascend, and their successors; decodes no piece twice.
+    pub(crate) fn for_each_of(&self, nodes: &[u32], mut each: impl FnMut(u32, &[u32])) -> Result<()> {
+        let piece_of =
+            |node: u32| self.pieces.partition_point(|piece| piece.first_node <= node).saturating_sub(1);
+        for wanted in nodes.chunk_by(|one, other| piece_of(*one) == piece_of(*other)) {
+            let mut next = wanted.iter().copied().peekable();
+            let end = wanted.last().map_or(0, |last| last.saturating_add(1));
+            self.decode(piece_of(wanted[0]), end, |_, node, successors| {
+                if next.next_if_eq(&node).is_some() {
+                    each(node, successors);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
     /// Calls `each` with every node and its successors, in order.
     pub fn for_each(&self, mut each: impl FnMut(u32, &[u32]) -> Result<()>) -> Result<()> {
         for piece in 0..self.pieces.len() {

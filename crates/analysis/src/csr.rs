@@ -72,6 +72,15 @@ impl Csr {
         self.offsets[node as usize]
     }
 
+    /// Calls `each` with the number of the first arc, the node, and the neighbours of every node of a part.
+    #[inline]
+    pub(crate) fn for_each_in(&self, part: Range<u32>, mut each: impl FnMut(u64, u32, &[u32])) {
+        let offsets = &self.offsets[part.start as usize..=part.end as usize];
+        for (node, pair) in part.zip(offsets.windows(2)) {
+            each(pair[0], node, &self.targets[pair[0] as usize..pair[1] as usize]);
+        }
+    }
+
     /// The same arcs, all turned round.
     pub fn transposed(&self) -> Csr {
         let mut offsets = vec![0u64; self.offsets.len()];

@@ -26,6 +26,12 @@ pub enum Error {
         /// The collection.
         path: PathBuf,
     },
+    /// The tables of an analysis are wanted, and there are none of this commit.
+    #[error("the newest commit of {} was not analysed; run `weir analyze` first", path.display())]
+    NotAnalysed {
+        /// The collection.
+        path: PathBuf,
+    },
     /// A file of the graph does not hold what was written to it.
     #[error("{} is damaged: {what}; remove the folder `graph` of the collection and analyse again", path.display())]
     Damaged {

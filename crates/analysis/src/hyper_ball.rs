@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::arcs::Arcs;
 use crate::bv::split_by;
 use crate::cores::Cores;
+use crate::distinct::{estimate, mix, note, unite};
 use crate::error::Result;
 
 /// What the balls around all nodes have told.
@@ -118,9 +119,7 @@ impl Balls {
         let registers = 1usize << log2;
         let mut now = vec![0; nodes * registers];
         for (node, counter) in now.chunks_mut(registers).enumerate() {
-            let hash = mix(node as u64);
-            let rest = hash >> log2 | 1 << (64 - log2);
-            counter[hash as usize & (registers - 1)] = rest.trailing_zeros() as u8 + 1;
+            note(counter, mix(node as u64));
         }
         let before = now.clone();
         Balls {
@@ -177,10 +176,10 @@ impl Task<'_> {
             counter.copy_from_slice(old);
             for neighbour in neighbours.iter().filter(|neighbour| was_changed[**neighbour as usize]) {
                 let theirs = &before[*neighbour as usize * registers..][..registers];
-                counter.iter_mut().zip(theirs).for_each(|(mine, other)| *mine = (*mine).max(*other));
+                unite(counter, theirs);
             }
             if counter != old {
-                let size = estimate(counter).max(sizes[own]);
+                let size = (estimate(counter) as f32).max(sizes[own]);
                 let grown = size - sizes[own];
                 sizes[own] = size;
                 harmonic[own] += grown / step as f32;
@@ -190,29 +189,4 @@ impl Task<'_> {
         })?;
         Ok(all)
     }
-}
-
-/// The number of different nodes in a counter.
-fn estimate(counter: &[u8]) -> f32 {
-    let registers = counter.len() as f64;
-    let bias = match counter.len() {
-        ..=16 => 0.673,
-        17..=32 => 0.697,
-        33..=64 => 0.709,
-        _ => 0.7213 / (1.0 + 1.079 / registers),
-    };
-    let sum: f64 = counter.iter().map(|register| f64::from_bits((1023 - u64::from(*register)) << 52)).sum();
-    let raw = bias * registers * registers / sum;
-    let empty = counter.iter().filter(|register| **register == 0).count();
-    let size =
-        if raw <= 2.5 * registers && empty > 0 { registers * (registers / empty as f64).ln() } else { raw };
-    size as f32
-}
-
-/// SplitMix64: different nodes get unlike bits.
-fn mix(number: u64) -> u64 {
-    let mut mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
 }

@@ -9,6 +9,8 @@
 //! those that link to it, so that cores write to different places. It ends when the ranks change by less than 10^-9
 //! together, or after 100 steps. Works the same over arcs that do not fit into memory.
 
+use std::ops::Range;
+
 use crate::arcs::Arcs;
 use crate::bv::split_by;
 use crate::cores::Cores;
@@ -71,30 +73,23 @@ impl PageRank {
     ) -> Result<Ranking> {
         let nodes = backward.nodes() as usize;
         let mut ranks = first_ranks(nodes, start);
-        // What each page gives for a weight of 1 is all that is kept: a rank is its share by its weight.
-        let weight = |node: usize| f64::from(totals[node].max(1));
-        let is_dangling = |node: usize| totals[node] == 0;
-        let mut dangling: f64 = (0..nodes).filter(|node| is_dangling(*node)).map(|node| ranks[node]).sum();
-        ranks.iter_mut().enumerate().for_each(|(node, rank)| *rank /= weight(node));
+        let mut dangling: f64 =
+            ranks.iter().zip(totals).filter(|(_, total)| **total == 0).map(|(rank, _)| rank).sum();
+        ranks.iter_mut().zip(totals).for_each(|(rank, total)| *rank /= weight(*total));
         let mut ranking = Ranking { ranks, steps: 0, change: 0.0 };
         let mut next = vec![0.0; nodes];
         let parts = backward.parts(cores.0 * PARTS_PER_CORE);
         while nodes > 0 && ranking.steps < self.most_steps {
             let everywhere = (1.0 - self.damping + self.damping * dangling) / nodes as f64;
-            let shares = &ranking.ranks;
-            let done: Vec<Result<(f64, f64)>> = cores.map(split_by(&mut next, &parts), |(part, next)| {
-                let start = part.start;
-                let (mut change, mut dangling) = (0.0, 0.0);
-                backward.for_each_in(part, |first_arc, node, sources| {
-                    let pulled = pull(sources, shares, weights, first_arc as usize);
-                    let new = everywhere + self.damping * pulled;
-                    let weight = weight(node as usize);
-                    change += (new - shares[node as usize] * weight).abs();
-                    dangling += if is_dangling(node as usize) { new } else { 0.0 };
-                    next[(node - start) as usize] = new / weight;
-                })?;
-                Ok((change, dangling))
-            });
+            let step = Step { backward, totals, shares: &ranking.ranks, everywhere, damping: self.damping };
+            let done =
+                cores.map(split_by(&mut next, &parts), |(part, next)| match weights {
+                    Weights::Equal => step.take(part, next, equal),
+                    Weights::Small(weights) => step
+                        .take(part, next, |arc, sources, shares| weighted(sources, shares, &weights[arc..])),
+                    Weights::Large(weights) => step
+                        .take(part, next, |arc, sources, shares| weighted(sources, shares, &weights[arc..])),
+                });
             (ranking.change, dangling) = (0.0, 0.0);
             for part in done {
                 let (part_change, part_dangling) = part?;
@@ -108,7 +103,7 @@ impl PageRank {
                 break;
             }
         }
-        ranking.ranks.iter_mut().enumerate().for_each(|(node, share)| *share *= weight(node));
+        ranking.ranks.iter_mut().zip(totals).for_each(|(share, total)| *share *= weight(*total));
         normalise(&mut ranking.ranks);
         Ok(ranking)
     }
@@ -132,14 +127,48 @@ fn normalise(ranks: &mut [f64]) {
     ranks.iter_mut().for_each(|rank| *rank /= sum);
 }
 
-#[inline]
-fn pull(sources: &[u32], shares: &[f64], weights: Weights<'_>, first_arc: usize) -> f64 {
-    let arcs = first_arc..first_arc + sources.len();
-    match weights {
-        Weights::Equal => sources.iter().map(|source| shares[*source as usize]).sum(),
-        Weights::Small(weights) => weighted(sources, shares, &weights[arcs]),
-        Weights::Large(weights) => weighted(sources, shares, &weights[arcs]),
+/// One step of the iteration. What each page gives for a weight of 1 is all that is kept: a rank is its share by its weight.
+#[derive(Clone, Copy)]
+struct Step<'s> {
+    backward: &'s Arcs,
+    totals: &'s [u32],
+    shares: &'s [f64],
+    everywhere: f64,
+    damping: f64,
+}
+
+impl Step<'_> {
+    /// Takes the step for a part of the nodes; returns how much their ranks changed, and those that dangle.
+    ///
+    /// Most of the time goes by waiting for shares that are in no cache, and the processor waits for as many at once as
+    /// it sees ahead: so the kind of weights is settled outside, and the code of a node is kept short.
+    fn take(
+        self,
+        part: Range<u32>,
+        next: &mut [f64],
+        pull: impl Fn(usize, &[u32], &[f64]) -> f64,
+    ) -> Result<(f64, f64)> {
+        let Step { backward, totals, shares, everywhere, damping } = self;
+        let start = part.start;
+        let (mut change, mut dangling) = (0.0, 0.0);
+        backward.for_each_in(part, |first_arc, node, sources| {
+            let new = everywhere + damping * pull(first_arc as usize, sources, shares);
+            let total = totals[node as usize];
+            change += (new - shares[node as usize] * weight(total)).abs();
+            dangling += if total == 0 { new } else { 0.0 };
+            next[(node - start) as usize] = new / weight(total);
+        })?;
+        Ok((change, dangling))
     }
+}
+
+/// What the links of a page weigh together; one that has none gives all of its rank away.
+fn weight(total: u32) -> f64 {
+    f64::from(total.max(1))
+}
+
+fn equal(_: usize, sources: &[u32], shares: &[f64]) -> f64 {
+    sources.iter().map(|source| shares[*source as usize]).sum()
 }
 
 fn weighted<W: Copy + Into<f64>>(sources: &[u32], shares: &[f64], weights: &[W]) -> f64 {

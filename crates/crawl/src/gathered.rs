@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use model::{CanonicalUrl, Reason};
-use parse::{LinkKind, PageKind, RobotsDirectives};
+use parse::{Fingerprint, LinkKind, PageKind, RobotsDirectives};
 use store::{Prepared, Truncated, UrlBatch};
 
 use crate::outcome::Outcome;
@@ -63,7 +63,8 @@ pub(crate) struct GatheredDocument {
     pub(crate) relevance: u16,
     /// Of the main text; 0 without one.
     pub(crate) text_hash: u64,
-    pub(crate) simhash: u64,
+    /// Of the main text, too.
+    pub(crate) fingerprint: Fingerprint,
 }
 
 /// The links of a page.

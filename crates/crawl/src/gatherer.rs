@@ -11,7 +11,7 @@ use frontier::Scope;
 use model::{CanonicalUrl, Reason, UrlClass, UrlRules};
 use parse::html::Options;
 use parse::{
-    Document, LinkKind, PageKind, RobotsDirectives, decode_content, detect_language, parse_date, simhash,
+    Document, Fingerprint, LinkKind, PageKind, RobotsDirectives, decode_content, detect_language, parse_date,
 };
 use store::Preparer;
 use xxhash_rust::xxh3::xxh3_64;
@@ -267,7 +267,7 @@ impl<'s> Gatherer<'s> {
             text_bytes: document.text.len() as u64,
             words: document.words(),
             text_hash: if main_text.is_empty() { 0 } else { xxh3_64(main_text.as_bytes()) },
-            simhash: simhash(main_text),
+            fingerprint: Fingerprint::of(main_text),
             relevance: 0,
             title: std::mem::take(&mut document.title),
             description: std::mem::take(&mut document.description),

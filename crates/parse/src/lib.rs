@@ -13,6 +13,7 @@ mod content_encoding;
 mod date;
 mod directives;
 mod document;
+mod fingerprint;
 mod frequent_words;
 mod language;
 mod legacy_query;
@@ -20,14 +21,15 @@ mod main_text;
 mod page;
 mod plain;
 mod robots;
-mod simhash;
 mod sitemap;
+mod words;
 
 pub use charset::{CharsetSource, Decoded, decode};
 pub use content_encoding::{CONTENT_ENCODING_LIMIT, DecodedBody, Ended, decode_content};
 pub use date::parse_date;
 pub use directives::RobotsDirectives;
 pub use document::{Context, Document, Heading, Link, LinkKind, Resolved};
+pub use fingerprint::Fingerprint;
 pub use frequent_words::is_frequent_word;
 pub use language::{Language, detect_language};
 pub use page::PageKind;
@@ -35,8 +37,8 @@ pub use plain::plain_urls;
 pub use robots::{
     Decision, ROBOTS_LIMIT_BYTES, ROBOTS_LIMIT_RULES, ROBOTS_LIMIT_SITEMAPS, RobotsRules, Rule,
 };
-pub use simhash::simhash;
 pub use sitemap::{
     SITEMAP_LIMIT_DEPTH, SITEMAP_LIMIT_NODE_BYTES, SITEMAP_LIMIT_URL_BYTES, SitemapEnd, SitemapEntry,
     SitemapKind, SitemapLimit, SitemapLimits, SitemapSummary, read_sitemap,
 };
+pub use words::for_each_word;

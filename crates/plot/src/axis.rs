@@ -31,13 +31,17 @@ pub enum Format {
     Number,
     /// A share of 1 as a percentage.
     Percent,
+    /// A size: 20 kB, 3 MB.
+    Bytes,
 }
 
 impl Format {
-    /// A value in full, to `digits` after the point at most.
+    /// A value in full, to `digits` after the point at most; a dash for one that is no number.
     pub fn value(self, value: f64, digits: usize) -> String {
         match self {
+            _ if !value.is_finite() => "\u{2013}".to_owned(),
             Format::Number => short(value, digits),
+            Format::Bytes => bytes(value, digits),
             Format::Percent => format!("{} %", trimmed(value * 100.0, digits)),
         }
     }
@@ -78,7 +82,11 @@ impl Ruler {
             (None, [first, .., last]) => (low.min(*first), high.max(*last)),
             _ => (low, high),
         };
-        let extra = if axis.format == Format::Percent { digits.saturating_sub(2) } else { digits };
+        let extra = match axis.format {
+            Format::Percent => digits.saturating_sub(2),
+            Format::Bytes => digits.max(1),
+            Format::Number => digits,
+        };
         let ticks = values.into_iter().map(|value| Tick { value, label: axis.format.value(value, extra) });
         Ruler { scale: axis.scale, low, high, from: 0.0, to: 1.0, ticks: ticks.collect() }
     }
@@ -160,12 +168,30 @@ fn short(value: f64, digits: usize) -> String {
         let (thousands, rest) = whole.split_at(whole.len() - 3);
         return format!("{}{thousands},{rest}", if value < 0.0 { "\u{2212}" } else { "" });
     }
-    if size > 0.0 && size < 1e-4 {
-        let power = size.log10().floor();
-        return format!("{}e{power:.0}", trimmed(value / 10f64.powf(power), 1));
+    if size > 0.0 && size < 1e-3 {
+        let power = (size.log10() + 1e-9).floor();
+        let times = match trimmed(value / 10f64.powf(power), 1) {
+            one if one == "1" => String::new(),
+            times => format!("{times} \u{d7} "),
+        };
+        return format!("{times}10{}", raised(power as i32));
     }
     let digits = if suffix.is_empty() { digits } else { 2 };
     format!("{}{suffix}", trimmed(scaled, digits))
+}
+
+/// A power of ten, as it stands above the line.
+pub fn raised(power: i32) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let raised = |character: char| character.to_digit(10).map_or('⁻', |digit| DIGITS[digit as usize]);
+    power.to_string().chars().map(raised).collect()
+}
+
+/// A size in the unit that suits it.
+fn bytes(value: f64, digits: usize) -> String {
+    const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
+    let thousands = (value.abs().max(1.0).log10() / 3.0 + 1e-9).floor().min(UNITS.len() as f64 - 1.0);
+    format!("{} {}", trimmed(value / 1_000f64.powf(thousands), digits), UNITS[thousands as usize])
 }
 
 /// Without the zeros that say nothing; with a true minus sign.
@@ -197,8 +223,12 @@ mod tests {
         assert_eq!(labels(&linear, &[900.0, 2_500.0]), ["0", "500", "1,000", "1,500", "2,000", "2,500"]);
         let percent = Axis { format: Format::Percent, limits: Some((0.0, 0.5)), ..Axis::default() };
         assert_eq!(labels(&percent, &[]), ["0 %", "10 %", "20 %", "30 %", "40 %", "50 %"]);
+        let bytes = Axis { scale: Scale::Log, format: Format::Bytes, ..Axis::default() };
+        assert_eq!(labels(&bytes, &[10.0, 1e6]), ["10 B", "100 B", "1 kB", "10 kB", "100 kB", "1 MB"]);
+        assert_eq!(Format::Bytes.value(1_234_567.0, 2), "1.23 MB");
         let log = Axis { scale: Scale::Log, ..Axis::default() };
         assert_eq!(labels(&log, &[0.5, 2_000.0, -1.0]), ["0.1", "1", "10", "100", "1,000", "10k"]);
+        assert_eq!(labels(&log, &[2e-6, 1e-3])[..2], ["10⁻⁶", "10⁻⁵"]);
         assert_eq!(labels(&log, &[3.0, 40.0]), ["2", "5", "10", "20", "50"]);
     }
 

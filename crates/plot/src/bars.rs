@@ -1,20 +1,24 @@
 //! Bars that lie, so that long names can be read, each with its value.
 
 use crate::axis::{Axis, Ruler};
-use crate::canvas::{Canvas, Tone};
-use crate::labels::width;
+use crate::canvas::{AGAINST, Canvas, Heading, Tone};
+use crate::labels::{shortened, width};
 
-/// One value for each of several names, from top to bottom.
+/// One value, or one of each series, for each of several names, from top to bottom.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Bars {
     /// What the picture says.
     pub title: String,
     /// What it shows.
     pub subtitle: String,
+    /// Whether these are drawn.
+    pub heading: Heading,
     /// What the bars measure.
     pub axis: Axis,
     /// Digits after the point of the values beside the bars.
     pub digits: usize,
+    /// What the bars of a name stand for, if there are several.
+    pub series: Vec<String>,
     /// From top to bottom.
     pub bars: Vec<Bar>,
 }
@@ -26,56 +30,102 @@ pub struct Bar {
     pub name: String,
     /// How long it is.
     pub value: f64,
+    /// Those of the further series, beneath it.
+    pub others: Vec<f64>,
+    /// What stands beside it instead of its value and those of others, if something does.
+    pub labels: Vec<String>,
     /// How strongly it is drawn; [`Tone::Colour`] is the same colour for all.
     pub tone: Tone,
 }
 
 const WIDTH: f64 = 760.0;
-const TOP: f64 = 62.0;
-const ROW: f64 = 27.0;
+const TOP: f64 = 16.0;
+const LEGEND: f64 = 22.0;
+const SPACE: f64 = 10.0;
 const BAR: f64 = 17.0;
+/// A bar among others of its name.
+const THIN_BAR: f64 = 13.0;
 const BOTTOM: f64 = 50.0;
 const FONT_PX: f64 = 12.0;
 
 impl Bars {
     /// The picture.
     pub fn svg(&self) -> String {
-        let bottom = TOP + ROW * self.bars.len() as f64;
+        let (many, bar) = (self.series.len().max(1), if self.series.len() > 1 { THIN_BAR } else { BAR });
+        let row = bar * many as f64 + SPACE;
+        let top = self.heading.height() + TOP + if many > 1 { LEGEND } else { 0.0 };
+        let bottom = top + row * self.bars.len() as f64;
         let mut canvas = Canvas::new(WIDTH, bottom + BOTTOM, &self.title, &self.subtitle);
-        canvas.text(8.0, 24.0, "title", &self.title);
-        canvas.text(8.0, 44.0, "dim", &self.subtitle);
-        let names = self.bars.iter().map(|bar| width(&bar.name, FONT_PX)).fold(0.0, f64::max);
-        let (left, right) = (20.0 + names.min(WIDTH / 3.0), WIDTH - 64.0);
-        let values = self.bars.iter().map(|bar| bar.value).chain([0.0]);
-        let ruler = Ruler::new(&self.axis, values, 6).between(left, right);
+        self.heading.draw(&self.title, &self.subtitle, &mut canvas);
+        if many > 1 {
+            self.draw_legend(top - 12.0, &mut canvas);
+        }
+        let widest = |widths: &mut dyn Iterator<Item = f64>| widths.fold(0.0, f64::max);
+        let names = widest(&mut self.bars.iter().map(|bar| width(&bar.name, FONT_PX)));
+        let labels =
+            widest(&mut self.bars.iter().flat_map(|bar| &bar.labels).map(|text| width(text, FONT_PX)));
+        let (left, right) = (20.0 + names.min(WIDTH / 3.0), WIDTH - (labels * 1.06 + 12.0).max(64.0));
+        let values = self.bars.iter().flat_map(|bar| bar.others.iter().chain([&bar.value])).copied();
+        let ruler = Ruler::new(&self.axis, values.chain([0.0]), 6).between(left, right);
         for tick in &ruler.ticks {
             let Some(x) = ruler.place(tick.value) else { continue };
-            canvas.line((x, TOP), (x, bottom), "rule");
+            canvas.line((x, top), (x, bottom), "rule");
             canvas.text(x, bottom + 17.0, "dim middle", &tick.label);
         }
         canvas.text((left + right) / 2.0, bottom + 38.0, "dim middle", &self.axis.title);
-        for (number, bar) in self.bars.iter().enumerate() {
-            let middle = TOP + ROW * (number as f64 + 0.5);
-            self.draw(bar, middle, (left, right), &ruler, &mut canvas);
+        for (number, each) in self.bars.iter().enumerate() {
+            let place = Place { top: top + row * number as f64 + SPACE / 2.0, thick: bar, left, right };
+            self.draw(each, &place, &ruler, &mut canvas);
         }
-        canvas.line((left, TOP), (left, bottom), "base");
+        canvas.line((left, top), (left, bottom), "base");
         canvas.finish()
     }
 
-    fn draw(&self, bar: &Bar, middle: f64, (left, right): (f64, f64), ruler: &Ruler, canvas: &mut Canvas) {
-        let colour = match bar.tone {
-            Tone::Colour => "c0",
-            Tone::Strong => "s",
-            Tone::Reference => "ink",
-            Tone::Quiet => "quiet",
-        };
-        let strong = if bar.tone == Tone::Strong { " strong" } else { "" };
-        canvas.text(left - 8.0, middle + 4.0, &format!("end{strong}"), &bar.name);
-        let Some(end) = ruler.place(bar.value).map(|end| end.clamp(left, right)) else { return };
-        canvas.bar(left, middle - BAR / 2.0, end - left, BAR, &format!("fill {colour}"));
-        let value = self.axis.format.value(bar.value, self.digits);
-        canvas.text(end + 6.0, middle + 4.0, &format!("dim{strong}"), &value);
+    fn draw_legend(&self, y: f64, canvas: &mut Canvas) {
+        let mut x = 8.0;
+        for (number, name) in self.series.iter().enumerate() {
+            canvas.bar(x, y - 10.0, 12.0, 10.0, &format!("fill {}", colour_of(number)));
+            canvas.text(x + 18.0, y, "dim", name);
+            x += 18.0 + width(name, FONT_PX) * 1.06 + 24.0;
+        }
     }
+
+    fn draw(&self, bar: &Bar, place: &Place, ruler: &Ruler, canvas: &mut Canvas) {
+        let strong = if bar.tone == Tone::Strong { " strong" } else { "" };
+        let name = shortened(&bar.name, FONT_PX, WIDTH / 3.0);
+        let middle = place.top + place.thick * (1.0 + bar.others.len() as f64) / 2.0;
+        canvas.text(place.left - 8.0, middle + 4.0, &format!("end{strong}"), &name);
+        let values = [bar.value].into_iter().chain(bar.others.iter().copied());
+        for (number, value) in values.enumerate() {
+            let colour = match bar.tone {
+                Tone::Colour => colour_of(number),
+                Tone::Strong => "s",
+                Tone::Against => AGAINST,
+                Tone::Reference => "ink",
+                Tone::Quiet => "quiet",
+            };
+            let y = place.top + place.thick * number as f64;
+            let Some(end) = ruler.place(value).map(|end| end.clamp(place.left, place.right)) else {
+                continue;
+            };
+            canvas.bar(place.left, y, end - place.left, place.thick, &format!("fill {colour}"));
+            let written = || self.axis.format.value(value, self.digits);
+            let label = bar.labels.get(number).cloned().unwrap_or_else(written);
+            canvas.text(end + 6.0, y + place.thick / 2.0 + 4.0, &format!("dim{strong}"), &label);
+        }
+    }
+}
+
+/// Where the bars of a name are.
+struct Place {
+    top: f64,
+    thick: f64,
+    left: f64,
+    right: f64,
+}
+
+fn colour_of(number: usize) -> &'static str {
+    if number == 0 { "c0" } else { AGAINST }
 }
 
 #[cfg(test)]
@@ -85,11 +135,22 @@ mod tests {
 
     #[test]
     fn every_bar_has_its_name_and_its_value() {
-        let bar = |name: &str, value| Bar { name: name.to_owned(), value, tone: Tone::Colour };
+        let bar = |name: &str, value| Bar { name: name.to_owned(), value, ..Bar::default() };
         let axis = Axis { format: Format::Percent, limits: Some((0.0, 1.0)), ..Axis::default() };
         let bars =
             Bars { axis, digits: 1, bars: vec![bar("a&b", 0.9512), bar("c", f64::NAN)], ..Bars::default() };
         let svg = bars.svg();
         assert!(svg.contains("a&amp;b") && svg.contains("95.1 %") && !svg.contains("NaN"), "{svg}");
+    }
+
+    #[test]
+    fn bars_of_one_name_lie_one_beneath_the_other() {
+        let labels = vec!["2 pages".to_owned()];
+        let bar = Bar { name: "a".to_owned(), value: 2.0, others: vec![1.0], labels, ..Bar::default() };
+        let bars =
+            Bars { series: vec!["now".to_owned(), "then".to_owned()], bars: vec![bar], ..Bars::default() };
+        let svg = bars.svg();
+        assert!([">now<", ">then<", ">2 pages<", ">1<"].iter().all(|text| svg.contains(text)), "{svg}");
+        assert_eq!(svg.matches("fill against").count(), 2, "a sample and a bar");
     }
 }

@@ -12,12 +12,53 @@ pub enum Tone {
     Strong,
     /// In the colour of text, dashed: what others are held against.
     Reference,
+    /// In the colour that is farthest from the first: the same of another time or place.
+    Against,
     /// In grey, for the sake of the whole.
     Quiet,
 }
 
+/// Whether a picture shows its title and subtitle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Heading {
+    /// Above it.
+    #[default]
+    Drawn,
+    /// Only to those who cannot see it: a heading stands where the picture does.
+    Told,
+}
+
+impl Heading {
+    /// The room it takes.
+    pub(crate) fn height(self) -> f64 {
+        match self {
+            Heading::Drawn => 46.0,
+            Heading::Told => 0.0,
+        }
+    }
+
+    pub(crate) fn draw(self, title: &str, subtitle: &str, canvas: &mut Canvas) {
+        if self == Heading::Drawn {
+            canvas.text(8.0, 24.0, "title", title);
+            canvas.text(8.0, 44.0, "dim", subtitle);
+        }
+    }
+}
+
+/// A part of a canvas.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Area {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+}
+
 /// How many colours there are; further series are dashed.
 pub(crate) const COLOURS: usize = 7;
+
+/// The class of what is held against the first series.
+pub(crate) const AGAINST: &str = "against";
 
 /// A picture that is being written.
 pub(crate) struct Canvas {
@@ -40,6 +81,24 @@ pub fn escape(text: &str) -> String {
         }
     }
     out
+}
+
+/// A picture of this crate for paper, and for programs that know no custom properties: in the light colours, on no ground.
+pub fn plain(svg: &str) -> String {
+    let is_kept = |line: &&str| !line.starts_with("@media") && !line.starts_with(".plot .ground");
+    let style: Vec<String> = STYLE.lines().filter(is_kept).map(without_properties).collect();
+    svg.replace(STYLE, &(style.join("\n") + "\n.plot .ground{fill:none}\n</style>\n"))
+}
+
+/// A rule of the style sheet without what defines or uses custom properties.
+fn without_properties(rule: &str) -> String {
+    let Some((selector, body)) = rule.split_once('{') else {
+        return rule.replace("</style>", "");
+    };
+    let body = body.trim_end_matches('}');
+    let is_plain = |part: &&str| !part.starts_with("--") && !part.contains("var(--");
+    let plain: Vec<&str> = body.split(';').filter(is_plain).collect();
+    format!("{selector}{{{}}}", plain.join(";"))
 }
 
 /// A coordinate to a tenth of a pixel.
@@ -102,6 +161,12 @@ impl Canvas {
         }
     }
 
+    /// The inside of a line that is closed.
+    pub(crate) fn polygon(&mut self, corners: &[(f64, f64)], class: &str) {
+        let corners: Vec<String> = corners.iter().map(|(x, y)| format!("{},{}", px(*x), px(*y))).collect();
+        self.push(format_args!("<polygon points=\"{}\" class=\"{class}\"/>", corners.join(" ")));
+    }
+
     pub(crate) fn dot(&mut self, x: f64, y: f64, radius: f64, class: &str) {
         let (x, y, radius) = (px(x), px(y), px(radius));
         self.push(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" class=\"{class}\"/>"));
@@ -123,7 +188,7 @@ impl Canvas {
 /// Colours in light and dark. The hues are those of Okabe and Ito, darker or lighter so that names in them can be read; each
 /// rule gives the light colour first, for programs without custom properties.
 const STYLE: &str = "<style>
-svg.plot{--ground:#fff;--ink:#1c2024;--dim:#5d6670;--rule:#e4e7eb;--quiet:#a9b0b8;--s:#c24e00;--c0:#0068a8;--c1:#00805c;--c2:#a8437f;--c3:#8a6a00;--c4:#5a4fc0;--c5:#0e8aa8;--c6:#7a4a2a;max-width:100%;height:auto;font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',Arial,sans-serif;font-size:12px}
+svg.plot{--ground:#fff;--ink:#1c2024;--dim:#5d6670;--rule:#e4e7eb;--quiet:#a9b0b8;--s:#c24e00;--c0:#0068a8;--c1:#00805c;--c2:#a8437f;--c3:#8a6a00;--c4:#5a4fc0;--c5:#0e8aa8;--c6:#7a4a2a;max-width:100%;height:auto;font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',Arial,'Libertinus Serif',sans-serif;font-size:12px}
 @media (prefers-color-scheme:dark){svg.plot{--ground:#14171a;--ink:#e6e9ec;--dim:#9aa4ae;--rule:#2b3138;--quiet:#5c656e;--s:#ff9152;--c0:#5ab4ee;--c1:#35c99b;--c2:#ea94c6;--c3:#e3ba4a;--c4:#aba1ff;--c5:#6cd9ee;--c6:#d6a27d}}
 .plot .ground{fill:#fff;fill:var(--ground)}
 .plot text{fill:#1c2024;fill:var(--ink)}
@@ -140,6 +205,7 @@ svg.plot{--ground:#fff;--ink:#1c2024;--dim:#5d6670;--rule:#e4e7eb;--quiet:#a9b0b
 .plot .lead{fill:none;stroke:currentColor;stroke-width:.8;opacity:.7}
 .plot .dot{fill:currentColor;fill-opacity:.55}
 .plot .fill{fill:currentColor}
+.plot .under{fill:currentColor;fill-opacity:.16}
 .plot text.name{fill:currentColor}
 .plot text.inside{fill:#fff;fill:var(--ground)}
 .plot .s{color:#c24e00;color:var(--s)}
@@ -151,6 +217,7 @@ svg.plot{--ground:#fff;--ink:#1c2024;--dim:#5d6670;--rule:#e4e7eb;--quiet:#a9b0b
 .plot .c5{color:#0e8aa8;color:var(--c5)}
 .plot .c6{color:#7a4a2a;color:var(--c6)}
 .plot .ink{color:#1c2024;color:var(--ink)}
+.plot .against{color:#c24e00;color:var(--s)}
 .plot .quiet{color:#a9b0b8;color:var(--quiet)}
 </style>
 ";
@@ -173,7 +240,24 @@ impl Palette {
             }
             Tone::Strong => "s strong".to_owned(),
             Tone::Reference => "ink dashed".to_owned(),
+            Tone::Against => AGAINST.to_owned(),
             Tone::Quiet => "quiet".to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_picture_has_no_custom_properties_and_all_colours() {
+        let svg = plain(&Canvas::new(10.0, 10.0, "a", "").finish());
+        assert!(!svg.contains("--") && !svg.contains("@media"), "{svg}");
+        assert!(
+            svg.contains(".plot .c0{color:#0068a8}") && svg.contains(".plot text{fill:#1c2024}"),
+            "{svg}"
+        );
+        assert_eq!((svg.matches("<style>").count(), svg.matches("</style>").count()), (1, 1), "{svg}");
     }
 }

@@ -1,7 +1,7 @@
-//! A chart of two axes: lines, steps and points, each series named where it ends.
+//! A chart of two axes: lines, steps, areas and points, each series named where it ends.
 
 use crate::axis::{Axis, Ruler};
-use crate::canvas::{Canvas, Palette, Tone};
+use crate::canvas::{Area, Canvas, Heading, Palette, Tone};
 use crate::labels::{spread, width};
 
 /// Series over two axes.
@@ -11,6 +11,8 @@ pub struct Chart {
     pub title: String,
     /// What it shows: of what, when, how many.
     pub subtitle: String,
+    /// Whether these are drawn.
+    pub heading: Heading,
     /// From left to right.
     pub x: Axis,
     /// From bottom to top.
@@ -40,14 +42,16 @@ pub enum Shape {
     Line,
     /// Each value holds until the next: counts, and distributions from above (CCDF).
     Step,
+    /// Steps, and what lies beneath them: histograms.
+    Area,
     /// Not joined.
     Scatter,
 }
 
 const WIDTH: f64 = 760.0;
-const HEIGHT: f64 = 440.0;
-/// Room for title and subtitle, and for the title of the y axis.
-const TOP: f64 = 86.0;
+const HEIGHT: f64 = 394.0;
+/// Room for the title of the y axis.
+const TOP: f64 = 40.0;
 const BOTTOM: f64 = 52.0;
 const FONT_PX: f64 = 12.0;
 /// Between two names.
@@ -58,49 +62,58 @@ const LEAD: f64 = 20.0;
 impl Chart {
     /// The picture.
     pub fn svg(&self) -> String {
-        let mut canvas = Canvas::new(WIDTH, HEIGHT, &self.title, &self.subtitle);
-        let frame = Frame::new(self);
-        frame.draw_titles(self, &mut canvas);
-        frame.draw_axes(self, &mut canvas);
-        let mut palette = Palette::default();
+        let top = self.heading.height();
+        let mut canvas = Canvas::new(WIDTH, top + HEIGHT, &self.title, &self.subtitle);
+        self.heading.draw(&self.title, &self.subtitle, &mut canvas);
+        let area = Area { left: 0.0, top, width: WIDTH, height: HEIGHT };
+        self.draw(area, &mut Palette::default(), &mut canvas);
+        canvas.finish()
+    }
+
+    /// Everything but the heading, inside an area.
+    pub(crate) fn draw(&self, area: Area, palette: &mut Palette, canvas: &mut Canvas) {
+        let frame = Frame::new(self, area);
+        frame.draw_titles(self, canvas);
+        frame.draw_axes(self, canvas);
         let classes: Vec<String> = self.series.iter().map(|series| palette.next(series.tone)).collect();
         for (series, class) in self.series.iter().zip(&classes) {
-            frame.draw(series, class, &mut canvas);
+            frame.draw(series, class, canvas);
         }
-        frame.draw_names(self, &classes, &mut canvas);
-        canvas.finish()
+        frame.draw_names(self, &classes, canvas);
     }
 }
 
 /// Where everything lies.
 struct Frame {
+    area: Area,
     x: Ruler,
     y: Ruler,
     left: f64,
     right: f64,
+    top: f64,
     bottom: f64,
 }
 
 impl Frame {
-    fn new(chart: &Chart) -> Frame {
-        let bottom = HEIGHT - BOTTOM;
+    fn new(chart: &Chart, area: Area) -> Frame {
+        let (top, bottom) = (area.top + TOP, area.top + area.height - BOTTOM);
         let points = || chart.series.iter().flat_map(|series| series.points.iter().copied());
-        let y = Ruler::new(&chart.y, points().map(|(_, y)| y), 5).between(bottom, TOP);
+        let y = Ruler::new(&chart.y, points().map(|(_, y)| y), 5).between(bottom, top);
         let widest = |texts: &mut dyn Iterator<Item = &String>| {
             texts.map(|text| width(text, FONT_PX)).fold(0.0, f64::max)
         };
-        let left = 19.0 + widest(&mut y.ticks.iter().map(|tick| &tick.label));
+        let left = area.left + 19.0 + widest(&mut y.ticks.iter().map(|tick| &tick.label));
         let names = widest(&mut chart.series.iter().map(|series| &series.name));
-        let right = WIDTH - if names > 0.0 { (names * 1.06 + LEAD + 14.0).min(WIDTH / 3.0) } else { 24.0 };
+        let room = if names > 0.0 { (names * 1.06 + LEAD + 14.0).min(area.width / 3.0) } else { 30.0 };
+        let right = area.left + area.width - room;
         let x = Ruler::new(&chart.x, points().map(|(x, _)| x), 6).between(left, right);
-        Frame { x, y, left, right, bottom }
+        Frame { area, x, y, left, right, top, bottom }
     }
 
     fn draw_titles(&self, chart: &Chart, canvas: &mut Canvas) {
-        canvas.text(8.0, 24.0, "title", &chart.title);
-        canvas.text(8.0, 44.0, "dim", &chart.subtitle);
-        canvas.text(8.0, TOP - 16.0, "dim", &chart.y.title);
-        canvas.text((self.left + self.right) / 2.0, HEIGHT - 12.0, "dim middle", &chart.x.title);
+        canvas.text(self.area.left + 8.0, self.top - 16.0, "dim", &chart.y.title);
+        let below = self.area.top + self.area.height - 12.0;
+        canvas.text((self.left + self.right) / 2.0, below, "dim middle", &chart.x.title);
     }
 
     fn draw_axes(&self, chart: &Chart, canvas: &mut Canvas) {
@@ -121,7 +134,7 @@ impl Frame {
         }
         canvas.line((self.left, self.bottom), (self.right, self.bottom), "base");
         if chart.series.iter().all(|series| series.points.is_empty()) {
-            let middle = ((self.left + self.right) / 2.0, (TOP + self.bottom) / 2.0);
+            let middle = ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0);
             canvas.text(middle.0, middle.1, "dim middle", "no data");
         }
     }
@@ -139,6 +152,11 @@ impl Frame {
             return;
         }
         for part in self.inside(&self.places(series)) {
+            if let (Shape::Area, [(first, _), .., (last, _)]) = (series.shape, part.as_slice()) {
+                let ground = [(*last, self.bottom), (*first, self.bottom)];
+                let outline: Vec<(f64, f64)> = part.iter().copied().chain(ground).collect();
+                canvas.polygon(&outline, &format!("under {class}"));
+            }
             canvas.polyline(&part, &format!("series {class}"));
         }
     }
@@ -148,7 +166,7 @@ impl Frame {
         let mut places: Vec<(f64, f64)> = Vec::with_capacity(series.points.len());
         for (x, y) in &series.points {
             let (Some(x), Some(y)) = (self.x.place(*x), self.y.place(*y)) else { continue };
-            if let (Shape::Step, Some((_, before))) = (series.shape, places.last()) {
+            if let (Shape::Step | Shape::Area, Some((_, before))) = (series.shape, places.last()) {
                 let corner = (x, *before);
                 places.push(corner);
             }
@@ -159,7 +177,7 @@ impl Frame {
 
     fn holds(&self, x: f64, y: f64) -> bool {
         let near = 0.05;
-        x >= self.left - near && x <= self.right + near && y >= TOP - near && y <= self.bottom + near
+        x >= self.left - near && x <= self.right + near && y >= self.top - near && y <= self.bottom + near
     }
 
     /// The parts of a line that lie between the axes.
@@ -184,7 +202,7 @@ impl Frame {
         let edges = [
             (-dx, from.0 - self.left),
             (dx, self.right - from.0),
-            (-dy, from.1 - TOP),
+            (-dy, from.1 - self.top),
             (dy, self.bottom - from.1),
         ];
         let (mut start, mut end) = (0.0f64, 1.0f64);
@@ -210,14 +228,14 @@ impl Frame {
                 Shape::Scatter => {
                     vec![self.places(series).into_iter().filter(|(x, y)| self.holds(*x, *y)).collect()]
                 }
-                Shape::Line | Shape::Step => self.inside(&self.places(series)),
+                Shape::Line | Shape::Step | Shape::Area => self.inside(&self.places(series)),
             };
             if let (Some(end), false) = (parts.last().and_then(|part| part.last()), series.name.is_empty()) {
                 ends.push((*end, series.name.as_str(), class.as_str()));
             }
         }
         let wanted: Vec<f64> = ends.iter().map(|((_, y), ..)| *y).collect();
-        let places = spread(&wanted, NAME_GAP, TOP - 8.0, self.bottom - 10.0);
+        let places = spread(&wanted, NAME_GAP, self.top - 8.0, self.bottom - 10.0);
         for (((x, y), name, class), place) in ends.into_iter().zip(places) {
             // A line that ends early has its name beside it.
             let start = (x + LEAD).min(self.right + LEAD);
@@ -241,6 +259,10 @@ mod tests {
         Series { name: name.to_owned(), points: points.to_vec(), ..Series::default() }
     }
 
+    fn frame(chart: &Chart) -> Frame {
+        Frame::new(chart, Area { left: 0.0, top: 0.0, width: WIDTH, height: HEIGHT })
+    }
+
     #[test]
     fn the_same_data_give_the_same_picture_and_text_cannot_break_out() {
         let chart = Chart {
@@ -259,10 +281,12 @@ mod tests {
         let mut chart = Chart { series: vec![line("a", &[(0.0, 0.0), (2.0, 2.0)])], ..Chart::default() };
         chart.x.limits = Some((0.0, 1.0));
         chart.y.limits = Some((0.0, 2.0));
-        let frame = Frame::new(&chart);
+        let frame = frame(&chart);
         let parts = frame.inside(&frame.places(&chart.series[0]));
         let end = parts[0][1];
-        assert!((end.0 - frame.right).abs() < 0.01 && (end.1 - (TOP + frame.bottom) / 2.0).abs() < 0.01);
+        assert!(
+            (end.0 - frame.right).abs() < 0.01 && (end.1 - (frame.top + frame.bottom) / 2.0).abs() < 0.01
+        );
         assert_eq!(frame.cut((0.0, 0.0), (1.0, 1.0)), None, "outside");
     }
 
@@ -270,7 +294,7 @@ mod tests {
     fn a_step_keeps_its_value_until_the_next() {
         let series = Series { shape: Shape::Step, ..line("a", &[(0.0, 1.0), (1.0, 0.0)]) };
         let chart = Chart { series: vec![series], ..Chart::default() };
-        let frame = Frame::new(&chart);
+        let frame = frame(&chart);
         let places = frame.places(&chart.series[0]);
         assert_eq!(places.len(), 3);
         assert_eq!((places[1].0, places[1].1), (places[2].0, places[0].1));

@@ -13,6 +13,23 @@ pub(crate) fn width(text: &str, font_px: f64) -> f64 {
     text.chars().map(of).sum::<f64>() * font_px
 }
 
+/// As much of a text as has room; what is cut away at the end is three dots.
+pub(crate) fn shortened(text: &str, font_px: f64, room: f64) -> String {
+    if width(text, font_px) <= room {
+        return text.to_owned();
+    }
+    let mut short = String::new();
+    for character in text.chars() {
+        short.push(character);
+        if width(&short, font_px) > room - font_px {
+            short.pop();
+            break;
+        }
+    }
+    short.push('\u{2026}');
+    short
+}
+
 /// Moves places apart so that neighbours are at least `gap` away from each other, all between `low` and `high` if there is
 /// room, and together as near to where they wanted to be as can be. The order stays; of equals, the first comes first.
 pub(crate) fn spread(wanted: &[f64], gap: f64, low: f64, high: f64) -> Vec<f64> {
@@ -51,6 +68,13 @@ mod tests {
         assert_eq!(places[3], 10.0, "who disturbs nobody stays");
         assert_eq!([places[0], places[2], places[1]], [39.0, 51.0, 63.0], "around their mean");
         assert_eq!([places[5], places[4]], [88.0, 100.0], "inside");
+    }
+
+    #[test]
+    fn a_name_without_room_is_cut() {
+        assert_eq!(shortened("short", 12.0, 100.0), "short");
+        let cut = shortened(&"long".repeat(100), 12.0, 100.0);
+        assert!(cut.ends_with('\u{2026}') && width(&cut, 12.0) <= 100.0 && cut.len() > 10, "{cut}");
     }
 
     #[test]

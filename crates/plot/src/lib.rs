@@ -1,5 +1,5 @@
-//! How are numbers shown as a picture? Series become SVG: lines, steps, points and bars, with axes that can be
-//! read and names that stand where the line ends.
+//! How are numbers shown as a picture? Series become SVG: lines, steps, areas, points, bars and bow ties, with axes
+//! that can be read and names that stand where the line ends.
 //!
 //! A picture is text without dependencies: the same data give the same bytes, it follows the reader's choice of light or
 //! dark, and programs that do not know custom properties show the light one. Colours are told apart by people who see fewer of
@@ -10,11 +10,15 @@
 
 mod axis;
 mod bars;
+mod bow_tie;
 mod canvas;
 mod chart;
 mod labels;
+mod panels;
 
-pub use axis::{Axis, Format, Scale};
+pub use axis::{Axis, Format, Scale, raised};
 pub use bars::{Bar, Bars};
-pub use canvas::{Tone, escape};
+pub use bow_tie::{BowTie, Knot};
+pub use canvas::{Heading, Tone, escape, plain};
 pub use chart::{Chart, Series, Shape};
+pub use panels::Panels;

@@ -51,13 +51,13 @@ pub use snapshot::{
     SNAPSHOT_NAME_LIMIT_BYTES, Snapshot, SnapshotEntry, find_snapshot, list_snapshots, pin_snapshot,
     unpin_snapshot,
 };
-pub use statistics::{PowerLaw, Statistic, Value, read_statistics, write_statistics};
+pub use statistics::{PowerLaw, Statistic, Value, read_statistics, read_statistics_of, write_statistics};
 pub use tables::{
-    ComponentRow, ComponentRows, DerivedEntry, DerivedTable, DocumentRow, DocumentRows, DomainRow,
-    DomainRows, FetchRow, FetchRows, FileRow, FileRows, InLink, LastParses, LinkRow, LinkRows, OutsideRow,
-    OutsideRows, PageRow, PageRows, RankRow, RankRows, Rows, SiteRankRow, SiteRankRows, SiteRow, SiteRows,
-    Table, TableFiles, TableReader, Tables, Visit, count_rows, for_each_duration, links_outside, links_to,
-    list_derived, list_tables, visits_of,
+    AnchorRow, AnchorRows, ComponentRow, ComponentRows, DerivedEntry, DerivedTable, DocumentRow,
+    DocumentRows, DomainRow, DomainRows, FetchRow, FetchRows, FileRow, FileRows, InLink, LastParses, LinkRow,
+    LinkRows, OutsideRow, OutsideRows, PageRow, PageRows, RankRow, RankRows, Rows, SiteRankRow, SiteRankRows,
+    SiteRow, SiteRows, Table, TableBatch, TableFiles, TableReader, Tables, Visit, count_rows,
+    for_each_duration, links_outside, links_to, list_derived, list_tables, visits_of,
 };
 pub use url_table::{NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
 pub use warc::{

@@ -1,13 +1,14 @@
 //! What is the collection like, in numbers? The statistics of the last analysis, each a small table, ready to be drawn.
 //!
-//! They are one file, `graph/GENERATION/statistics.json`, an array of [`Statistic`]s. GENERATION is the commit that was
-//! analysed. Like the columns of [`crate::RankColumn`] they follow from a commit, and are no part of one.
+//! They are one file, `graph/statistics-GENERATION.json`, an array of [`Statistic`]s. GENERATION is the commit that was
+//! analysed. Like the columns of [`crate::RankColumn`] they follow from a commit, and are no part of one; those of a snapshot
+//! that is kept by name stay when a later commit is analysed, so that the two can be compared.
 //!
 //! This module does not know what the numbers mean: whoever computes a statistic names it (docs/statistics.md).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -15,9 +16,11 @@ use serde::{Deserialize, Serialize};
 use crate::directory::sync_folder;
 use crate::error::{Context, Result, damaged};
 use crate::layout;
+use crate::snapshot::list_snapshots;
 
 const FOLDER: &str = "graph";
-const FILE: &str = "statistics.json";
+const PREFIX: &str = "statistics-";
+const EXTENSION: &str = ".json";
 const UNFINISHED: &str = "unfinished";
 
 /// A small table with a name.
@@ -116,10 +119,11 @@ impl<V: Into<Value>> From<Option<V>> for Value {
     }
 }
 
-/// Writes the statistics of a commit, in place of those that there are. There has to be a graph of that commit.
+/// Writes the statistics of a commit. Those of other commits go, unless a name keeps their snapshot.
 pub fn write_statistics(collection: &Path, generation: u64, statistics: &[Statistic]) -> Result<()> {
-    let folder = collection.join(FOLDER).join(format!("{generation:010}"));
-    let path = folder.join(FILE);
+    let folder = collection.join(FOLDER);
+    fs::create_dir_all(&folder).context("create", &folder)?;
+    let path = path_of(collection, generation);
     let unfinished = path.with_extension(UNFINISHED);
     let text =
         serde_json::to_vec(statistics).map_err(|error| damaged(&path, "as a whole", error.to_string()))?;
@@ -127,39 +131,56 @@ pub fn write_statistics(collection: &Path, generation: u64, statistics: &[Statis
     file.write_all(&text).context("write", &unfinished)?;
     file.sync_data().context("sync", &unfinished)?;
     fs::rename(&unfinished, &path).context("rename", &path)?;
+    let kept = list_snapshots(collection)?;
+    let is_kept = |known: u64| kept.iter().any(|entry| entry.generation == known && entry.name.is_some());
+    for old in analysed(collection)?.into_iter().filter(|old| *old != generation && !is_kept(*old)) {
+        let path = path_of(collection, old);
+        fs::remove_file(&path).context("remove", &path)?;
+    }
     sync_folder(&folder)
 }
 
 /// The newest statistics of a collection and the commit that they describe; `None` if there are none.
 pub fn read_statistics(collection: &Path) -> Result<Option<(u64, Vec<Statistic>)>> {
-    let Some((generation, path)) = newest(collection)? else { return Ok(None) };
-    let bytes = fs::read(&path).context("read", &path)?;
-    let statistics =
-        serde_json::from_slice(&bytes).map_err(|error| damaged(&path, "as a whole", error.to_string()))?;
-    Ok(Some((generation, statistics)))
+    let Some(generation) = analysed(collection)?.into_iter().max() else { return Ok(None) };
+    Ok(read_statistics_of(collection, generation)?.map(|statistics| (generation, statistics)))
 }
 
-/// A folder whose name is no plain number is not finished.
-fn newest(collection: &Path) -> Result<Option<(u64, PathBuf)>> {
+/// The statistics of a commit; `None` if there are none.
+pub fn read_statistics_of(collection: &Path, generation: u64) -> Result<Option<Vec<Statistic>>> {
+    let path = path_of(collection, generation);
+    let bytes = match fs::read(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        bytes => bytes.context("read", &path)?,
+    };
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| damaged(&path, "as a whole", error.to_string()))
+}
+
+fn path_of(collection: &Path, generation: u64) -> PathBuf {
+    collection.join(FOLDER).join(format!("{PREFIX}{generation:010}{EXTENSION}"))
+}
+
+/// The commits that there are statistics of.
+fn analysed(collection: &Path) -> Result<Vec<u64>> {
     let folder = collection.join(FOLDER);
     if !folder.exists() {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let mut found = Vec::new();
     for entry in fs::read_dir(&folder).context("list", &folder)? {
         let name = entry.context("list", &folder)?.file_name();
-        let Some(generation) = layout::generation(&name.to_string_lossy()) else { continue };
-        let path = folder.join(name).join(FILE);
-        if path.exists() {
-            found.push((generation, path));
-        }
+        let name = name.to_string_lossy();
+        let number = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(EXTENSION));
+        found.extend(number.and_then(layout::generation));
     }
-    Ok(found.into_iter().max())
+    Ok(found)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::directory::Directory;
+    use crate::snapshot::pin_snapshot;
 
     fn sample() -> Statistic {
         Statistic {
@@ -174,21 +195,29 @@ mod tests {
         }
     }
 
+    /// A collection with so many commits after the first.
+    fn commits(collection: &Path, more: u64) -> Directory {
+        let mut directory = Directory::create(collection).unwrap();
+        for _ in 0..more {
+            directory.commit(Vec::new(), Default::default(), 0).unwrap();
+        }
+        directory
+    }
+
     #[test]
     fn statistics_come_back_and_the_newest_count() {
         let collection = tempfile::tempdir().unwrap();
         let collection = collection.path();
         assert_eq!(read_statistics(collection).unwrap(), None);
-        fs::create_dir_all(collection.join("graph/0000000007")).unwrap();
-        fs::create_dir_all(collection.join("graph/0000000009.unfinished")).unwrap();
-        assert_eq!(read_statistics(collection).unwrap(), None);
-        write_statistics(collection, 7, &[Statistic::default()]).unwrap();
-        write_statistics(collection, 7, &[sample()]).unwrap();
-        assert_eq!(read_statistics(collection).unwrap(), Some((7, vec![sample()])));
-        fs::create_dir_all(collection.join("graph/0000000008")).unwrap();
-        write_statistics(collection, 8, &[]).unwrap();
-        assert_eq!(read_statistics(collection).unwrap(), Some((8, vec![])));
-        assert!(write_statistics(collection, 9, &[]).is_err(), "there is no such graph");
+        let _directory = commits(collection, 2);
+        pin_snapshot(collection, 2, "before").unwrap();
+        for generation in 1..=3 {
+            write_statistics(collection, generation, &[Statistic::default()]).unwrap();
+            write_statistics(collection, generation, &[sample()]).unwrap();
+            assert_eq!(read_statistics(collection).unwrap(), Some((generation, vec![sample()])));
+        }
+        assert_eq!(read_statistics_of(collection, 1).unwrap(), None, "nobody keeps it");
+        assert_eq!(read_statistics_of(collection, 2).unwrap(), Some(vec![sample()]), "it is kept by name");
     }
 
     #[test]
@@ -203,9 +232,9 @@ mod tests {
     #[test]
     fn a_damaged_file_is_told() {
         let collection = tempfile::tempdir().unwrap();
-        fs::create_dir_all(collection.path().join("graph/0000000001")).unwrap();
-        fs::write(collection.path().join("graph/0000000001").join(FILE), "[{").unwrap();
+        fs::create_dir_all(collection.path().join(FOLDER)).unwrap();
+        fs::write(path_of(collection.path(), 1), "[{").unwrap();
         let error = read_statistics(collection.path()).unwrap_err();
-        assert!(error.to_string().contains("statistics.json"), "{error}");
+        assert!(error.to_string().contains("statistics-0000000001.json"), "{error}");
     }
 }

@@ -6,6 +6,7 @@
 //! same columns.
 //! The rows are written once and never changed; what the crawler needs to look up or update is in `state/`.
 
+mod anchors;
 mod check;
 mod column;
 mod components;
@@ -30,7 +31,8 @@ mod view;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use arrow_schema::{DataType, Schema};
+use arrow_array::{RecordBatch, new_null_array};
+use arrow_schema::{ArrowError, DataType, FieldRef, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -38,6 +40,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
+pub use anchors::{AnchorRow, AnchorRows};
 pub(crate) use check::check_file;
 pub use check::count_rows;
 pub use components::{ComponentRow, ComponentRows};
@@ -53,7 +56,7 @@ pub use listing::{TableFiles, list_tables};
 pub use outside::{OutsideRow, OutsideRows};
 pub use pages::{PageRow, PageRows};
 pub use ranks::{RankRow, RankRows};
-pub use reader::TableReader;
+pub use reader::{TableBatch, TableReader};
 pub use rows::Rows;
 pub use site_ranks::{SiteRankRow, SiteRankRows};
 pub use sites::{SiteRow, SiteRows};
@@ -157,6 +160,7 @@ impl<R: Rows> Table<R> {
                 .map_err(|error| wrong(&error))?;
             for batch in reader {
                 let batch = batch.map_err(|error| wrong(&error))?;
+                let batch = widened(&batch, &R::schema()).map_err(|error| wrong(&error))?;
                 writer.write(&batch).map_err(|error| self.failed(&error))?;
             }
         }
@@ -178,6 +182,15 @@ impl<R: Rows> Table<R> {
     fn failed(&self, error: &ParquetError) -> Error {
         failed(&self.folder.join("tables").join(R::NAME), error)
     }
+}
+
+/// The same rows with all columns of this version: a column that came later is empty in rows of before.
+fn widened(batch: &RecordBatch, schema: &SchemaRef) -> std::result::Result<RecordBatch, ArrowError> {
+    let column = |field: &FieldRef| match batch.column_by_name(field.name()) {
+        Some(column) => column.clone(),
+        None => new_null_array(field.data_type(), batch.num_rows()),
+    };
+    RecordBatch::try_new(schema.clone(), schema.fields().iter().map(column).collect())
 }
 
 fn failed(path: &Path, error: &ParquetError) -> Error {
@@ -296,6 +309,9 @@ mod tests {
             describe::<ComponentRows>("One row for each strongly connected component of pages."),
             describe::<SiteRankRows>("One row for each site: sums over its rows of `pages`, and its ranks."),
             describe::<DomainRows>("One row for each registered domain: sums over its rows of `site_ranks`."),
+            describe::<AnchorRows>(
+                "One row for each page and the words of links to it from other pages: of a page the 20 of most sites.",
+            ),
             describe::<OutsideRows>(
                 "One row for each domain and reason: links that lead to no page of the collection.",
             ),

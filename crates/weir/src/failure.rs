@@ -39,6 +39,17 @@ fn cannot_be_asked(error: &sql::Error) -> bool {
     }
 }
 
+/// The same of a report.
+fn cannot_be_reported(error: &report::Error) -> bool {
+    match error {
+        report::Error::Store(error) => names_the_wrong_one(error),
+        error => {
+            use report::Error::{NotAnalysed, SnapshotNotAnalysed};
+            matches!(error, NotAnalysed { .. } | SnapshotNotAnalysed { .. })
+        }
+    }
+}
+
 /// What went wrong and why; a cause that the sentence has told already is not told again.
 fn sentence(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |told, cause| match cause.to_string() {
@@ -62,7 +73,8 @@ pub(crate) fn exit_code(answer: anyhow::Result<ExitCode>) -> ExitCode {
         || error.downcast_ref::<store::Error>().is_some_and(names_the_wrong_one)
         || error.downcast_ref::<analysis::Error>().is_some_and(cannot_be_analysed)
         || error.downcast_ref::<sql::Error>().is_some_and(cannot_be_asked)
-        || matches!(error.downcast_ref(), Some(crawl::Error::NotAnalysed { .. }));
+        || matches!(error.downcast_ref(), Some(crawl::Error::NotAnalysed { .. }))
+        || error.downcast_ref::<report::Error>().is_some_and(cannot_be_reported);
     // Nothing is left to be done if even stderr is gone.
     let _ = writeln!(io::stderr(), "weir: {}", sentence(&error));
     if wrong_use { ExitCode::from(2) } else { ExitCode::FAILURE }

@@ -21,7 +21,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     analyze, anchors, check, compact, crawl, demo, export, gatherer, harvester, import, init, manager, parse,
-    robots, seeder, simulate, simweb, sites, snapshots, sql, status, url, why,
+    report, robots, seeder, similar, simulate, simweb, sites, snapshots, sql, status, url, why,
 };
 use crate::printer::Printer;
 
@@ -45,7 +45,9 @@ Examples:
   weir status web
   weir why web https://example.org/news/
   weir analyze web                           rank pages and sites, find their structure
+  weir similar web https://example.org/      pages that are like a page
   weir sql web 'select outcome, count(*) from fetches group by 1'
+  weir report web                            describe it: figures, tables, their data
   weir simulate --synthetic                  compare strategies without fetching anything
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
   weir url 'HTTP://Example.com/a/../b?utm_source=x'
@@ -66,7 +68,9 @@ enum Command {
     Export(export::Args),
     Analyze(analyze::Args),
     Anchors(anchors::Args),
+    Similar(similar::Args),
     Sql(sql::Args),
+    Report(report::Args),
     Check(check::Args),
     Snapshots(snapshots::Args),
     Compact(compact::Args),
@@ -95,7 +99,9 @@ fn main() -> ExitCode {
         Command::Export(args) => export::run(&args, &mut printer),
         Command::Analyze(args) => analyze::run(&args, &mut printer),
         Command::Anchors(args) => anchors::run(&args, &mut printer),
+        Command::Similar(args) => similar::run(&args, &mut printer),
         Command::Sql(args) => sql::run(&args, &mut printer),
+        Command::Report(args) => report::run(&args, &mut printer),
         Command::Check(args) => check::run(&args, &mut printer),
         Command::Snapshots(args) => snapshots::run(&args, &mut printer),
         Command::Compact(args) => compact::run(&args, &mut printer),

@@ -1,6 +1,7 @@
 //! What do the steps of an analysis share? The arcs, which are unpacked when first wanted, and the ways from nodes to ids.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use store::{RankColumn, RankValue, Ranked, Snapshot, write_ranks};
 
@@ -15,7 +16,7 @@ pub(super) struct Session<'s> {
     pub(super) graph: &'s LinkGraph,
     pub(super) settings: GraphSettings,
     held: &'s Held<'s>,
-    snapshot: Option<Snapshot>,
+    snapshot: Option<Arc<Snapshot>>,
     forward: Option<Arcs>,
     backward: Option<Arcs>,
     /// The node of each page.
@@ -45,11 +46,13 @@ impl<'s> Session<'s> {
     }
 
     /// The commit that is analysed.
-    pub(super) fn snapshot(&mut self) -> Result<&Snapshot> {
-        Ok(match &mut self.snapshot {
+    pub(super) fn snapshot(&mut self) -> Result<Arc<Snapshot>> {
+        let snapshot = match self.snapshot.take() {
             Some(snapshot) => snapshot,
-            none => none.insert(self.held.open()?),
-        })
+            None => Arc::new(self.held.open()?),
+        };
+        self.snapshot = Some(Arc::clone(&snapshot));
+        Ok(snapshot)
     }
 
     /// Gives the memory of the graph back, which the steps after the ranks do not need.
@@ -102,6 +105,11 @@ impl<'s> Session<'s> {
             column[*site as usize] = values(place);
         }
         Ok(write_ranks(self.collection, Ranked::Sites, name, self.graph.about.generation, column)?)
+    }
+
+    /// Writes a column from values by id.
+    pub(super) fn write_column(&self, of: Ranked, name: &str, values: Vec<u32>) -> Result<()> {
+        Ok(write_ranks(self.collection, of, name, self.graph.about.generation, values)?)
     }
 
     /// The values of a column of pages by node, as the last analysis left them; `new` for pages that it did not know.

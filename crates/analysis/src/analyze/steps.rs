@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use store::{RankColumn, Ranked, write_statistics};
 
 use super::Step;
 use super::session::Session;
+use super::similarity::similarity;
+use crate::anchor_texts::write_anchors;
 use crate::arcs::Arcs;
 use crate::bow_tie::{Part, bow_tie};
 use crate::components::Components;
@@ -17,6 +20,7 @@ use crate::hyper_ball::HyperBall;
 use crate::link_graph::GraphSettings;
 use crate::outside::{LinksOutside, write_domains};
 use crate::page_rank::{PageRank, Ranking, Weights};
+use crate::statistics::compute_statistics;
 use crate::wide_tables::write_tables;
 
 /// So many domains are told of.
@@ -39,10 +43,13 @@ pub(super) fn run(step: Step, session: &mut Session<'_>, told: Told<'_>) -> Resu
         Step::LinkRank => link_rank(session, told),
         Step::Hits => hits(session, told),
         Step::Structure => structure(session),
+        Step::Similarity => similarity(session),
+        Step::Anchors => anchors(session),
         Step::Distances => distances(session, told),
         Step::Sites => sites(session, told),
         Step::Outside => outside(session),
         Step::Tables => tables(session, told),
+        Step::Statistics => statistics(session, told),
     }
 }
 
@@ -167,6 +174,16 @@ fn shape(forward: &Csr, backward: &Csr) -> (Components, Vec<Part>, Shape) {
     (components, parts, shape)
 }
 
+fn anchors(session: &mut Session<'_>) -> Result<Found> {
+    let snapshot = session.snapshot()?;
+    let in_degrees = match RankColumn::<u32>::open(session.collection, Ranked::Pages, "in-degree")? {
+        Some(column) => column.read_all()?,
+        None => vec![0; session.graph.about.pages as usize],
+    };
+    let (generation, memory_bytes) = (session.graph.about.generation, session.settings.memory_bytes);
+    Ok(Found::Figures(json!(write_anchors(&snapshot, generation, &in_degrees, memory_bytes)?)))
+}
+
 fn distances(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {
     session.drop_backward();
     let GraphSettings { memory_bytes, cores } = session.settings;
@@ -207,6 +224,15 @@ fn outside(session: &mut Session<'_>) -> Result<Found> {
 fn tables(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {
     session.drop_graph();
     let settings = session.settings;
-    let written = write_tables(session.snapshot()?, &settings, &mut |share| told(0, share))?;
+    let written = write_tables(&*session.snapshot()?, &settings, &mut |share| told(0, share))?;
     Ok(Found::Figures(json!(written)))
+}
+
+fn statistics(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {
+    let (snapshot, cores) = (session.snapshot()?, session.settings.cores);
+    let statistics = compute_statistics(&snapshot, cores, &mut |surveyed| {
+        told(0, surveyed.rows as f64 / surveyed.of.max(1) as f64);
+    })?;
+    write_statistics(session.collection, session.graph.about.generation, &statistics)?;
+    Ok(Found::Figures(json!({ "statistics": statistics.len() })))
 }

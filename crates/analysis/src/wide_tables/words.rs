@@ -55,6 +55,7 @@ mod tests {
             assert_eq!(words.get(*number).map(str::to_owned), wanted);
         }
         assert_eq!(words.of(Some("7")), numbers[7]);
-        assert_eq!(words.get(words.of(None)), None);
+        assert_eq!(words.of(None), Word::NONE);
+        assert_eq!(words.get(Word::NONE), None);
     }
 }

@@ -7,6 +7,7 @@ mod cnr_2000;
 mod graph;
 mod networkx;
 mod sample;
+mod similarity;
 mod simweb;
 #[path = "../../../store/tests/python/venv.rs"]
 mod venv;

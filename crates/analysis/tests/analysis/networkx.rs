@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::sample::{MEMORY, Sample, arcs_of};
 use super::venv::{run, venv};
-use analysis::{Event, LinkGraph, Part, analyze};
+use analysis::{Event, LinkGraph, Part, Step, analyze};
 use store::{RankColumn, RankValue, Ranked, Snapshot};
 
 fn column<V: RankValue + ToString>(sample: &Sample, of: Ranked, name: &str) -> Vec<String> {
@@ -34,8 +34,9 @@ fn write(sample: &Sample, out: &Path) {
     let parts =
         RankColumn::<u32>::open(sample.path(), Ranked::Pages, "part").unwrap().unwrap().read_all().unwrap();
     put("part", parts.iter().map(|part| Part::ALL[*part as usize].as_str().to_owned()).collect());
+    let far = reports.iter().find(|report| report.step == Step::Distances).unwrap();
     let mut distances = String::new();
-    for (name, value) in reports[6].found.as_object().unwrap() {
+    for (name, value) in far.found.as_object().unwrap() {
         writeln!(distances, "{name} {value}").unwrap();
     }
     put("distances", vec![distances]);

@@ -51,8 +51,10 @@ table! {
         words: Int32,
         /// Hash of the main text: equal when only the frame of the page has changed.
         text_digest: Int64,
-        /// Fingerprint of the main text: near duplicates differ in few bits.
+        /// Fingerprint of the main text: texts with many words in common differ in few bits.
         simhash: Int64,
+        /// Another, of four times 16 bits: near duplicates have two or more of them in common. Nothing for a few words.
+        minhash: MaybeInt64,
         /// Links to pages of the same host.
         links_internal: Int32,
         /// Links to other hosts.

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_schema::FieldRef;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -14,6 +15,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::file::reader::{ChunkReader, Length};
 
+use super::GROUP_ROWS;
 use super::derived::list_derived;
 use super::rows::Rows;
 use crate::error::{Context, Error, Result, damaged};
@@ -32,6 +34,19 @@ pub struct TableReader<R> {
     columns: Vec<&'static str>,
     generation: u64,
     rows: PhantomData<fn() -> R>,
+}
+
+/// Some rows of a table.
+pub struct TableBatch<R: Rows> {
+    columns: R::Columns,
+    rows: usize,
+}
+
+impl<R: Rows> TableBatch<R> {
+    /// The rows in their order.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = R::Row<'_>> {
+        (0..self.rows).map(|row| R::row(&self.columns, row))
+    }
 }
 
 #[derive(Debug)]
@@ -90,19 +105,35 @@ impl<R: Rows> TableReader<R> {
 
     /// Shows `each` the rows of a group.
     pub fn for_each(&self, group: usize, mut each: impl FnMut(&R::Row<'_>)) -> Result<()> {
+        self.read(group, BATCH_ROWS, |batch| {
+            batch.rows().for_each(|row| each(&row));
+            Ok(())
+        })
+    }
+
+    /// Shows `each` all rows of a group at once.
+    pub fn for_each_batch(&self, group: usize, each: impl FnMut(&TableBatch<R>) -> Result<()>) -> Result<()> {
+        self.read(group, GROUP_ROWS, each)
+    }
+
+    fn read(
+        &self,
+        group: usize,
+        batch_rows: usize,
+        mut each: impl FnMut(&TableBatch<R>) -> Result<()>,
+    ) -> Result<()> {
         let (file, group) = self.groups[group];
         let TableFile { path, file, metadata } = &self.files[file];
         let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file.clone(), metadata.clone())
             .with_row_groups(vec![group])
-            .with_batch_size(BATCH_ROWS);
+            .with_batch_size(batch_rows);
         if !self.columns.is_empty() {
             let mask = ProjectionMask::columns(builder.parquet_schema(), self.columns.iter().copied());
             builder = builder.with_projection(mask);
         }
         for batch in builder.build().map_err(|error| wrong(path, &error))? {
             let batch = batch.map_err(|error| wrong(path, &error))?;
-            let columns = R::columns(&batch);
-            (0..batch.num_rows()).for_each(|row| each(&R::row(&columns, row)));
+            each(&TableBatch { columns: R::columns(&batch), rows: batch.num_rows() })?;
         }
         Ok(())
     }
@@ -120,7 +151,12 @@ impl TableFile {
         let file = SharedFile { file: Arc::new(file), length };
         let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
             .map_err(|error| wrong(&path, &error))?;
-        if metadata.schema().fields() != R::schema().fields() {
+        // A column that came later is empty in rows of before.
+        let is_known = |field: &FieldRef| match metadata.schema().field_with_name(field.name()) {
+            Ok(found) => found.data_type() == field.data_type(),
+            Err(_) => field.is_nullable(),
+        };
+        if !R::schema().fields().iter().all(is_known) {
             return Err(wrong(&path, &"its columns are not those of this version"));
         }
         Ok(TableFile { path, file, metadata })

@@ -1,7 +1,7 @@
 //! `weir analyze`: the graph of links, ranks and structure of a collection, as far as they are out of date.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -30,20 +30,39 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
-    let settings = Settings::load(&args.dir)?;
-    let settings = GraphSettings { memory_bytes: settings.memory.analysis.0, cores: Cores::all() };
-    let mut progress = Progress::new();
-    let mut told = Ok(());
-    analysis::analyze(&args.dir, &settings, &mut |event| {
-        if told.is_ok() {
-            told = tell(&event, &mut progress, printer);
+    analyze(&args.dir, &mut |report| {
+        if printer.json() {
+            printer.object(report)?;
+        } else {
+            print(report, printer)?;
         }
+        printer.finish()
     })?;
-    told?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell(event: &Event<'_>, progress: &mut Progress, printer: &mut Printer) -> anyhow::Result<()> {
+/// Does what is out of date, with progress on a terminal; tells what each step has found.
+pub(crate) fn analyze(
+    folder: &Path,
+    done: &mut dyn FnMut(&StepReport) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let settings = Settings::load(folder)?;
+    let settings = GraphSettings { memory_bytes: settings.memory.analysis.0, cores: Cores::all() };
+    let mut progress = Progress::new();
+    let mut told = Ok(());
+    analysis::analyze(folder, &settings, &mut |event| {
+        if told.is_ok() {
+            told = tell(&event, &mut progress, done);
+        }
+    })?;
+    told
+}
+
+fn tell(
+    event: &Event<'_>,
+    progress: &mut Progress,
+    done: &mut dyn FnMut(&StepReport) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     match event {
         Event::Building(stage) => progress.show(&match stage {
             BuildStage::Ordering => "graph: putting pages in order".to_owned(),
@@ -52,20 +71,15 @@ fn tell(event: &Event<'_>, progress: &mut Progress, printer: &mut Printer) -> an
             BuildStage::Turning(nodes) => format!("graph: links to {} written", counted(*nodes, "page")),
         })?,
         Event::Iteration(Step::Distances, step, _) => progress.show(&format!("distances: {step}"))?,
-        Event::Iteration(Step::Tables, _, share) => {
-            progress.show(&format!("tables: {:.0} %", 100.0 * share))?
+        Event::Iteration(step @ (Step::Tables | Step::Statistics), _, share) => {
+            progress.show(&format!("{}: {:.0} %", step.as_str(), 100.0 * share))?;
         }
         Event::Iteration(step, number, change) => {
             progress.show(&format!("{}: iteration {number}, change {change:.1e}", step.as_str()))?;
         }
         Event::Done(report) => {
             progress.clear()?;
-            if printer.json() {
-                printer.object(report)?;
-            } else {
-                print(report, printer)?;
-            }
-            printer.finish()?;
+            done(report)?;
         }
     }
     Ok(())
@@ -112,6 +126,24 @@ fn figures(report: &StepReport) -> String {
             let of = |name: &str| found[name]["components"].as_u64().unwrap_or(0);
             format!("{} of pages, {} of sites", counted(of("pages"), "component"), count(of("sites")))
         }
+        Step::Similarity => {
+            format!(
+                "{} with the same text as another, {} with nearly the same; {} of sites",
+                counted(found["same"]["pages"].as_u64().unwrap_or(0), "page"),
+                count(found["near"]["pages"].as_u64().unwrap_or(0)),
+                counted(number("mirrors"), "mirror")
+            ) + &match number("unread") {
+                0 => String::new(),
+                texts => format!("; {} too many to be read", counted(texts, "text")),
+            }
+        }
+        Step::Anchors => {
+            format!(
+                "{} with words of others, {} in all",
+                counted(number("pages"), "page"),
+                count(number("anchors"))
+            )
+        }
         Step::Outside => {
             format!(
                 "{} to {} outside",
@@ -119,6 +151,7 @@ fn figures(report: &StepReport) -> String {
                 counted(number("domains"), "domain")
             )
         }
+        Step::Statistics => counted(number("statistics"), "statistic"),
         Step::Tables => format!(
             "{} of {} and {}",
             counted(number("pages"), "page"),

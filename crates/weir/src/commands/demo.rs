@@ -130,6 +130,7 @@ fn what_next(folder: &Path, portal: &str, printer: &mut Printer) -> anyhow::Resu
         (format!("weir sites {folder} --top 10"), "the largest sites"),
         (format!("weir why {folder} {portal}"), "the story of a page"),
         (format!("weir analyze {folder}"), "ranks and structure of its link graph"),
+        (format!("weir report {folder}"), "all of it in figures and tables"),
         (format!("weir simulate {folder} --out {folder}-lab"), "other orders of this crawl, compared"),
         (format!("weir check {folder}"), "read everything back"),
         (format!("weir export {folder} --to mirror {folder}-files"), "the pages as files"),

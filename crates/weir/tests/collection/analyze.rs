@@ -6,8 +6,19 @@ use store::{RankColumn, Ranked, list_ranks};
 
 use super::{objects, sample, told};
 
-const STEPS: [&str; 9] =
-    ["graph", "degrees", "pagerank", "link-rank", "hits", "structure", "distances", "sites", "outside"];
+const STEPS: [&str; 11] = [
+    "graph",
+    "degrees",
+    "pagerank",
+    "link-rank",
+    "hits",
+    "structure",
+    "similarity",
+    "anchors",
+    "distances",
+    "sites",
+    "outside",
+];
 
 #[test]
 fn every_step_is_done_once_and_told() {

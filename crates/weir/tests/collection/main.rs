@@ -10,6 +10,7 @@ mod export;
 mod init;
 mod sample;
 mod settings;
+mod similar;
 mod sites;
 mod snapshots;
 mod sql;

@@ -66,6 +66,7 @@ fn curves(comparison: &Comparison, what: &str) -> String {
         x: percent("of the pages downloaded", (0.0, 0.5)),
         y: percent("of all PageRank downloaded with them", (0.0, 1.0)),
         series,
+        ..Chart::default()
     }
     .svg()
 }
@@ -83,6 +84,7 @@ fn lags(comparison: &Comparison, what: &str) -> String {
         x: percent("of the pages downloaded", (0.0, 0.6)),
         y: percent("points of PageRank behind the omniscient order", ((deepest * 20.0).floor() / 20.0, 0.05)),
         series,
+        ..Chart::default()
     }
     .svg()
 }
@@ -115,7 +117,7 @@ fn bars(
 ) -> String {
     let bar = |entry: &Entry| {
         let name = entry.experiment.as_str().to_owned();
-        Some(Bar { name, value: value(entry)?, tone: tone(entry) })
+        Some(Bar { name, value: value(entry)?, tone: tone(entry), ..Bar::default() })
     };
     let mut bars: Vec<Bar> = comparison.entries.iter().filter_map(bar).collect();
     bars.sort_by(|a, b| b.value.total_cmp(&a.value));
@@ -125,6 +127,7 @@ fn bars(
         axis: percent(axis, (0.0, 1.0)),
         digits: 1,
         bars,
+        ..Bars::default()
     }
     .svg()
 }

@@ -1,93 +1,10 @@
-//! Do two texts say nearly the same? Their fingerprints differ in few bits if they do.
+//! Which words has a text? Each is a hash of its letters in lower case: who compares texts needs no more of it.
 //!
-//! After Charikar, *Similarity Estimation Techniques from Rounding Algorithms* (STOC 2002), as Manku, Jain and Das Sarma
-//! (*Detecting Near-Duplicates for Web Crawling*, WWW 2007) use it: each bit is the majority of that bit over the
-//! hashes of the text's features. They weigh single words; here the features are three words in a row, each as often as
-//! it occurs, so that two texts on one subject are not alike by their vocabulary. Case and punctuation do not count,
-//! and where a script has no spaces every character is a word.
-
-/// Words of one feature.
-const SHINGLE_WORDS: usize = 3;
-
-/// The fingerprint of a text; 0 for one without words.
-pub fn simhash(text: &str) -> u64 {
-    let mut votes = Votes::default();
-    let mut window = [0; SHINGLE_WORDS];
-    let mut words = 0;
-    for_each_word(text, |word| {
-        window.rotate_left(1);
-        window[SHINGLE_WORDS - 1] = word;
-        words += 1;
-        if words >= SHINGLE_WORDS {
-            votes.add(shingle(window));
-        }
-    });
-    // A text of one or two words is a feature by itself.
-    if (1..SHINGLE_WORDS).contains(&words) {
-        votes.add(shingle(window));
-    }
-    votes.majority()
-}
-
-/// How many hashes had which bit set.
-struct Votes {
-    ones: [u32; 64],
-    count: u32,
-    /// Those of the last hashes, eight bits to a number, a byte for each.
-    bytes: [u64; 8],
-    in_bytes: u8,
-}
-
-impl Default for Votes {
-    fn default() -> Votes {
-        Votes { ones: [0; 64], count: 0, bytes: [0; 8], in_bytes: 0 }
-    }
-}
-
-/// A one in every byte.
-const ONES: u64 = 0x0101_0101_0101_0101;
-
-impl Votes {
-    fn add(&mut self, hash: u64) {
-        for (shift, bytes) in self.bytes.iter_mut().enumerate() {
-            *bytes += hash >> shift & ONES;
-        }
-        self.in_bytes += 1;
-        if self.in_bytes == u8::MAX {
-            self.empty_bytes();
-        }
-    }
-
-    fn empty_bytes(&mut self) {
-        for (shift, bytes) in self.bytes.iter_mut().enumerate() {
-            for (byte, ones) in bytes.to_le_bytes().into_iter().enumerate() {
-                self.ones[byte * 8 + shift] += u32::from(ones);
-            }
-            *bytes = 0;
-        }
-        self.count += u32::from(self.in_bytes);
-        self.in_bytes = 0;
-    }
-
-    fn majority(&mut self) -> u64 {
-        self.empty_bytes();
-        let is_set = |bit: &usize| self.ones[*bit] > self.count / 2;
-        (0..64).filter(is_set).fold(0, |hash, bit| hash | 1 << bit)
-    }
-}
-
-/// One hash for words in their order.
-fn shingle(words: [u64; SHINGLE_WORDS]) -> u64 {
-    let hash = words.into_iter().fold(0, mix);
-    hash ^ hash >> 32
-}
-
-fn mix(hash: u64, value: u64) -> u64 {
-    (hash.rotate_left(25) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
+//! A word is letters and digits in a row; case and punctuation do not count, and where a script has no spaces every
+//! character is a word. Words of ASCII, nearly all, are cut eight bytes at a time.
 
 /// Calls `each` with a hash of every word in lower case.
-fn for_each_word(text: &str, mut each: impl FnMut(u64)) {
+pub fn for_each_word(text: &str, mut each: impl FnMut(u64)) {
     let bytes = text.as_bytes();
     let mut lower = String::new();
     // `at` is where a word begins, or something between words.
@@ -197,55 +114,16 @@ fn is_written_without_spaces(c: char) -> bool {
         | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
+pub(crate) fn mix(hash: u64, value: u64) -> u64 {
+    (hash.rotate_left(25) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// A one in every byte.
+pub(crate) const ONES: u64 = 0x0101_0101_0101_0101;
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A text of words drawn by a small generator.
-    fn text(seed: u64, words: usize) -> Vec<String> {
-        let mut state = seed;
-        let mut draw = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            format!("word{}", (state >> 33) % 500)
-        };
-        (0..words).map(|_| draw()).collect()
-    }
-
-    fn distance(one: &[String], other: &[String]) -> u32 {
-        (simhash(&one.join(" ")) ^ simhash(&other.join(" "))).count_ones()
-    }
-
-    #[test]
-    fn near_duplicates_differ_in_few_bits_and_others_in_about_half() {
-        let (mut near, mut far) = (Vec::new(), Vec::new());
-        for seed in 0..50 {
-            let original = text(seed, 400);
-            let mut edited = original.clone();
-            edited[100] = "changed".to_owned();
-            edited.insert(250, "added".to_owned());
-            near.push(distance(&original, &edited));
-            far.push(distance(&original, &text(seed + 1000, 400)));
-        }
-        near.sort_unstable();
-        far.sort_unstable();
-        assert!(near[25] <= 4 && near[49] <= 10, "{near:?}");
-        assert!(far[0] >= 16 && (28..=36).contains(&far[25]), "{far:?}");
-    }
-
-    #[test]
-    fn case_space_and_punctuation_do_not_count() {
-        assert_eq!(simhash("The Weir, a dam.\n"), simhash("the weir a  dam"));
-        assert_ne!(simhash("The weir, a dam."), simhash("A dam, the weir."));
-    }
-
-    #[test]
-    fn scripts_without_spaces_have_words_too() {
-        let long = "堰は川の流れをせき止めて水位を上げるために築かれる構造物であり取水や舟運や水量の調整に用いられる";
-        let edited = long.replace("舟運", "漁業");
-        let near = (simhash(long) ^ simhash(&edited)).count_ones();
-        assert!(near <= 20, "{near}");
-        assert_ne!(near, 0);
-    }
 
     #[test]
     fn words_are_the_same_by_either_way() {
@@ -275,11 +153,5 @@ mod tests {
             let wanted = if byte.is_ascii_alphanumeric() { 0x80 << 16 } else { 0 };
             assert_eq!(alphanumeric(u64::from(byte) << 16), wanted, "{byte}");
         }
-    }
-
-    #[test]
-    fn a_text_without_words_has_none() {
-        assert_eq!(simhash(" \n-- ... "), 0);
-        assert_ne!(simhash("one"), 0);
     }
 }

@@ -1,0 +1,254 @@
+//! What does a figure say of itself? Its file in `figures/`: which statistic it shows, how it is drawn, its words, and the
+//! query that gives the same numbers from the tables.
+
+use serde::Deserialize;
+
+use crate::error::{Error, Result};
+use crate::format::Format;
+
+/// One figure or table of the report.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// The name of its file, and of its files in the report.
+    #[serde(skip)]
+    pub name: String,
+    /// Where in the report it stands.
+    pub section: Section,
+    /// Its heading.
+    pub title: String,
+    /// The statistic that it shows.
+    pub statistic: String,
+    /// Sentences beneath it. One with a number that is not there, such as `{mean}`, is left out.
+    pub caption: Vec<String>,
+    /// What is said instead if there is nothing to show.
+    pub empty: String,
+    /// The same numbers in SQL.
+    pub query: String,
+    /// How it is drawn.
+    pub draw: Drawing,
+}
+
+/// A part of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "they are called what they are")]
+pub enum Section {
+    Summary,
+    Pages,
+    Links,
+    Sites,
+    Domains,
+    Structure,
+    Importance,
+    Change,
+    Crawl,
+}
+
+impl Section {
+    /// All, in the order of the report.
+    pub const ALL: [Section; 9] = [
+        Section::Summary,
+        Section::Pages,
+        Section::Links,
+        Section::Sites,
+        Section::Domains,
+        Section::Structure,
+        Section::Importance,
+        Section::Change,
+        Section::Crawl,
+    ];
+
+    /// Its heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Section::Summary => "Summary",
+            Section::Pages => "Pages",
+            Section::Links => "Links",
+            Section::Sites => "Sites",
+            Section::Domains => "Domains",
+            Section::Structure => "Structure",
+            Section::Importance => "Importance",
+            Section::Change => "Change",
+            Section::Crawl => "Crawl",
+        }
+    }
+}
+
+/// How a statistic is drawn. Fields that are called after columns name columns of the statistic.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Drawing {
+    /// A bar for each row.
+    Bars(BarsOf),
+    /// A histogram and how many lie above each value, with the power law that fits.
+    Distribution(DistributionOf),
+    /// Lines over one column.
+    Lines(LinesOf),
+    /// The bow tie of the link graph.
+    BowTie(BowTieOf),
+    /// The rows as they are.
+    Table(TableOf),
+}
+
+/// Bars.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BarsOf {
+    /// The column of the names.
+    pub name: String,
+    /// The column of the lengths.
+    pub value: String,
+    /// What they measure.
+    pub axis: String,
+    /// Whether they are shown as shares of their sum.
+    #[serde(default)]
+    pub shares: bool,
+    /// How lengths that are no shares are written.
+    #[serde(default)]
+    pub format: Format,
+    /// So many at most; the sum of the rest is one more.
+    #[serde(default = "most_bars")]
+    pub most: usize,
+}
+
+/// A distribution.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DistributionOf {
+    /// The values, with their unit.
+    pub x: String,
+    /// What has them: `pages`.
+    pub of: String,
+    /// How the values lie on their axis.
+    #[serde(default)]
+    pub scale: ScaleOf,
+    /// What the histogram shows.
+    #[serde(default)]
+    pub histogram: Histogram,
+    /// How values are written.
+    #[serde(default)]
+    pub format: Format,
+}
+
+/// How values become places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScaleOf {
+    /// Equal factors are equally long.
+    #[default]
+    Log,
+    /// Equal steps are.
+    Linear,
+}
+
+/// What a histogram shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Histogram {
+    /// The share in each bin.
+    #[default]
+    Shares,
+    /// The share for each unit of the value, logarithmic: a power law is straight.
+    Density,
+}
+
+/// Lines.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinesOf {
+    /// The column from left to right.
+    pub x: String,
+    /// What that is, with its unit.
+    pub x_axis: String,
+    /// What the lines measure, with its unit.
+    pub y_axis: String,
+    /// The columns, each with the name of its line.
+    pub lines: Vec<LineOf>,
+    /// How the values of the lines are written.
+    #[serde(default)]
+    pub format: Format,
+    /// How they lie on their axis.
+    #[serde(default = "linear")]
+    pub scale: ScaleOf,
+}
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LineOf {
+    /// The column.
+    pub column: String,
+    /// The name at its end; it needs none if it is the only one.
+    #[serde(default)]
+    pub name: String,
+}
+
+/// A bow tie.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BowTieOf {
+    /// The column of the parts' names.
+    pub part: String,
+    /// The column of how many belong to it.
+    pub count: String,
+    /// What they are: `pages`.
+    pub of: String,
+}
+
+/// A table.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableOf {
+    /// The columns that are shown.
+    pub columns: Vec<ColumnOf>,
+    /// So many rows at most.
+    #[serde(default = "most_rows")]
+    pub most: usize,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ColumnOf {
+    /// Of the statistic.
+    pub column: String,
+    /// Its heading.
+    pub title: String,
+    /// How its values are written.
+    #[serde(default)]
+    pub format: Format,
+}
+
+fn most_bars() -> usize {
+    15
+}
+
+fn most_rows() -> usize {
+    25
+}
+
+fn linear() -> ScaleOf {
+    ScaleOf::Linear
+}
+
+impl Figure {
+    /// Reads a figure's file.
+    pub fn parse(name: &str, text: &str) -> Result<Figure> {
+        let wrong =
+            |reason: toml::de::Error| Error::Figure { name: name.to_owned(), reason: reason.to_string() };
+        let figure: Figure = toml::from_str(text).map_err(wrong)?;
+        Ok(Figure { name: name.to_owned(), ..figure })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_file_is_told_by_name() {
+        let error = Figure::parse("depth", "title = \"Depth\"\nsecton = 1").unwrap_err().to_string();
+        assert!(error.contains("`depth`") && error.contains("secton"), "{error}");
+    }
+}

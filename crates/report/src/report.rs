@@ -1,0 +1,94 @@
+//! What is in a report? For every figure of the catalogue what is shown, said, and where the numbers are.
+
+use store::Statistic;
+
+use crate::caption::caption;
+use crate::catalogue::catalogue;
+use crate::csv::csv;
+use crate::draw::{Shown, draw};
+use crate::error::Result;
+use crate::figure::{Figure, Section};
+use crate::side::Side;
+use crate::table::Table;
+
+/// The rows of numbers that are shown beneath a figure; all of them are in its CSV file.
+const MOST_NUMBERS: usize = 100;
+
+/// A report of one collection, or of two side by side.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// What it is about.
+    pub title: String,
+    /// The collections.
+    pub sides: Vec<Side>,
+    /// The figures, in order.
+    pub entries: Vec<Entry>,
+}
+
+/// A figure with all that belongs to it.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// What it is.
+    pub figure: Figure,
+    pub(crate) shown: Shown,
+    pub(crate) caption: Vec<String>,
+    /// The numbers of a picture, as text.
+    pub(crate) numbers: Option<Table>,
+    /// The name of each file without its ending, and its text.
+    pub(crate) csv: Vec<(String, String)>,
+}
+
+impl Report {
+    /// Draws everything.
+    pub fn new(title: &str, sides: Vec<Side>) -> Result<Report> {
+        let entries = catalogue()?.into_iter().map(|figure| Entry::new(figure, &sides)).collect();
+        Ok(Report { title: title.to_owned(), sides, entries })
+    }
+
+    /// How many figures have nothing to show.
+    pub fn without_data(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.shown == Shown::Nothing).count()
+    }
+
+    /// Nothing: this was built without typst.
+    #[cfg(not(feature = "pdf"))]
+    pub fn print(&self, _folder: &std::path::Path) -> Result<std::path::PathBuf> {
+        Err(crate::Error::Print { reason: "this program was built without typst".to_owned() })
+    }
+
+    /// The sections that have something, with their figures.
+    pub(crate) fn sections(&self) -> impl Iterator<Item = (Section, Vec<&Entry>)> {
+        let of = |section| -> Vec<&Entry> {
+            self.entries.iter().filter(|entry| entry.figure.section == section).collect()
+        };
+        Section::ALL.into_iter().map(move |section| (section, of(section))).filter(|(_, all)| !all.is_empty())
+    }
+}
+
+impl Entry {
+    fn new(figure: Figure, sides: &[Side]) -> Entry {
+        let all: Vec<(&str, Option<&Statistic>)> =
+            sides.iter().map(|side| (side.name.as_str(), side.statistic(&figure.statistic))).collect();
+        let there: Vec<(&str, &Statistic)> =
+            all.iter().filter_map(|(name, statistic)| Some((*name, (*statistic)?))).collect();
+        let shown = draw(&figure, &there);
+        let caption = match shown {
+            Shown::Nothing => vec![figure.empty.clone()],
+            _ => caption(&figure, &all),
+        };
+        let numbers = match (&shown, there.as_slice()) {
+            (Shown::Picture(_), [(_, one)]) => Some(Table::numbers(one, MOST_NUMBERS)),
+            (Shown::Picture(_), [(own, one), (there, other), ..]) => {
+                let other = Table::numbers(other, MOST_NUMBERS);
+                Some(Table::numbers(one, MOST_NUMBERS).beside(&other, [own, there]))
+            }
+            _ => None,
+        };
+        let file = |(number, statistic): (usize, &Option<&Statistic>)| {
+            let name = if number == 0 { figure.name.clone() } else { format!("{}-against", figure.name) };
+            Some((name, csv((*statistic)?)))
+        };
+        let csv = all.iter().map(|(_, statistic)| statistic).enumerate().filter_map(file).collect();
+        Entry { figure, shown, caption, numbers, csv }
+    }
+}
