@@ -32,6 +32,7 @@ pub struct Entry {
     pub figure: Figure,
     pub(crate) shown: Shown,
     pub(crate) caption: Vec<String>,
+    pub(crate) query: Option<String>,
     /// The numbers of a picture, as text.
     pub(crate) numbers: Option<Table>,
     /// The name of each file without its ending, and its text.
@@ -39,9 +40,10 @@ pub struct Entry {
 }
 
 impl Report {
-    /// Draws everything.
-    pub fn new(title: &str, sides: Vec<Side>) -> Result<Report> {
-        let entries = catalogue()?.into_iter().map(|figure| Entry::new(figure, &sides)).collect();
+    /// Draws everything. `query` knows the SQL that gives the rows of a statistic.
+    pub fn new(title: &str, sides: Vec<Side>, query: impl Fn(&str) -> Option<String>) -> Result<Report> {
+        let entry = |figure: Figure| Entry { query: query(&figure.statistic), ..Entry::new(figure, &sides) };
+        let entries = catalogue()?.into_iter().map(entry).collect();
         Ok(Report { title: title.to_owned(), sides, entries })
     }
 
@@ -89,6 +91,6 @@ impl Entry {
             Some((name, csv((*statistic)?)))
         };
         let csv = all.iter().map(|(_, statistic)| statistic).enumerate().filter_map(file).collect();
-        Entry { figure, shown, caption, numbers, csv }
+        Entry { figure, shown, caption, query: None, numbers, csv }
     }
 }
