@@ -67,7 +67,8 @@ impl Table {
         let known: Vec<(&str, &Value)> =
             names.zip(numbers).filter_map(|(name, number)| Some((name.as_str()?, number))).collect();
         let row = |wanted: &RowOf| {
-            let (_, number) = known.iter().find(|(name, number)| *name == wanted.name && **number != Value::Null)?;
+            let (_, number) =
+                known.iter().find(|(name, number)| *name == wanted.name && **number != Value::Null)?;
             let title = Cell { text: wanted.title.clone(), number: None };
             Some(vec![title, Cell::new(number, wanted.format)])
         };

@@ -34,7 +34,8 @@ pub(super) fn draw(title: &str, of: &DistributionOf, sides: &[Named<'_>]) -> Opt
             ccdf.push(Series { name, tone: Tone::Reference, shape: Shape::Line, points: law(fit, bins) });
         }
     }
-    let x = Axis { title: of.x.clone(), scale: Scale::Log, format: axis_format(of.format), ..Axis::default() };
+    let x =
+        Axis { title: of.x.clone(), scale: Scale::Log, format: axis_format(of.format), ..Axis::default() };
     let charts = vec![
         Chart { x: x.clone(), y: y_of_histogram(of), series: histogram, ..Chart::default() },
         Chart { x, y: y_of_ccdf(of), series: ccdf, ..Chart::default() },
@@ -156,7 +157,11 @@ mod tests {
     #[test]
     fn bins_are_joined_in_pairs_and_gaps_stay_gaps() {
         let edge = |number: f64| (number / 4.0).exp2();
-        let bins = [bin(edge(0.0), edge(1.0), 0.5), bin(edge(4.0), edge(5.0), 0.25), bin(edge(5.0), edge(6.0), 0.25)];
+        let bins = [
+            bin(edge(0.0), edge(1.0), 0.5),
+            bin(edge(4.0), edge(5.0), 0.25),
+            bin(edge(5.0), edge(6.0), 0.25),
+        ];
         let joined = joined(&bins);
         assert_eq!(joined.iter().map(|bin| bin.share).collect::<Vec<_>>(), [0.5, 0.5]);
         let outline = outline(&joined);

@@ -37,9 +37,12 @@ fn points(statistic: &Statistic, of: &LinesOf, line: &LineOf, unit_s: Option<f64
     let x = column(statistic, &of.x).into_iter().flatten();
     let y = column(statistic, &line.column).into_iter().flatten();
     let per = of.per.as_ref().and_then(|note| statistic.notes.get(note)).copied().unwrap_or(1.0);
-    let points: Vec<(f64, f64)> = x.zip(y).filter_map(|(x, y)| Some((x.as_f64()?, y.as_f64()? / per))).collect();
+    let points: Vec<(f64, f64)> =
+        x.zip(y).filter_map(|(x, y)| Some((x.as_f64()?, y.as_f64()? / per))).collect();
     match (unit_s, points.first()) {
-        (Some(unit_s), Some(&(first, _))) => points.into_iter().map(|(x, y)| ((x - first) / unit_s, y)).collect(),
+        (Some(unit_s), Some(&(first, _))) => {
+            points.into_iter().map(|(x, y)| ((x - first) / unit_s, y)).collect()
+        }
         _ => points,
     }
 }
@@ -47,7 +50,8 @@ fn points(statistic: &Statistic, of: &LinesOf, line: &LineOf, unit_s: Option<f64
 /// The unit that suits the longest time, in seconds, and its name.
 fn unit(sides: &[Named<'_>], of: &LinesOf) -> (f64, &'static str) {
     let span = |(_, statistic): &Named<'_>| {
-        let times: Vec<f64> = column(statistic, &of.x).into_iter().flatten().filter_map(Value::as_f64).collect();
+        let times: Vec<f64> =
+            column(statistic, &of.x).into_iter().flatten().filter_map(Value::as_f64).collect();
         times.last().zip(times.first()).map_or(0.0, |(last, first)| last - first)
     };
     let longest_s = sides.iter().map(span).fold(0.0, f64::max);
