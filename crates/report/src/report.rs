@@ -1,13 +1,13 @@
 //! What is in a report? For every figure of the catalogue what is shown, said, and where the numbers are.
 
-use store::Statistic;
+use store::{Statistic, Value};
 
 use crate::caption::caption;
 use crate::catalogue::catalogue;
 use crate::csv::csv;
 use crate::draw::{Shown, draw};
 use crate::error::Result;
-use crate::figure::{Figure, Section};
+use crate::figure::{Drawing, Figure, Section};
 use crate::side::Side;
 use crate::table::Table;
 
@@ -67,6 +67,13 @@ impl Report {
     }
 }
 
+/// Whether there are values that are only too alike for a picture.
+fn has_values(figure: &Figure, sides: &[(&str, &Statistic)]) -> bool {
+    let is_some = |row: &Vec<Value>| row.first().and_then(Value::as_f64).is_some_and(|from| from > 0.0);
+    matches!(figure.draw, Drawing::Distribution(_))
+        && sides.iter().any(|(_, statistic)| statistic.rows.iter().any(is_some))
+}
+
 impl Entry {
     fn new(figure: Figure, sides: &[Side]) -> Entry {
         let all: Vec<(&str, Option<&Statistic>)> =
@@ -75,7 +82,7 @@ impl Entry {
             all.iter().filter_map(|(name, statistic)| Some((*name, (*statistic)?))).collect();
         let shown = draw(&figure, &there);
         let caption = match shown {
-            Shown::Nothing => vec![figure.empty.clone()],
+            Shown::Nothing if !has_values(&figure, &there) => vec![figure.empty.clone()],
             _ => caption(&figure, &all),
         };
         let numbers = match (&shown, there.as_slice()) {

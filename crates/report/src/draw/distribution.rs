@@ -21,13 +21,14 @@ pub(super) fn draw(title: &str, of: &DistributionOf, sides: &[Named<'_>]) -> Opt
     let mut ccdf: Vec<Series> = Vec::new();
     for (number, bins) in bins.iter().enumerate() {
         let (shape, points) = match of.histogram {
-            Histogram::Shares => (Shape::Area, outline(&joined(bins))),
+            Histogram::Shares => (Shape::Area, outline(&joined(bins, of.whole))),
             Histogram::Density => (Shape::Scatter, densities(bins, of.whole)),
         };
         histogram.push(Series { name: name(number), shape, tone: tone(number), points });
         let points = bins.iter().filter_map(|bin| Some((bin.from, bin.ccdf?))).collect();
         ccdf.push(Series { name: name(number), shape: Shape::Line, tone: tone(number), points });
     }
+    let is_fitted = sides.iter().any(|(_, statistic)| statistic.fit.is_some());
     for (number, (_, statistic)) in sides.iter().enumerate() {
         if let Some((fit, bins)) = statistic.fit.as_ref().zip(bins.get(number)) {
             let name = format!("power law, α = {:.2}", fit.alpha);
@@ -38,7 +39,7 @@ pub(super) fn draw(title: &str, of: &DistributionOf, sides: &[Named<'_>]) -> Opt
         Axis { title: of.x.clone(), scale: Scale::Log, format: axis_format(of.format), ..Axis::default() };
     let charts = vec![
         Chart { x: x.clone(), y: y_of_histogram(of), series: histogram, ..Chart::default() },
-        Chart { x, y: y_of_ccdf(of), series: ccdf, ..Chart::default() },
+        Chart { x, y: y_of_ccdf(of, is_fitted), series: ccdf, ..Chart::default() },
     ];
     Some(Panels { title: title.to_owned(), heading: Heading::Told, charts, ..Panels::default() }.svg())
 }
@@ -54,12 +55,14 @@ fn y_of_histogram(of: &DistributionOf) -> Axis {
     }
 }
 
-fn y_of_ccdf(of: &DistributionOf) -> Axis {
+/// A power law is straight if both axes are logarithmic.
+fn y_of_ccdf(of: &DistributionOf, is_fitted: bool) -> Axis {
     let title = format!("{} with at least so much", of.of);
     // Percentages of a millionth say less than powers of ten.
-    let (scale, format) = match of.histogram {
-        Histogram::Shares => (Scale::Linear, plot::Format::Percent),
-        Histogram::Density => (Scale::Log, plot::Format::Number),
+    let (scale, format) = if is_fitted || of.histogram == Histogram::Density {
+        (Scale::Log, plot::Format::Number)
+    } else {
+        (Scale::Linear, plot::Format::Percent)
     };
     Axis { title, scale, format, ..Axis::default() }
 }
@@ -90,7 +93,7 @@ fn bins(statistic: &Statistic, of: &str) -> Vec<Bin> {
 }
 
 /// Two bins as one, so that small whole numbers leave no gaps.
-fn joined(bins: &[Bin]) -> Vec<Bin> {
+fn joined(bins: &[Bin], whole: bool) -> Vec<Bin> {
     let mut joined: Vec<Bin> = Vec::new();
     for bin in bins {
         let pair = (4.0 * bin.from.log2()).round().div_euclid(2.0);
@@ -102,6 +105,9 @@ fn joined(bins: &[Bin]) -> Vec<Bin> {
             }
             None => joined.push(Bin { from: edge(pair), to: edge(pair + 1.0), ..*bin }),
         }
+    }
+    if whole {
+        joined.iter_mut().for_each(|bin| (bin.from, bin.to) = (bin.from.ceil(), bin.to.ceil()));
     }
     joined
 }
@@ -143,7 +149,9 @@ fn law(fit: &PowerLaw, bins: &[Bin]) -> Vec<(f64, f64)> {
         let x = fit.x_min * (last / fit.x_min).powf(step as f64 / STEPS as f64);
         (x, start * (x / fit.x_min).powf(1.0 - fit.alpha))
     };
-    (0..=STEPS).map(at).collect()
+    // A law that falls faster than the values is shown a little further than they go.
+    let lowest = bins.iter().filter_map(|bin| bin.ccdf).fold(1.0, f64::min) / 2.0;
+    (0..=STEPS).map(at).filter(|(_, y)| *y >= lowest).collect()
 }
 
 #[cfg(test)]
@@ -162,7 +170,7 @@ mod tests {
             bin(edge(4.0), edge(5.0), 0.25),
             bin(edge(5.0), edge(6.0), 0.25),
         ];
-        let joined = joined(&bins);
+        let joined = joined(&bins, false);
         assert_eq!(joined.iter().map(|bin| bin.share).collect::<Vec<_>>(), [0.5, 0.5]);
         let outline = outline(&joined);
         assert_eq!(outline.iter().filter(|(_, y)| *y == 0.0).count(), 4, "{outline:?}");

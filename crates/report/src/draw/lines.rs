@@ -27,7 +27,9 @@ pub(super) fn draw(title: &str, of: &LinesOf, sides: &[Named<'_>]) -> Option<Str
     }
     let scale = if of.scale == ScaleOf::Log { Scale::Log } else { Scale::Linear };
     let since = unit.map(|(_, unit)| format!("{unit} since the first visit"));
-    let x = Axis { title: of.x_axis.clone().or(since).unwrap_or_default(), ..Axis::default() };
+    let whole = series.iter().flat_map(|series| &series.points).all(|(x, _)| x.fract() == 0.0);
+    let x_title = of.x_axis.clone().or(since).unwrap_or_default();
+    let x = Axis { title: x_title, whole, ..Axis::default() };
     let y = Axis { title: of.y_axis.clone(), format: axis_format(of.format), scale, ..Axis::default() };
     Some(Chart { title: title.to_owned(), heading: Heading::Told, x, y, series, ..Chart::default() }.svg())
 }
