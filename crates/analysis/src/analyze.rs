@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use store::{Ranked, list_derived, list_ranks};
+use store::{Ranked, list_derived, list_ranks, read_statistics_of};
 
 use crate::bv::write_synced;
 use crate::error::{Context, Error, Result, damaged};
@@ -246,7 +246,7 @@ fn lock(collection: &Path) -> Result<File> {
     }
 }
 
-/// What a step has found for this graph, if it is done and its columns and tables are there.
+/// What a step has found for this graph, if it is done and what it has written is there.
 fn known(collection: &Path, graph: &LinkGraph, step: Step) -> Result<Option<StepReport>> {
     let path = note_path(graph, step);
     let bytes = match fs::read(&path) {
@@ -265,7 +265,11 @@ fn known(collection: &Path, graph: &LinkGraph, step: Step) -> Result<Option<Step
     let is_written = |table: &&str| {
         tables.iter().any(|entry| (entry.table.as_str(), entry.generation) == (*table, report.generation))
     };
-    let is_done = step.columns().iter().all(there) && step.tables().iter().all(is_written);
+    // Those that cannot be read are computed again.
+    let is_computed = || {
+        step != Step::Statistics || matches!(read_statistics_of(collection, report.generation), Ok(Some(_)))
+    };
+    let is_done = step.columns().iter().all(there) && step.tables().iter().all(is_written) && is_computed();
     Ok(is_done.then_some(StepReport { known: true, ..report }))
 }
 

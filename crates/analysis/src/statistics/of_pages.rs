@@ -3,7 +3,7 @@
 use store::{PageRow, PageRows};
 
 use super::distribution::Distribution;
-use super::groups::{Groups, Key, NumberOf};
+use super::groups::{Groups, Key, KeyOf, KeySql, NumberOf};
 use super::sheet::{Figure, How, Sheet};
 use super::top::{Id, IdOf, Top};
 
@@ -24,26 +24,14 @@ fn count(count: Option<i64>) -> Option<f64> {
     count.map(|count| count as f64)
 }
 
+#[rustfmt::skip]
 fn figures() -> Vec<Figure<PageRows>> {
-    fn sum(name: &'static str, sql: &'static str, of: NumberOf<PageRows>) -> Figure<PageRows> {
-        Figure { name, sql, of, how: How::Sum }
-    }
     vec![
         sum("pages", "count(*)", |_| Some(1.0)),
-        sum(
-            "pages-visited",
-            "coalesce(sum(case when visits > 0 then 1 else 0 end), 0)",
-            |p| is(p.visits > 0),
-        ),
-        sum("pages-fetched", "coalesce(sum(case when stage = 'fetched' then 1 else 0 end), 0)", |p| {
-            is(p.stage == "fetched")
-        }),
-        sum("pages-failed", "coalesce(sum(case when stage = 'failed' then 1 else 0 end), 0)", |p| {
-            is(p.stage == "failed")
-        }),
-        sum("pages-rejected", "coalesce(sum(case when stage = 'rejected' then 1 else 0 end), 0)", |p| {
-            is(p.stage == "rejected")
-        }),
+        sum("pages-visited", "coalesce(sum(case when visits > 0 then 1 else 0 end), 0)", |p| is(p.visits > 0)),
+        sum("pages-fetched", "coalesce(sum(case when stage = 'fetched' then 1 else 0 end), 0)", |p| is(p.stage == "fetched")),
+        sum("pages-failed", "coalesce(sum(case when stage = 'failed' then 1 else 0 end), 0)", |p| is(p.stage == "failed")),
+        sum("pages-rejected", "coalesce(sum(case when stage = 'rejected' then 1 else 0 end), 0)", |p| is(p.stage == "rejected")),
         sum("pages-dynamic", "coalesce(sum(case when dynamic then 1 else 0 end), 0)", |p| is(p.dynamic)),
         sum("visits", "coalesce(sum(visits), 0)", |p| Some(f64::from(p.visits))),
         sum("bytes", "coalesce(sum(content_length), 0)", |p| count(p.content_length)),
@@ -52,19 +40,17 @@ fn figures() -> Vec<Figure<PageRows>> {
         sum("links-internal", "coalesce(sum(links_internal), 0)", |p| number(p.links_internal)),
         sum("links-external", "coalesce(sum(links_external), 0)", |p| number(p.links_external)),
         sum("links-embedded", "coalesce(sum(links_embedded), 0)", |p| number(p.links_embedded)),
-        Figure {
-            name: "first-visit",
-            sql: "min(extract(epoch from first_visit))",
-            of: |p| p.first_visit.map(|ms| ms as f64 / 1_000.0),
-            how: How::Min,
-        },
-        Figure {
-            name: "last-visit",
-            sql: "max(extract(epoch from last_visit))",
-            of: |p| p.last_visit.map(|ms| ms as f64 / 1_000.0),
-            how: How::Max,
-        },
+        Figure { name: "first-visit", sql: "min(extract(epoch from first_visit))", of: |p| seconds(p.first_visit), how: How::Min },
+        Figure { name: "last-visit", sql: "max(extract(epoch from last_visit))", of: |p| seconds(p.last_visit), how: How::Max },
     ]
+}
+
+fn sum(name: &'static str, sql: &'static str, of: NumberOf<PageRows>) -> Figure<PageRows> {
+    Figure { name, sql, of, how: How::Sum }
+}
+
+fn seconds(unix_ms: Option<i64>) -> Option<f64> {
+    unix_ms.map(|ms| ms as f64 / 1_000.0)
 }
 
 fn groups() -> Vec<Groups<PageRows>> {
@@ -74,73 +60,34 @@ fn groups() -> Vec<Groups<PageRows>> {
 }
 
 const PARSED: &str = "text_length is not null";
+const FETCHED_SQL: &str = "sum(case when stage = 'fetched' then 1 else 0 end)";
+
+/// Counts pages.
+fn by(name: &'static str, meaning: &'static str, sql: KeySql, key: KeyOf<PageRows>) -> Groups<PageRows> {
+    Groups::<PageRows>::new(name, meaning, "pages", sql, key)
+}
 
 /// What pages are.
+#[rustfmt::skip]
 fn content_groups() -> Vec<Groups<PageRows>> {
-    let pages = "pages";
     vec![
-        Groups::<PageRows>::new(
-            "mime-types",
-            "Pages with content, by its type.",
-            pages,
-            ("mime", "mime", "content_length is not null"),
-            |p| Key::of(p.content_length.is_some(), p.mime),
-        )
-        .diverse(),
-        Groups::<PageRows>::new(
-            "charsets",
-            "Pages that were parsed, by encoding.",
-            pages,
-            ("charset", "charset", PARSED),
-            |p| Key::of(p.text_length.is_some(), p.charset),
-        )
-        .diverse(),
-        Groups::<PageRows>::new(
-            "languages",
-            "Pages that were parsed, by the language detected.",
-            pages,
-            ("language", "language", PARSED),
-            |p| Key::of(p.text_length.is_some(), p.language),
-        )
-        .diverse(),
-        Groups::<PageRows>::new(
-            "static-dynamic",
-            "Known pages: `dynamic` ones have a query or name a program in the URL.",
-            pages,
+        by("mime-types", "Pages with content, by its type.",
+            ("mime", "mime", "content_length is not null"), |p| Key::of(p.content_length.is_some(), p.mime)).diverse(),
+        by("charsets", "Pages that were parsed, by encoding.",
+            ("charset", "charset", PARSED), |p| Key::of(p.text_length.is_some(), p.charset)).diverse(),
+        by("languages", "Pages that were parsed, by the language detected.",
+            ("language", "language", PARSED), |p| Key::of(p.text_length.is_some(), p.language)).diverse(),
+        by("static-dynamic", "Known pages: `dynamic` ones have a query or name a program in the URL.",
             ("kind", "case when dynamic then 'dynamic' else 'static' end", ""),
-            |p| Key::Text(if p.dynamic { "dynamic" } else { "static" }),
-        )
-        .and_sum("fetched", "sum(case when stage = 'fetched' then 1 else 0 end)", |p| {
-            is(p.stage == "fetched")
-        }),
-        Groups::<PageRows>::new(
-            "technologies",
-            "Known pages whose URL names a program, by program.",
-            pages,
-            ("technology", "technology", "technology is not null"),
-            |p| Key::of(p.technology.is_some(), p.technology),
-        )
-        .and_sum(
-            "fetched",
-            "sum(case when stage = 'fetched' then 1 else 0 end)",
-            |p| is(p.stage == "fetched"),
-        )
-        .diverse(),
-        Groups::<PageRows>::new(
-            "duplicates",
-            "Pages that were parsed: whether another page had the same bytes, the same text or nearly the \
-            same text first.",
-            pages,
-            ("copy", COPY_SQL, PARSED),
-            copy,
-        ),
-        Groups::<PageRows>::new(
-            "structure-pages",
-            "Pages by part of the bow tie.",
-            pages,
-            ("part", "part", "part is not null"),
-            |p| Key::of(p.part.is_some(), p.part),
-        ),
+            |p| Key::Text(if p.dynamic { "dynamic" } else { "static" }))
+            .and_sum("fetched", FETCHED_SQL, |p| is(p.stage == "fetched")),
+        by("technologies", "Known pages whose URL names a program, by program.",
+            ("technology", "technology", "technology is not null"), |p| Key::of(p.technology.is_some(), p.technology))
+            .and_sum("fetched", FETCHED_SQL, |p| is(p.stage == "fetched")).diverse(),
+        by("duplicates", "Pages that were parsed: whether another had the same bytes, text or nearly the same text first.",
+            ("copy", COPY_SQL, PARSED), copy),
+        by("structure-pages", "Pages by part of the bow tie.",
+            ("part", "part", "part is not null"), |p| Key::of(p.part.is_some(), p.part)),
     ]
 }
 
@@ -162,33 +109,33 @@ fn copy<'a>(page: &'a PageRow<'_>) -> Key<'a> {
 }
 
 /// What became of pages in the crawl.
+#[rustfmt::skip]
 fn crawl_groups() -> Vec<Groups<PageRows>> {
-    let pages = "pages";
     vec![
-        Groups::<PageRows>::new("stages", "Known pages, by how far the crawl has come with them.", pages,
+        by("stages", "Known pages, by how far the crawl has come with them.",
             ("stage", "stage", ""), |p| Key::Text(p.stage)),
-        Groups::<PageRows>::new("status-codes", "Pages that were visited, by the status of the last answer; 0 when there was none.", pages,
+        by("status-codes", "Pages that were visited, by the status of the last answer; 0 when there was none.",
             ("status", "status", "visits > 0"), |p| Key::of(p.visits > 0, p.status.map(i64::from))),
-        Groups::<PageRows>::new("reasons", "Pages that failed or were rejected, by reason.", pages,
+        by("reasons", "Pages that failed or were rejected, by reason.",
             ("reason", "reason", "reason is not null"), |p| Key::of(p.reason.is_some(), p.reason)),
-        Groups::<PageRows>::new("protocols", "Known pages, by protocol.", pages,
+        by("protocols", "Known pages, by protocol.",
             ("protocol", "url_protocol", ""), |p| Key::Text(p.url_protocol))
-            .and_sum("fetched", "sum(case when stage = 'fetched' then 1 else 0 end)", |p| is(p.stage == "fetched")),
-        Groups::<PageRows>::new("depths", "Known pages, by links from where their site was entered, with the mean of links to them and of \
-            PageRank.", pages, ("depth", "depth", ""), |p| Key::Integer(p.depth.into()))
-            .and_sum("fetched", "sum(case when stage = 'fetched' then 1 else 0 end)", |p| is(p.stage == "fetched"))
+            .and_sum("fetched", FETCHED_SQL, |p| is(p.stage == "fetched")),
+        by("depths", "Known pages, by links from where their site was entered, with the means of links to them and PageRank.",
+            ("depth", "depth", ""), |p| Key::Integer(p.depth.into()))
+            .and_sum("fetched", FETCHED_SQL, |p| is(p.stage == "fetched"))
             .and_mean("in_degree", "avg(in_degree)", |p| count(p.in_degree))
             .and_mean("pagerank", "avg(pagerank)", |p| number(p.pagerank))
             .in_order(),
-        Groups::<PageRows>::new("broken-links", "Pages whose last visit failed, by the status of the answer, and how many pages link to \
-            them.", pages, ("status", "status", "stage = 'failed'"), |p| Key::of(p.stage == "failed", p.status.map(i64::from)))
+        by("broken-links", "Pages whose last visit failed, by the status of the answer, and links to them.",
+            ("status", "status", "stage = 'failed'"), |p| Key::of(p.stage == "failed", p.status.map(i64::from)))
             .and_sum("links", "sum(in_degree)", |p| count(p.in_degree)),
-        Groups::<PageRows>::new("visits", "Pages that were visited, by the number of visits.", pages,
+        by("visits", "Pages that were visited, by the number of visits.",
             ("visits", "visits", "visits > 0"), |p| Key::of(p.visits > 0, Some(i64::from(p.visits)))).in_order(),
-        Groups::<PageRows>::new("changes", "Pages that could be compared with an earlier visit, by the number of visits that found a change.",
-            pages, ("changes", "changes", "compared > 0"), |p| Key::of(p.compared > 0, Some(i64::from(p.changes)))).in_order(),
-        Groups::<PageRows>::new("change-rates", "The same pages by the time between changes as estimated: at most so many days. Nothing \
-            where no change was seen.", pages, ("days", RATE_SQL, "compared > 0"), change_rate).in_order(),
+        by("changes", "Pages that could be compared with an earlier visit, by how many visits found a change.",
+            ("changes", "changes", "compared > 0"), |p| Key::of(p.compared > 0, Some(i64::from(p.changes)))).in_order(),
+        by("change-rates", "The same pages by the days between changes, as estimated: at most so many; nothing where none was seen.",
+            ("days", RATE_SQL, "compared > 0"), change_rate).in_order(),
     ]
 }
 
@@ -203,39 +150,31 @@ fn change_rate<'a>(page: &'a PageRow<'_>) -> Key<'a> {
     Key::of(page.compared > 0, days)
 }
 
+#[rustfmt::skip]
 fn distributions() -> Vec<Distribution<PageRows>> {
-    fn of(
-        name: &'static str,
-        meaning: &'static str,
-        sql: &'static str,
-        number: NumberOf<PageRows>,
-    ) -> Distribution<PageRows> {
-        Distribution::<PageRows>::new(name, meaning, "pages", sql, number)
-    }
     vec![
-        of("page-size", "Bytes of the content of pages, as transferred.", "content_length", |p| {
-            count(p.content_length)
-        })
-        .continuous(),
-        of("text-length", "Bytes of the text of pages.", "text_length", |p| count(p.text_length))
-            .continuous(),
+        of("page-size", "Bytes of the content of pages, as transferred.", "content_length", |p| count(p.content_length)).continuous(),
+        of("text-length", "Bytes of the text of pages.", "text_length", |p| count(p.text_length)).continuous(),
         of("words", "Words of the text of pages.", "words", |p| number(p.words)),
         of("title-length", "Characters of the titles of pages.", "title_length", |p| number(p.title_length)),
-        of("url-length", "Characters of the URLs of all known pages.", "length(url)", |p| {
-            Some(p.url.chars().count() as f64)
-        }),
+        of("url-length", "Characters of the URLs of all known pages.", "length(url)", |p| Some(p.url.chars().count() as f64)),
         of("page-age", "Days since pages were modified, or published.", "age_days", |p| number(p.age_days)),
         of("in-degree", "Pages that link to a page.", "in_degree", |p| count(p.in_degree)).discrete(),
         of("out-degree", "Pages that a page links to.", "out_degree", |p| count(p.out_degree)).discrete(),
         of("pagerank", "PageRank of pages.", "pagerank", |p| number(p.pagerank)).continuous(),
-        of("link-rank", "PageRank of pages with links of unequal weight.", "link_rank", |p| {
-            number(p.link_rank)
-        })
-        .continuous(),
+        of("link-rank", "PageRank of pages with links of unequal weight.", "link_rank", |p| number(p.link_rank)).continuous(),
         of("hub", "How good hubs pages are (HITS).", "hub", |p| number(p.hub)).continuous(),
-        of("authority", "How good authorities pages are (HITS).", "authority", |p| number(p.authority))
-            .continuous(),
+        of("authority", "How good authorities pages are (HITS).", "authority", |p| number(p.authority)).continuous(),
     ]
+}
+
+fn of(
+    name: &'static str,
+    meaning: &'static str,
+    sql: &'static str,
+    number: NumberOf<PageRows>,
+) -> Distribution<PageRows> {
+    Distribution::<PageRows>::new(name, meaning, "pages", sql, number)
 }
 
 /// Of pages with the same number, the first is better.

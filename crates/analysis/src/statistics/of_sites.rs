@@ -80,57 +80,35 @@ fn server<'a>(site: &'a SiteRankRow<'_>) -> Key<'a> {
     Key::of(product.is_some(), product)
 }
 
+#[rustfmt::skip]
 fn distributions() -> Vec<Distribution<SiteRankRows>> {
-    fn of(
-        name: &'static str,
-        meaning: &'static str,
-        sql: &'static str,
-        number: NumberOf<SiteRankRows>,
-    ) -> Distribution<SiteRankRows> {
-        Distribution::<SiteRankRows>::new(name, meaning, "sites", sql, number)
-    }
     vec![
         of("site-pages", "Known pages of a site.", "pages_known", |s| Some(s.pages_known as f64)).discrete(),
-        of("site-fetched", "Fetched pages of a site.", "pages_fetched", |s| Some(s.pages_fetched as f64))
-            .discrete(),
-        of("site-bytes", "Bytes of the content of a site's pages.", "bytes", |s| Some(s.bytes as f64))
-            .continuous(),
-        of("site-links", "Links to pages on the pages of a site.", "links_internal + links_external", |s| {
-            Some((s.links_internal + s.links_external) as f64)
-        })
-        .discrete(),
-        of("site-in-degree", "Sites that link to a site.", "in_degree", |s| s.in_degree.map(|n| n as f64))
-            .discrete(),
-        of("site-out-degree", "Sites that a site links to.", "out_degree", |s| {
-            s.out_degree.map(|n| n as f64)
-        })
-        .discrete(),
-        of("site-rank", "PageRank of sites on the graph of sites.", "site_rank", |s| number(s.site_rank))
-            .continuous(),
+        of("site-fetched", "Fetched pages of a site.", "pages_fetched", |s| Some(s.pages_fetched as f64)).discrete(),
+        of("site-bytes", "Bytes of the content of a site's pages.", "bytes", |s| Some(s.bytes as f64)).continuous(),
+        of("site-links", "Links to pages on the pages of a site.", "links_internal + links_external",
+            |s| Some((s.links_internal + s.links_external) as f64)).discrete(),
+        of("site-in-degree", "Sites that link to a site.", "in_degree", |s| s.in_degree.map(|n| n as f64)).discrete(),
+        of("site-out-degree", "Sites that a site links to.", "out_degree", |s| s.out_degree.map(|n| n as f64)).discrete(),
+        of("site-rank", "PageRank of sites on the graph of sites.", "site_rank", |s| number(s.site_rank)).continuous(),
         of("site-harmonic", "Harmonic centrality of sites.", "harmonic", |s| number(s.harmonic)),
-        of("site-age-min", "Age of the youngest page of a site, in days.", "age_days_min", |s| {
-            number(s.age_days_min)
-        }),
-        of("site-age-mean", "Mean age of the pages of a site, in days.", "age_days_mean", |s| {
-            number(s.age_days_mean)
-        }),
-        of("site-age-max", "Age of the oldest page of a site, in days.", "age_days_max", |s| {
-            number(s.age_days_max)
-        }),
+        of("site-age-min", "Age of the youngest page of a site, in days.", "age_days_min", |s| number(s.age_days_min)),
+        of("site-age-mean", "Mean age of the pages of a site, in days.", "age_days_mean", |s| number(s.age_days_mean)),
+        of("site-age-max", "Age of the oldest page of a site, in days.", "age_days_max", |s| number(s.age_days_max)),
         of("site-depth", "Depth of the deepest page of a site.", "depth_max", |s| s.depth_max.map(f64::from)),
-        of(
-            "site-latency",
-            "Milliseconds to the first byte, the median of a site's pages.",
-            "latency_ms",
-            |s| number(s.latency_ms),
-        ),
-        of(
-            "site-speed",
-            "Bytes a second at which pages came, the median of a site's pages.",
-            "bytes_per_second",
-            |s| number(s.bytes_per_second),
-        ),
+        of("site-latency", "Milliseconds to the first byte, the median of a site's pages.", "latency_ms", |s| number(s.latency_ms)),
+        of("site-speed", "Bytes a second at which pages came, the median of a site's pages.", "bytes_per_second",
+            |s| number(s.bytes_per_second)),
     ]
+}
+
+fn of(
+    name: &'static str,
+    meaning: &'static str,
+    sql: &'static str,
+    number: NumberOf<SiteRankRows>,
+) -> Distribution<SiteRankRows> {
+    Distribution::<SiteRankRows>::new(name, meaning, "sites", sql, number)
 }
 
 /// Of sites with the same number, the first is better.

@@ -9,5 +9,7 @@ mod networkx;
 mod sample;
 mod similarity;
 mod simweb;
+mod statistics;
+mod survey;
 #[path = "../../../store/tests/python/venv.rs"]
 mod venv;

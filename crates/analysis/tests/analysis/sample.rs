@@ -5,7 +5,9 @@ use std::path::Path;
 
 use analysis::{Cores, GraphSettings, LinkGraph};
 use model::{PageId, UrlRules};
-use store::{Collection, Link, PageFlags, PageRecord, StoreSettings, UrlBatch};
+use store::{
+    Capture, Collection, FetchRow, Link, LinkRow, PageFlags, PageRecord, Stage, StoreSettings, UrlBatch,
+};
 use tempfile::TempDir;
 
 /// Numbers that look like chance and are the same in every run.
@@ -106,6 +108,35 @@ impl Sample {
         self.links.insert(source, links);
     }
 
+    /// A page that was fetched, with its rows; links are to these pages, at this time.
+    pub(crate) fn store_page(&mut self, page: u32, body: &str, links: &[(u32, i64)]) {
+        let url = self.collection.urls.known().url(PageId(page)).unwrap().unwrap();
+        let fetch_time = links.first().map_or(1, |(_, time)| *time);
+        let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
+        let capture = Capture {
+            url: &url,
+            fetched_at_ms: fetch_time,
+            address: None,
+            protocols: &[],
+            head,
+            body: body.as_bytes(),
+            truncated: None,
+            request: None,
+            metadata: &[],
+        };
+        let stored = self.collection.bodies.append(&capture, None).unwrap().location;
+        let note = |_: usize, record: &mut PageRecord| {
+            (record.stage, record.status, record.stored) = (Stage::Fetched, 200, Some(stored));
+            record.visits += 1;
+        };
+        self.collection.pages.update(&[PageId(page)], note).unwrap();
+        self.collection.tables.fetches.rows.push(&fetch_row(page, &url, fetch_time));
+        for (target, fetch_time) in links {
+            self.collection.tables.links.rows.push(&link_row(page, *target, *fetch_time));
+        }
+        self.parse(page, links.iter().map(|(target, _)| link(*target)).collect());
+    }
+
     pub(crate) fn commit(&mut self) {
         self.collection.commit(0).unwrap();
     }
@@ -116,6 +147,62 @@ impl Sample {
             links.iter().map(|link| (*source, link.target.0)).collect::<Vec<_>>()
         };
         self.links.iter().flat_map(of_page).collect()
+    }
+}
+
+fn fetch_row(page_id: u32, url: &str, fetch_time: i64) -> FetchRow<'_> {
+    FetchRow {
+        url_surtkey: "",
+        url,
+        url_host_name: "",
+        url_host_tld: None,
+        url_host_registry_suffix: None,
+        url_host_registered_domain: None,
+        url_protocol: "http",
+        url_port: None,
+        url_path: "/",
+        url_query: None,
+        fetch_time,
+        fetch_status: 200,
+        fetch_redirect: None,
+        content_digest: None,
+        content_mime_type: Some("text/html"),
+        content_mime_detected: Some("text/html"),
+        content_charset: None,
+        content_languages: None,
+        content_truncated: None,
+        warc_filename: None,
+        warc_record_offset: None,
+        warc_record_length: None,
+        page_id,
+        site_id: 0,
+        depth: 0,
+        outcome: "ok",
+        reason: None,
+        address: None,
+        http_version: Some("1.1"),
+        server: Some("simweb/1.0 (made up)"),
+        content_length: 100,
+        latency_ms: Some(7),
+        duration_ms: Some(9),
+        text_digest: None,
+        changed: None,
+        duplicate_of: None,
+    }
+}
+
+fn link_row(source: u32, target: u32, fetch_time: i64) -> LinkRow<'static> {
+    LinkRow {
+        source_page_id: source,
+        target_page_id: Some(target),
+        target_url: "",
+        fetch_time,
+        kind: "a",
+        rel: None,
+        anchor: None,
+        internal: true,
+        position: 0.0,
+        reason: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The commands about a collection, as their users and their scripts see them.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
-#![cfg_attr(feature = "sql", allow(clippy::print_stderr, reason = "a test that is skipped says so"))]
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 mod analyze;
 mod anchors;
@@ -16,8 +16,8 @@ mod snapshots;
 mod sql;
 #[cfg(feature = "sql")]
 mod sql_and_duckdb;
+mod statistics;
 mod status;
-#[cfg(feature = "sql")]
 #[path = "../../../store/tests/python/venv.rs"]
 mod venv;
 mod why;

@@ -30,7 +30,7 @@ def plain(value):
 def same(one, other):
     numbers = (int, float)
     if isinstance(one, numbers) and isinstance(other, numbers):
-        return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+        return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=1e-12)
     return one == other
 
 
