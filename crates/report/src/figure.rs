@@ -93,6 +93,22 @@ pub enum Drawing {
     Summary(SummaryOf),
 }
 
+impl Drawing {
+    /// The columns that the statistic has to have.
+    pub fn columns(&self) -> Vec<&str> {
+        match self {
+            Drawing::Bars(of) => vec![&of.name, &of.value],
+            Drawing::Distribution(of) => vec!["from", "to", &of.of, "ccdf"],
+            Drawing::Lines(of) => {
+                of.lines.iter().map(|line| line.column.as_str()).chain([of.x.as_str()]).collect()
+            }
+            Drawing::BowTie(of) => vec![&of.part, &of.count],
+            Drawing::Table(of) => of.columns.iter().map(|column| column.column.as_str()).collect(),
+            Drawing::Summary(of) => vec![&of.name, &of.value],
+        }
+    }
+}
+
 /// Bars.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
