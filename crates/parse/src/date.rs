@@ -33,6 +33,27 @@ pub fn parse_date(text: &str) -> Option<i64> {
     if text.as_bytes().get(..4)?.iter().all(u8::is_ascii_digit) { numeric(&text) } else { verbal(&text) }
 }
 
+/// A Unix time in seconds as people read it: `2026-11-15 08:30:00 UTC`.
+pub fn date_text(unix_s: i64) -> String {
+    let (year, month, day) = date(unix_s.div_euclid(86_400));
+    let second = unix_s.rem_euclid(86_400);
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+/// Year, month and day of a number of days since 1970. Years are counted from March, so that leap days come last.
+fn date(days: i64) -> (i64, i64, i64) {
+    const ERA_DAYS: i64 = 146_097;
+    let from_march_0 = days + 719_468;
+    let (era, day) = (from_march_0.div_euclid(ERA_DAYS), from_march_0.rem_euclid(ERA_DAYS));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day_of_year = day - (365 * year + year / 4 - year / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = (month_from_march + 2) % 12 + 1;
+    (era * 400 + year + i64::from(month <= 2), month, day)
+}
+
 /// `2024`, `2024-05`, `2024-05-17`, `20240517`, each but the first two with a time behind it.
 fn numeric(text: &str) -> Option<i64> {
     let (year, rest) = number(text, 4)?;

@@ -26,7 +26,7 @@ mod words;
 
 pub use charset::{CharsetSource, Decoded, decode};
 pub use content_encoding::{CONTENT_ENCODING_LIMIT, DecodedBody, Ended, decode_content};
-pub use date::parse_date;
+pub use date::{date_text, parse_date};
 pub use directives::RobotsDirectives;
 pub use document::{Context, Document, Heading, Link, LinkKind, Resolved};
 pub use fingerprint::Fingerprint;

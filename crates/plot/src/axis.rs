@@ -9,6 +9,8 @@ pub struct Axis {
     pub scale: Scale,
     /// How values are written.
     pub format: Format,
+    /// Whether only whole numbers are written beside it.
+    pub whole: bool,
     /// From where to where; what the data need if nothing is said.
     pub limits: Option<(f64, f64)>,
 }
@@ -75,7 +77,11 @@ impl Ruler {
         let limits = axis.limits.filter(|(low, high)| usable(low) && usable(high) && low < high);
         let (low, high) = limits.unwrap_or_else(|| widened(seen, axis.scale));
         let (values, digits) = match axis.scale {
-            Scale::Linear => linear_ticks(low, high, wanted_ticks, limits.is_none()),
+            Scale::Linear => {
+                // As many ticks as there are whole numbers, if these are few.
+                let most = if axis.whole { ((high - low).ceil() as usize).max(1) } else { wanted_ticks };
+                linear_ticks(low, high, wanted_ticks.min(most), limits.is_none())
+            }
             Scale::Log => (log_ticks(low, high, limits.is_none()), 12),
         };
         let (low, high) = match (limits, values.as_slice()) {
@@ -226,6 +232,8 @@ mod tests {
         let bytes = Axis { scale: Scale::Log, format: Format::Bytes, ..Axis::default() };
         assert_eq!(labels(&bytes, &[10.0, 1e6]), ["10 B", "100 B", "1 kB", "10 kB", "100 kB", "1 MB"]);
         assert_eq!(Format::Bytes.value(1_234_567.0, 2), "1.23 MB");
+        let whole = Axis { whole: true, ..Axis::default() };
+        assert_eq!(labels(&whole, &[0.0, 3.0]), ["0", "1", "2", "3"]);
         let log = Axis { scale: Scale::Log, ..Axis::default() };
         assert_eq!(labels(&log, &[0.5, 2_000.0, -1.0]), ["0.1", "1", "10", "100", "1,000", "10k"]);
         assert_eq!(labels(&log, &[2e-6, 1e-3])[..2], ["10⁻⁶", "10⁻⁵"]);

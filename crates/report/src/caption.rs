@@ -3,7 +3,7 @@
 //! `{mean}` is a note of the statistic, `{mean:bytes}` the same as a size, `{share:share}` one as a percentage. Where two
 //! sides are shown, the number of the second follows in brackets. A sentence with a number that is not there is left out.
 
-use store::{PowerLaw, Statistic};
+use store::{PowerLaw, Statistic, Value};
 
 use crate::figure::Figure;
 use crate::format::Format;
@@ -48,12 +48,24 @@ fn filled(sentence: &str, sides: &[(&str, Option<&Statistic>)]) -> Option<String
 fn number(place: &str, sides: &[(&str, Option<&Statistic>)]) -> Option<String> {
     let (note, format) = place.split_once(':').unwrap_or((place, "plain"));
     let format = Format::parse(format)?;
-    let of = |statistic: &Statistic| statistic.notes.get(note).map(|number| format.number(*number));
+    let of = |statistic: &Statistic| {
+        let zeros = || if note == ZERO { zeros(statistic) } else { None };
+        statistic.notes.get(note).copied().or_else(zeros).map(|number| format.number(number))
+    };
     let mut all = sides.iter().map(|(name, statistic)| (name, statistic.and_then(of)));
     let (_, first) = all.next()?;
     let others: Vec<String> = all.filter_map(|(name, number)| Some(format!("{name}: {}", number?))).collect();
     let first = first?;
     Some(if others.is_empty() { first } else { format!("{first} ({})", others.join(", ")) })
+}
+
+/// Stands for how many values of a distribution are 0: logarithmic axes do not show them.
+const ZERO: &str = "zero";
+
+fn zeros(statistic: &Statistic) -> Option<f64> {
+    let first = statistic.rows.first()?;
+    let [from, to, count] = [0, 1, 2].map(|place| first.get(place).and_then(Value::as_f64));
+    count.filter(|_| from == Some(0.0) && to == Some(0.0))
 }
 
 #[cfg(test)]

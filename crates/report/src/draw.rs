@@ -30,23 +30,33 @@ pub(crate) fn draw(figure: &Figure, sides: &[Named<'_>]) -> Shown {
     if sides.is_empty() {
         return Shown::Nothing;
     }
+    if let Drawing::Table(_) | Drawing::Summary(_) = figure.draw {
+        return table(figure, sides);
+    }
     let picture = match &figure.draw {
         Drawing::Bars(of) => bars::draw(&figure.title, of, sides),
         Drawing::Distribution(of) => distribution::draw(&figure.title, of, sides),
         Drawing::Lines(of) => lines::draw(&figure.title, of, sides),
         Drawing::BowTie(of) => bow_tie::draw(&figure.title, of, sides),
-        Drawing::Table(of) => {
-            let mut tables = sides.iter().map(|(name, statistic)| (*name, Table::of(statistic, of)));
-            return match (tables.next(), tables.next()) {
-                (Some((own, table)), Some((there, other))) => {
-                    Shown::Table(table.beside(&other, [own, there]))
-                }
-                (Some((_, table)), None) => Shown::Table(table),
-                (None, _) => Shown::Nothing,
-            };
-        }
+        Drawing::Table(_) | Drawing::Summary(_) => None,
     };
     picture.map_or(Shown::Nothing, Shown::Picture)
+}
+
+/// One table of all sides.
+fn table(figure: &Figure, sides: &[Named<'_>]) -> Shown {
+    let of = |statistic: &Statistic| match &figure.draw {
+        Drawing::Summary(of) => Table::summary(statistic, of),
+        Drawing::Table(of) => Table::of(statistic, of),
+        _ => Table::default(),
+    };
+    let mut tables = sides.iter().map(|(name, statistic)| (*name, of(statistic)));
+    let shown = match (tables.next(), tables.next()) {
+        (Some((own, table)), Some((there, other))) => table.beside(&other, [own, there]),
+        (Some((_, table)), None) => table,
+        (None, _) => return Shown::Nothing,
+    };
+    if shown.rows.is_empty() { Shown::Nothing } else { Shown::Table(shown) }
 }
 
 /// The names of series, if there are several.
@@ -64,6 +74,6 @@ fn axis_format(format: Format) -> plot::Format {
     match format {
         Format::Bytes => plot::Format::Bytes,
         Format::Share => plot::Format::Percent,
-        Format::Plain | Format::Url => plot::Format::Number,
+        Format::Plain | Format::Time | Format::Url => plot::Format::Number,
     }
 }

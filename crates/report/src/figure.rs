@@ -1,5 +1,7 @@
-//! What does a figure say of itself? Its file in `figures/`: which statistic it shows, how it is drawn, its words, and the
-//! query that gives the same numbers from the tables.
+//! What does a figure say of itself? Its file in `figures/`: which statistic it shows, how it is drawn, its words. The query
+//! that gives the same numbers belongs to the statistic, and comes with it.
+
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
@@ -23,8 +25,6 @@ pub struct Figure {
     pub caption: Vec<String>,
     /// What is said instead if there is nothing to show.
     pub empty: String,
-    /// The same numbers in SQL.
-    pub query: String,
     /// How it is drawn.
     pub draw: Drawing,
 }
@@ -89,6 +89,24 @@ pub enum Drawing {
     BowTie(BowTieOf),
     /// The rows as they are.
     Table(TableOf),
+    /// Chosen rows of names and numbers, each with its own words.
+    Summary(SummaryOf),
+}
+
+impl Drawing {
+    /// The columns that the statistic has to have.
+    pub fn columns(&self) -> Vec<&str> {
+        match self {
+            Drawing::Bars(of) => vec![&of.name, &of.value],
+            Drawing::Distribution(of) => vec!["from", "to", &of.of, "ccdf"],
+            Drawing::Lines(of) => {
+                of.lines.iter().map(|line| line.column.as_str()).chain([of.x.as_str()]).collect()
+            }
+            Drawing::BowTie(of) => vec![&of.part, &of.count],
+            Drawing::Table(of) => of.columns.iter().map(|column| column.column.as_str()).collect(),
+            Drawing::Summary(of) => vec![&of.name, &of.value],
+        }
+    }
 }
 
 /// Bars.
@@ -104,6 +122,9 @@ pub struct BarsOf {
     /// Whether they are shown as shares of their sum.
     #[serde(default)]
     pub shares: bool,
+    /// What is written for some names; for a name that is not there, `none`.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
     /// How lengths that are no shares are written.
     #[serde(default)]
     pub format: Format,
@@ -118,11 +139,11 @@ pub struct BarsOf {
 pub struct DistributionOf {
     /// The values, with their unit.
     pub x: String,
-    /// What has them: `pages`.
+    /// What has them, which is also the column of how many: `pages`.
     pub of: String,
-    /// How the values lie on their axis.
+    /// Whether values are whole numbers.
     #[serde(default)]
-    pub scale: ScaleOf,
+    pub whole: bool,
     /// What the histogram shows.
     #[serde(default)]
     pub histogram: Histogram,
@@ -135,11 +156,11 @@ pub struct DistributionOf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScaleOf {
-    /// Equal factors are equally long.
+    /// Equal steps are equally long.
     #[default]
-    Log,
-    /// Equal steps are.
     Linear,
+    /// Equal factors are.
+    Log,
 }
 
 /// What a histogram shows.
@@ -159,17 +180,21 @@ pub enum Histogram {
 pub struct LinesOf {
     /// The column from left to right.
     pub x: String,
-    /// What that is, with its unit.
-    pub x_axis: String,
+    /// What that is, with its unit; without it the column is Unix time in seconds, shown from the first on.
+    #[serde(default)]
+    pub x_axis: Option<String>,
     /// What the lines measure, with its unit.
     pub y_axis: String,
     /// The columns, each with the name of its line.
     pub lines: Vec<LineOf>,
+    /// The note of the statistic that values are divided by: how many seconds a row is about.
+    #[serde(default)]
+    pub per: Option<String>,
     /// How the values of the lines are written.
     #[serde(default)]
     pub format: Format,
     /// How they lie on their axis.
-    #[serde(default = "linear")]
+    #[serde(default)]
     pub scale: ScaleOf,
 }
 
@@ -220,16 +245,37 @@ pub struct ColumnOf {
     pub format: Format,
 }
 
+/// A table of chosen rows.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SummaryOf {
+    /// The column of the names.
+    pub name: String,
+    /// The column of the numbers.
+    pub value: String,
+    /// The rows that are shown.
+    pub rows: Vec<RowOf>,
+}
+
+/// A row of a summary.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowOf {
+    /// Its name in the statistic.
+    pub name: String,
+    /// What is written.
+    pub title: String,
+    /// How its number is.
+    #[serde(default)]
+    pub format: Format,
+}
+
 fn most_bars() -> usize {
     15
 }
 
 fn most_rows() -> usize {
     25
-}
-
-fn linear() -> ScaleOf {
-    ScaleOf::Linear
 }
 
 impl Figure {

@@ -14,6 +14,8 @@ pub enum Format {
     Bytes,
     /// A share of 1: `12.3 %`.
     Share,
+    /// A moment, in Unix seconds: `2026-11-16 08:30 UTC`.
+    Time,
     /// Words that are the address of a page.
     Url,
 }
@@ -41,6 +43,7 @@ impl Format {
         match self {
             Format::Bytes => plot::Format::Bytes.value(number, if number.abs() < 1_000.0 { 0 } else { 2 }),
             Format::Share => plot::Format::Percent.value(number, if number.abs() < 0.01 { 2 } else { 1 }),
+            Format::Time => parse::date_text(number as i64),
             Format::Plain | Format::Url => plain(number),
         }
     }

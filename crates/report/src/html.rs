@@ -86,23 +86,14 @@ fn figure(entry: &Entry, out: &mut String) {
         table(numbers, "wide numbers", out);
         *out += "</details>\n";
     }
-    push(
-        out,
-        format_args!(
-            "<details><summary>Query</summary><pre>{}</pre></details>\n",
-            escaped_lines(figure.query.trim())
-        ),
-    );
+    if let Some(query) = &entry.query {
+        push(out, format_args!("<details><summary>Query</summary><pre>{}</pre></details>\n", escape(query)));
+    }
     for (name, _) in &entry.csv {
         let name = csv_name(name);
         push(out, format_args!("<a href=\"{DATA}/{name}\">{name}</a>\n"));
     }
     *out += "</div>\n</section>\n";
-}
-
-/// Line ends stay.
-fn escaped_lines(text: &str) -> String {
-    text.lines().map(escape).collect::<Vec<_>>().join("\n")
 }
 
 fn table(table: &Table, class: &str, out: &mut String) {

@@ -1,13 +1,13 @@
 //! What is in a report? For every figure of the catalogue what is shown, said, and where the numbers are.
 
-use store::Statistic;
+use store::{Statistic, Value};
 
 use crate::caption::caption;
 use crate::catalogue::catalogue;
 use crate::csv::csv;
 use crate::draw::{Shown, draw};
 use crate::error::Result;
-use crate::figure::{Figure, Section};
+use crate::figure::{Drawing, Figure, Section};
 use crate::side::Side;
 use crate::table::Table;
 
@@ -32,6 +32,7 @@ pub struct Entry {
     pub figure: Figure,
     pub(crate) shown: Shown,
     pub(crate) caption: Vec<String>,
+    pub(crate) query: Option<String>,
     /// The numbers of a picture, as text.
     pub(crate) numbers: Option<Table>,
     /// The name of each file without its ending, and its text.
@@ -39,9 +40,10 @@ pub struct Entry {
 }
 
 impl Report {
-    /// Draws everything.
-    pub fn new(title: &str, sides: Vec<Side>) -> Result<Report> {
-        let entries = catalogue()?.into_iter().map(|figure| Entry::new(figure, &sides)).collect();
+    /// Draws everything. `query` knows the SQL that gives the rows of a statistic.
+    pub fn new(title: &str, sides: Vec<Side>, query: impl Fn(&str) -> Option<String>) -> Result<Report> {
+        let entry = |figure: Figure| Entry { query: query(&figure.statistic), ..Entry::new(figure, &sides) };
+        let entries = catalogue()?.into_iter().map(entry).collect();
         Ok(Report { title: title.to_owned(), sides, entries })
     }
 
@@ -65,6 +67,13 @@ impl Report {
     }
 }
 
+/// Whether there are values that are only too alike for a picture.
+fn has_values(figure: &Figure, sides: &[(&str, &Statistic)]) -> bool {
+    let is_some = |row: &Vec<Value>| row.first().and_then(Value::as_f64).is_some_and(|from| from > 0.0);
+    matches!(figure.draw, Drawing::Distribution(_))
+        && sides.iter().any(|(_, statistic)| statistic.rows.iter().any(is_some))
+}
+
 impl Entry {
     fn new(figure: Figure, sides: &[Side]) -> Entry {
         let all: Vec<(&str, Option<&Statistic>)> =
@@ -73,7 +82,7 @@ impl Entry {
             all.iter().filter_map(|(name, statistic)| Some((*name, (*statistic)?))).collect();
         let shown = draw(&figure, &there);
         let caption = match shown {
-            Shown::Nothing => vec![figure.empty.clone()],
+            Shown::Nothing if !has_values(&figure, &there) => vec![figure.empty.clone()],
             _ => caption(&figure, &all),
         };
         let numbers = match (&shown, there.as_slice()) {
@@ -89,6 +98,6 @@ impl Entry {
             Some((name, csv((*statistic)?)))
         };
         let csv = all.iter().map(|(_, statistic)| statistic).enumerate().filter_map(file).collect();
-        Entry { figure, shown, caption, numbers, csv }
+        Entry { figure, shown, caption, query: None, numbers, csv }
     }
 }

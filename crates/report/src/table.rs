@@ -2,7 +2,7 @@
 
 use store::{Statistic, Value};
 
-use crate::figure::{ColumnOf, TableOf};
+use crate::figure::{ColumnOf, RowOf, SummaryOf, TableOf};
 use crate::format::{Format, NOTHING};
 use crate::side::column;
 
@@ -58,6 +58,23 @@ impl Table {
             rows: (0..shown).map(row).collect(),
             left_out: statistic.rows.len() - shown,
         }
+    }
+
+    /// Chosen rows of names and numbers; those without a number are left out.
+    pub(crate) fn summary(statistic: &Statistic, of: &SummaryOf) -> Table {
+        let names = column(statistic, &of.name).into_iter().flatten();
+        let numbers = column(statistic, &of.value).into_iter().flatten();
+        let known: Vec<(&str, &Value)> =
+            names.zip(numbers).filter_map(|(name, number)| Some((name.as_str()?, number))).collect();
+        let row = |wanted: &RowOf| {
+            let (_, number) =
+                known.iter().find(|(name, number)| *name == wanted.name && **number != Value::Null)?;
+            let title = Cell { text: wanted.title.clone(), number: None };
+            Some(vec![title, Cell::new(number, wanted.format)])
+        };
+        let heading = |title: &str, is_number| Column { title: title.to_owned(), is_number, is_url: false };
+        let columns = vec![heading("", false), heading("number", true)];
+        Table { columns, rows: of.rows.iter().filter_map(row).collect(), left_out: 0 }
     }
 
     /// All of a statistic under its own names, as far as anybody reads.

@@ -55,24 +55,7 @@ pub(crate) fn rate(per_second: f64) -> String {
 
 /// A moment, given in Unix milliseconds, to the second: `2026-11-15 08:30:00 UTC`.
 pub(crate) fn time(unix_ms: i64) -> String {
-    let seconds = unix_ms.div_euclid(1_000);
-    let (year, month, day) = date(seconds.div_euclid(86_400));
-    let second = seconds.rem_euclid(86_400);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
-}
-
-/// Year, month and day of a number of days since 1970. Years are counted from March, so that leap days come last.
-fn date(days: i64) -> (i64, i64, i64) {
-    const ERA_DAYS: i64 = 146_097;
-    let from_march_0 = days + 719_468;
-    let (era, day) = (from_march_0.div_euclid(ERA_DAYS), from_march_0.rem_euclid(ERA_DAYS));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year + year / 4 - year / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = (month_from_march + 2) % 12 + 1;
-    (era * 400 + year + i64::from(month <= 2), month, day)
+    parse::date_text(unix_ms.div_euclid(1_000))
 }
 
 #[cfg(test)]

@@ -45,11 +45,14 @@ impl Lengths {
     fn of((_, statistic): &Named<'_>, of: &BarsOf) -> Lengths {
         let names = column(statistic, &of.name).into_iter().flatten();
         let numbers = column(statistic, &of.value).into_iter().flatten();
-        let written = |name: &Value| match name {
-            Value::Null => "unknown".to_owned(),
-            // A code or a year is no count.
-            Value::Integer(number) => number.to_string(),
-            name => Format::Plain.value(name),
+        let written = |name: &Value| {
+            let name = match name {
+                Value::Null => "none".to_owned(),
+                // A code or a year is no count.
+                Value::Integer(number) => number.to_string(),
+                name => Format::Plain.value(name),
+            };
+            of.labels.get(&name).cloned().unwrap_or(name)
         };
         let values: Vec<(String, f64)> = names
             .zip(numbers)
@@ -88,7 +91,8 @@ mod tests {
 
     fn of(most: usize) -> BarsOf {
         let [name, value, axis] = ["name", "pages", "of the pages"].map(str::to_owned);
-        BarsOf { name, value, axis, shares: true, format: Format::Plain, most }
+        let labels = [("pdf".to_owned(), "PDF".to_owned())].into();
+        BarsOf { name, value, axis, shares: true, labels, format: Format::Plain, most }
     }
 
     fn statistic(rows: &[(&str, u64)]) -> Statistic {
@@ -111,7 +115,7 @@ mod tests {
     fn names_of_both_sides_are_there_and_nothing_is_no_picture() {
         let (one, other) = (statistic(&[("html", 9)]), statistic(&[("pdf", 2), ("html", 8)]));
         let svg = draw("Types", &of(5), &[("now", &one), ("then", &other)]).unwrap();
-        assert!(svg.contains(">pdf<") && svg.contains("80 %") && svg.contains(">then<"), "{svg}");
+        assert!(svg.contains(">PDF<") && svg.contains("80 %") && svg.contains(">then<"), "{svg}");
         assert_eq!(draw("Types", &of(5), &[("now", &statistic(&[("html", 0)]))]), None);
     }
 }

@@ -22,6 +22,7 @@ pub(super) fn draw(title: &str, of: &BowTieOf, sides: &[Named<'_>]) -> Option<St
         value: count.clone(),
         axis: format!("of the {of}"),
         shares: true,
+        labels: Default::default(),
         format: Format::Plain,
         most: MIDDLE.len() + OTHERS.len() + 2,
     };

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use analysis::describe_statistics;
 use report::{Report, Side};
 use serde::Serialize;
 
@@ -71,7 +72,11 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     }
     tell_apart(&mut sides);
     let title = sides.iter().map(|side| side.name.as_str()).collect::<Vec<_>>().join(" against ");
-    let report = Report::new(&title, sides)?;
+    let described = describe_statistics();
+    let query = |statistic: &str| {
+        described.iter().find(|known| known.name == statistic).map(|known| known.sql.clone())
+    };
+    let report = Report::new(&title, sides, query)?;
     let page = report.write(&out)?;
     let pdf = if args.pdf { Some(report.print(&out)?) } else { None };
     let (figures, without_data) = (report.entries.len(), report.without_data());

@@ -8,6 +8,7 @@ mod check;
 mod compact;
 mod export;
 mod init;
+mod report;
 mod sample;
 mod settings;
 mod similar;
