@@ -142,7 +142,7 @@ impl<R: Rows> Groups<R> {
         }
     }
 
-    pub(super) fn finish(&self, counted: Counted) -> Statistic {
+    pub(super) fn finish(&self, counted: &Counted) -> Statistic {
         let mut rows = counted.rows();
         if self.order == Order::Measure {
             // The sort keeps the order of keys where numbers are the same.

@@ -94,7 +94,11 @@ fn two_snapshots_stand_side_by_side() {
     let pages: Vec<model::PageId> = (0..6).map(model::PageId).collect();
     sample::visit(&mut collection, &pages, 7);
     collection.commit(1_794_800_000_000).unwrap();
-    assert_eq!(told(dir, &["report", "DIR/c", "--against", "spring"]).0, 0, "it was analysed when it was new");
+    assert_eq!(
+        told(dir, &["report", "DIR/c", "--against", "spring"]).0,
+        0,
+        "it was analysed when it was new"
+    );
     let page = page(&dir.join("c-report"));
     assert!(page.contains("<h1>c against spring</h1>") && page.contains("class=\"key against\""));
     assert!(dir.join("c-report/data/status-codes-against.csv").exists());
