@@ -23,6 +23,9 @@ use crate::link_graph::LinkGraph;
 const URLS_AT_ONCE: usize = 1 << 18;
 const EXTENSIONS: [&str; 3] = ["graph", "offsets", "properties"];
 
+/// What others read at a time.
+const WORD_BYTES: u64 = 8;
+
 /// What was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExportedGraph {
@@ -39,7 +42,10 @@ pub fn export_webgraph(graph: &LinkGraph, urls: &UrlReader, out: &Path) -> Resul
         for extension in EXTENSIONS {
             let from = graph.folder().join(ours).with_extension(extension);
             let to = out.join(theirs).with_extension(extension);
-            fs::copy(&from, &to).context("copy", &from)?;
+            let bytes = fs::copy(&from, &to).context("copy", &from)?;
+            if extension != "properties" {
+                fill_up(&to, bytes)?;
+            }
         }
     }
     write_lines(&out.join("pages.urls"), |lines| write_urls(&graph.pages()?, urls, lines))?;
@@ -58,6 +64,12 @@ pub fn export_webgraph(graph: &LinkGraph, urls: &UrlReader, out: &Path) -> Resul
         exported.bytes += entry.metadata().context("read", &entry.path())?.len();
     }
     Ok(exported)
+}
+
+/// Zeros to the end of a word: the tools in Rust read words and take a part of one for the end of the file.
+fn fill_up(path: &Path, bytes: u64) -> Result<()> {
+    let file = File::options().write(true).open(path).context("open", path)?;
+    file.set_len(bytes.next_multiple_of(WORD_BYTES)).context("write", path)
 }
 
 /// The URLs of pages, in their order.

@@ -29,6 +29,7 @@ fn lines() -> String {
         x: Axis { limits: Some((0.0, 0.5)), ..percent("pages downloaded") },
         y: Axis { limits: Some((0.0, 1.0)), ..percent("share of all PageRank") },
         series: (0..9).map(line).collect(),
+        ..Chart::default()
     }
     .svg()
 }
@@ -47,12 +48,14 @@ fn ccdf() -> String {
         x: Axis { scale: Scale::Log, ..axis("in-links") },
         y: Axis { scale: Scale::Log, limits: Some((1e-6, 1.0)), ..axis("share of pages") },
         series: vec![tail("exponent 2", 1.0, Shape::Step), tail("exponent 2.4", 1.4, Shape::Scatter)],
+        ..Chart::default()
     }
     .svg()
 }
 
 fn bars() -> String {
-    let bar = |(name, value, tone): (&str, f64, Tone)| Bar { name: name.to_owned(), value, tone };
+    let bar =
+        |(name, value, tone): (&str, f64, Tone)| Bar { name: name.to_owned(), value, tone, ..Bar::default() };
     let values = [
         ("omniscient", 1.0, Tone::Reference),
         ("wire", 0.962, Tone::Strong),
@@ -65,6 +68,7 @@ fn bars() -> String {
         axis: Axis { format: Format::Percent, limits: Some((0.0, 1.0)), ..Axis::default() },
         digits: 1,
         bars: values.map(bar).to_vec(),
+        ..Bars::default()
     }
     .svg()
 }

@@ -1,4 +1,4 @@
-//! Who answers a query? DataFusion, with a limit on memory; what does not fit goes to the system's temporary folder.
+//! Who answers a query? DataFusion, with a limit on memory; what does not fit goes to a folder on the disk.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use datafusion::datasource::empty::EmptyTable;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::error::DataFusionError;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
@@ -21,12 +22,14 @@ use crate::table::{ANALYSIS_TABLES, Table};
 use crate::wrong_query;
 
 /// What an answer may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineSettings {
     /// Memory for sorting, joining and grouping.
     pub memory_bytes: u64,
     /// Threads.
     pub cores: usize,
+    /// Where it puts what does not fit. It is the caller's to remove, for answers that are dropped may still be at it.
+    pub spill_folder: PathBuf,
 }
 
 /// Answers queries about the tables it was given.
@@ -46,20 +49,20 @@ impl Engine {
     /// Makes ready to answer about these tables of a collection.
     pub async fn open(folder: &Path, tables: Vec<Table>, settings: EngineSettings) -> Result<Engine> {
         let memory_bytes = settings.memory_bytes.max(LEAST_MEMORY_BYTES);
-        let context = context(memory_bytes, settings.cores).map_err(failed)?;
+        let context = context(memory_bytes, settings).map_err(failed)?;
         let names = tables.iter().map(|table| table.name.clone()).collect();
         register(&context, tables).await?;
         Ok(Engine { context, folder: folder.to_owned(), memory_bytes, tables: names })
     }
 
     /// Begins to answer a query.
-    pub async fn ask(&self, query: Query) -> Result<Answer> {
-        self.check_tables(&query)?;
-        let plan = self.context.state().statement_to_plan(query.statement).await;
+    pub async fn ask(&self, query: &Query) -> Result<Answer> {
+        self.check_tables(query)?;
+        let plan = self.context.state().statement_to_plan(query.statement.clone()).await;
         let plan = plan.map_err(|error| wrong_query::of(&error))?;
         let only_queries =
             SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
-        only_queries.verify_plan(&plan).map_err(|error| wrong_query::of(&error))?;
+        only_queries.verify_plan(&plan).map_err(|_| query.refused())?;
         let answer = self.context.execute_logical_plan(plan).await;
         let stream = answer.map_err(|error| wrong_query::of(&error))?.execute_stream().await;
         let memory_bytes = self.memory_bytes;
@@ -93,15 +96,20 @@ impl Engine {
     }
 }
 
-fn context(memory_bytes: u64, cores: usize) -> datafusion::error::Result<SessionContext> {
+fn context(memory_bytes: u64, settings: EngineSettings) -> datafusion::error::Result<SessionContext> {
     let memory = usize::try_from(memory_bytes).unwrap_or(usize::MAX);
-    let runtime =
-        RuntimeEnvBuilder::new().with_memory_pool(Arc::new(FairSpillPool::new(memory))).build_arc()?;
+    let cores = settings.cores.max(1);
+    let disk =
+        DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![settings.spill_folder]));
+    let runtime = RuntimeEnvBuilder::new()
+        .with_memory_pool(Arc::new(FairSpillPool::new(memory)))
+        .with_disk_manager_builder(disk)
+        .build_arc()?;
     let mut config = SessionConfig::new()
-        .with_target_partitions(cores.max(1))
+        .with_target_partitions(cores)
         .with_information_schema(true)
         // What every sort sets aside to merge what it has spilled.
-        .with_sort_spill_reservation_bytes(memory / 16 / cores.max(1));
+        .with_sort_spill_reservation_bytes(memory / 16 / cores);
     let parser = &mut config.options_mut().sql_parser;
     // So that errors know their place.
     parser.collect_spans = true;

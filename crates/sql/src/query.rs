@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 use datafusion::sql::sqlparser::dialect::DuckDbDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::error::{Error, Result};
 use crate::wrong_query;
@@ -15,14 +17,17 @@ pub struct Query {
     pub(crate) statement: Statement,
 }
 
-/// How deeply expressions may be nested.
+/// How deeply expressions may be nested in parentheses and the like.
 const DEEPEST: usize = 50;
+/// How many operators a text may have: `1 + 1 + 1` is a tree as deep as it is long, and whoever walks it needs a stack.
+const MOST_OPERATORS: usize = 500;
 /// How much of a statement is told that is refused.
 const BEGINNING_CHARS: usize = 40;
 
 impl Query {
     /// The queries of a text, which semicolons part. Something that is no query is refused, and so are all with it.
     pub fn read_all(text: &str) -> Result<Vec<Query>> {
+        check_operators(text)?;
         let statements = parse(text).map_err(|error| wrong_query::of(&error))?;
         if statements.is_empty() {
             return Err(Error::NoQuery);
@@ -34,10 +39,59 @@ impl Query {
         if is_query(&statement) {
             return Ok(Query { statement });
         }
-        let text = statement.to_string();
+        Err(Query { statement }.refused())
+    }
+
+    /// The error that says that this is no query.
+    pub(crate) fn refused(&self) -> Error {
+        let text = self.statement.to_string();
         let beginning = text.char_indices().nth(BEGINNING_CHARS).map_or(text.len(), |(end, _)| end);
         let more = if beginning < text.len() { "…" } else { "" };
-        Err(Error::NotAQuery { statement: format!("{}{more}", &text[..beginning]) })
+        Error::NotAQuery { statement: format!("{}{more}", &text[..beginning]) }
+    }
+}
+
+/// Refuses what is too deep before a tree is made of it. What cannot be cut into tokens is the parser's to tell.
+fn check_operators(text: &str) -> Result<()> {
+    let tokens = Tokenizer::new(&DuckDbDialect {}, text).tokenize().unwrap_or_default();
+    if tokens.iter().filter(|token| is_operator(token)).count() <= MOST_OPERATORS {
+        return Ok(());
+    }
+    let reason =
+        format!("it has more than {MOST_OPERATORS} operators; a list, as in `x in (1, 2)`, may be longer");
+    Err(Error::Wrong { place: None, reason })
+}
+
+/// Whether a token joins two parts to one; of those that nobody thought of, too many count rather than too few.
+fn is_operator(token: &Token) -> bool {
+    match token {
+        Token::Word(word) => matches!(
+            word.keyword,
+            Keyword::AND
+                | Keyword::OR
+                | Keyword::IS
+                | Keyword::IN
+                | Keyword::LIKE
+                | Keyword::ILIKE
+                | Keyword::BETWEEN
+                | Keyword::UNION
+                | Keyword::EXCEPT
+                | Keyword::INTERSECT
+                | Keyword::JOIN
+                | Keyword::COLLATE
+                | Keyword::AT
+        ),
+        Token::Number(..)
+        | Token::SingleQuotedString(_)
+        | Token::DoubleQuotedString(_)
+        | Token::Whitespace(_)
+        | Token::Comma
+        | Token::Period
+        | Token::LParen
+        | Token::RParen
+        | Token::SemiColon
+        | Token::EOF => false,
+        _ => true,
     }
 }
 

@@ -15,8 +15,9 @@ pub(crate) fn of(error: &DataFusionError) -> Error {
         let (reason, place) = without_place(&sentence(error));
         return Error::Wrong { place, reason };
     };
-    let place = diagnostic.span.map(|span| Place { line: span.start.line, column: span.start.column });
-    Error::Wrong { place, reason: one_line(&with_help(diagnostic)) }
+    let (reason, place) = without_place(&one_line(&with_help(diagnostic)));
+    let span = diagnostic.span.map(|span| Place { line: span.start.line, column: span.start.column });
+    Error::Wrong { place: span.or(place), reason }
 }
 
 /// The error of an answer that had begun.

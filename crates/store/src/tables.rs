@@ -330,6 +330,22 @@ mod tests {
     }
 
     #[test]
+    fn a_column_that_came_later_is_empty_in_rows_of_before() {
+        let mut rows = LinkRows::default();
+        rows.push(&row(3));
+        let new = rows.take().unwrap();
+        let without = |name: &str| {
+            let mut old = new.clone();
+            old.remove_column(new.schema().index_of(name).unwrap());
+            widened(&old, &LinkRows::schema())
+        };
+        let filled = without("anchor").unwrap();
+        assert_eq!((filled.num_columns(), filled["anchor"].null_count()), (new.num_columns(), 1));
+        assert_eq!(&filled["target_url"], &new["target_url"]);
+        assert!(without("kind").is_err(), "one that is never empty cannot be made up");
+    }
+
+    #[test]
     fn a_commit_without_rows_writes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(Tables::open(folder.path(), &Manifest::empty()).commit(1).unwrap(), []);

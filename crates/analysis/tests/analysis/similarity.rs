@@ -51,7 +51,7 @@ fn collect(folder: &Path, pages: &[Stored]) -> Vec<PageId> {
         };
         let stored = collection.bodies.append(&capture, None).unwrap().location;
         let update = |_: usize, record: &mut PageRecord| {
-            (record.stage, record.stored) = (Stage::Fetched, Some(stored))
+            (record.stage, record.stored) = (Stage::Fetched, Some(stored));
         };
         collection.pages.update(&[*id], update).unwrap();
         push_document(&mut collection, *id, page);
@@ -161,36 +161,14 @@ fn copies_near_copies_and_mirrors_are_those_of_the_synthetic_web() {
         ..Settings::default()
     };
     let world = World::new(settings, Ports { http: 80, https: 443 }).unwrap();
-    let (mut pages, mut truth) = (Vec::new(), Vec::new());
-    for index in world.site_indexes() {
-        let site = world.site(index);
-        for number in 0..site.pages {
-            let page = world.page(&site, number);
-            if !matches!(page.kind, Kind::Html | Kind::Duplicate { .. } | Kind::NearDuplicate { .. }) {
-                continue;
-            }
-            let url = world.url(PageRef { site: index, page: number });
-            let path = &url[url.match_indices('/').nth(2).unwrap().0..];
-            let answer = world.answer(&site, &Ask::new(path, 0));
-            if answer.status != 200 {
-                continue;
-            }
-            // As a crawl keeps it, but in one encoding.
-            let head = format!("text/html; charset={}", site.charset.label);
-            let body = parse::decode(&answer.body, Some(&head), None).text.into_owned();
-            let nearly = if matches!(page.kind, Kind::NearDuplicate { .. }) { number } else { u32::MAX };
-            truth.push((site.content, page.content(), nearly));
-            pages.push(Stored { url, body, links: Vec::new() });
-        }
-    }
+    let (pages, truth): (Vec<Stored>, Vec<Family>) = written_pages(&world).into_iter().unzip();
     let folder = tempfile::tempdir().unwrap();
     let ids = collect(folder.path(), &pages);
     let figures = found(folder.path(), Step::Similarity);
     let judge = |name: &str, exact: bool| {
         let groups = column(folder.path(), Ranked::Pages, name);
-        let family =
-            |(site, content, nearly): (u32, u32, u32)| (site, content, if exact { nearly } else { 0 });
-        let of_page = |(id, truth): (&PageId, &(u32, u32, u32))| (groups[id.index()], family(*truth));
+        let family = |(site, content, nearly): Family| (site, content, if exact { nearly } else { 0 });
+        let of_page = |(id, truth): (&PageId, &Family)| (groups[id.index()], family(*truth));
         let [grouped, true_pairs, both] = pairs(ids.iter().zip(&truth).map(of_page));
         (both as f64 / grouped as f64, both as f64 / true_pairs as f64, true_pairs)
     };
@@ -200,34 +178,65 @@ fn copies_near_copies_and_mirrors_are_those_of_the_synthetic_web() {
     let (precision, recall, pairs) = judge("near-group", false);
     eprintln!("near texts: precision {precision:.4}, recall {recall:.4} of {pairs} pairs; {figures}");
     assert!(precision > 0.99 && recall > 0.9, "near: {precision} {recall}");
+    judge_mirrors(&world, folder.path());
+}
 
-    let snapshot = Snapshot::open(folder.path(), None).unwrap();
-    let mirrors = column(folder.path(), Ranked::Sites, "mirror-of");
-    let (mut right, mut wrong, mut missed) = (0, 0, 0);
+/// Whose text a page has: a site, a page of it, and itself if it says it with other words.
+type Family = (u32, u32, u32);
+
+/// The pages of a Web that have a text, as a crawl keeps them, but in one encoding.
+fn written_pages(world: &World) -> Vec<(Stored, Family)> {
+    let mut pages = Vec::new();
     for index in world.site_indexes() {
-        let site_of = |index: u32| {
-            let url = world.url(PageRef { site: index, page: 0 });
-            snapshot.urls.find_site(url.trim_end_matches('/'))
-        };
         let site = world.site(index);
-        let (Some(own), Some(original)) = (site_of(index), site_of(site.content)) else { continue };
-        let group = |site: model::SiteId| match mirrors[site.index()] {
-            0 => site.0 + 1,
-            original => original,
-        };
-        match (site.copy.is_some(), mirrors[own.index()] > 0) {
-            (true, _) if group(own) == group(original) => right += 1,
-            // A small site has too few pages.
-            (true, _) => missed += usize::from(site.pages >= 12),
-            (false, true) => {
-                wrong +=
-                    usize::from(world.site_indexes().all(|i| world.site(i).content != index || i == index))
+        for number in 0..site.pages {
+            let page = world.page(&site, number);
+            let is_near = matches!(page.kind, Kind::NearDuplicate { .. });
+            if !is_near && !matches!(page.kind, Kind::Html | Kind::Duplicate { .. }) {
+                continue;
             }
-            (false, false) => {}
+            let url = world.url(PageRef { site: index, page: number });
+            let path = &url[url.match_indices('/').nth(2).unwrap().0..];
+            let answer = world.answer(&site, &Ask::new(path, 0));
+            if answer.status != 200 {
+                continue;
+            }
+            let head = format!("text/html; charset={}", site.charset.label);
+            let body = parse::decode(&answer.body, Some(&head), None).text.into_owned();
+            let family = (site.content, page.content(), if is_near { number } else { u32::MAX });
+            pages.push((Stored { url, body, links: Vec::new() }, family));
         }
     }
-    eprintln!("mirrors: {right} found, {missed} missed, {wrong} that are none");
-    assert!(right >= 4 && wrong == 0 && missed == 0);
+    pages
+}
+
+/// Are all copies of sites found that are large enough, and no others?
+fn judge_mirrors(world: &World, folder: &Path) {
+    let snapshot = Snapshot::open(folder, None).unwrap();
+    let mirrors = column(folder, Ranked::Sites, "mirror-of");
+    let site_id = |index: u32| {
+        let url = world.url(PageRef { site: index, page: 0 });
+        snapshot.urls.find_site(url.trim_end_matches('/'))
+    };
+    let content: BTreeMap<u32, u32> = world
+        .site_indexes()
+        .filter_map(|index| Some((site_id(index)?.0, world.site(index).content)))
+        .collect();
+    let group = |id: u32| if mirrors[id as usize] == 0 { id + 1 } else { mirrors[id as usize] };
+    let (mut right, mut missed) = (0, 0);
+    for index in world.site_indexes() {
+        let site = world.site(index);
+        let (Some(own), Some(original)) = (site_id(index), site_id(site.content)) else { continue };
+        assert_eq!(content[&(group(own.0) - 1)], site.content, "{}", world.name(index));
+        if site.copy.is_some() {
+            let is_found = group(own.0) == group(original.0);
+            right += usize::from(is_found);
+            // A small site has too few pages.
+            missed += usize::from(!is_found && site.pages >= 12);
+        }
+    }
+    eprintln!("mirrors: {right} found, {missed} missed");
+    assert!(right >= 4 && missed == 0);
 }
 
 const WEIR: &str = "A weir is a barrier across the width of a river that alters the flow of water and raises its level \

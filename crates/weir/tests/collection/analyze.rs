@@ -80,6 +80,13 @@ fn the_graph_leaves_with_the_urls_of_its_nodes() {
     assert!(urls.lines().eq(order), "{urls}");
     let graph = analysis::BvGraph::open(&dir.join("out/pages")).unwrap();
     assert_eq!(answer["arcs"], graph.arcs());
+    // The tools in Rust read whole words.
+    for name in
+        ["pages.graph", "pages.offsets", "pages-t.graph", "pages-t.offsets", "sites.graph", "sites.offsets"]
+    {
+        let bytes = fs::metadata(dir.join("out").join(name)).unwrap().len();
+        assert!(bytes > 0 && bytes.is_multiple_of(8), "{name} has {bytes} bytes");
+    }
     let properties = fs::read_to_string(dir.join("out/pages.properties")).unwrap();
     assert!(properties.contains("graphclass=it.unimi.dsi.webgraph.BVGraph\n"));
     assert_eq!(

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use sql::{Answer, Engine, EngineSettings, Query, Table};
@@ -18,6 +18,9 @@ use crate::settings::Settings;
 use crate::steering::INTERRUPTED;
 use crate::words::counted;
 
+/// How long a thread may go on that is at work when all is told, or when it is stopped.
+const LONGEST_END: Duration = Duration::from_secs(5);
+
 pub(super) fn run(
     folder: &Path,
     tables: Vec<Table>,
@@ -28,16 +31,19 @@ pub(super) fn run(
     let queries = Query::read_all(text)?;
     let memory_bytes = Settings::load(folder)?.memory.analysis.0;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let spill = tempfile::Builder::new().prefix("weir-sql-").tempdir();
+    let spill = spill.context("cannot make a folder for what does not fit into memory")?;
     let runtime = Runtime::new().context("cannot start a runtime")?;
     let session = runtime.block_on(async {
         let mut stop = Stop::listen().context("cannot listen to signals")?;
-        let settings = EngineSettings { memory_bytes, cores };
+        let settings = EngineSettings { memory_bytes, cores, spill_folder: spill.path().to_owned() };
         let Some(engine) = stop.or(Engine::open(folder, tables, settings)).await else { return Ok(None) };
         let mut session = Session { engine: engine?, form: Form::of(csv, printer), stop };
         session.tell(queries, printer).await
     });
-    // Threads that still read a file are not waited for.
-    runtime.shutdown_background();
+    // Who still writes must not do so in a folder that is gone.
+    runtime.shutdown_timeout(LONGEST_END);
+    spill.close().context("cannot remove what did not fit into memory")?;
     let code = if session?.is_some() { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) };
     Ok(code)
 }
@@ -98,7 +104,7 @@ impl Session {
                 printer.line("")?;
             }
             let begun = Instant::now();
-            let Some(answer) = self.stop.or(self.engine.ask(query)).await else { return Ok(None) };
+            let Some(answer) = self.stop.or(self.engine.ask(&query)).await else { return Ok(None) };
             let Some(rows) = self.tell_one(answer?, printer).await? else { return Ok(None) };
             printer.finish()?;
             if matches!(self.form, Form::Table(_)) {
