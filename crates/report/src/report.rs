@@ -139,6 +139,6 @@ mod tests {
     fn without_any_data_a_sentence_says_so() {
         let entry = languages(vec![side("now", None), side("then", None)]);
         assert_eq!(entry.shown, Shown::Nothing);
-        assert_eq!(entry.caption, [entry.figure.empty.clone()]);
+        assert_eq!(entry.caption.join(" "), entry.figure.empty);
     }
 }
