@@ -120,7 +120,7 @@ fn push_cell(column: &Column, cell: &Cell, out: &mut String) {
     let is_link = column.is_url && ["http://", "https://"].iter().any(|scheme| cell.text.starts_with(scheme));
     match cell.number {
         _ if is_link => {
-            push(out, format_args!("<td class=\"u\"><a href=\"{text}\" rel=\"noreferrer\">{text}</a></td>"))
+            push(out, format_args!("<td class=\"u\"><a href=\"{text}\" rel=\"noreferrer\">{text}</a></td>"));
         }
         _ if column.is_url => push(out, format_args!("<td class=\"u\">{text}</td>")),
         Some(number) if column.is_number => {

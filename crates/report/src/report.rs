@@ -78,8 +78,13 @@ impl Entry {
     fn new(figure: Figure, sides: &[Side]) -> Entry {
         let all: Vec<(&str, Option<&Statistic>)> =
             sides.iter().map(|side| (side.name.as_str(), side.statistic(&figure.statistic))).collect();
-        let there: Vec<(&str, &Statistic)> =
-            all.iter().filter_map(|(name, statistic)| Some((*name, (*statistic)?))).collect();
+        // A side that has nothing keeps its place, its name and its colour beside one that has something.
+        let columns = all.iter().find_map(|(_, statistic)| *statistic).map(|known| known.columns.clone());
+        let nothing = Statistic { columns: columns.clone().unwrap_or_default(), ..Statistic::default() };
+        let there: Vec<(&str, &Statistic)> = match columns {
+            Some(_) => all.iter().map(|(name, statistic)| (*name, statistic.unwrap_or(&nothing))).collect(),
+            None => Vec::new(),
+        };
         let shown = draw(&figure, &there);
         let caption = match shown {
             Shown::Nothing if !has_values(&figure, &there) => vec![figure.empty.clone()],
@@ -99,5 +104,41 @@ impl Entry {
         };
         let csv = all.iter().map(|(_, statistic)| statistic).enumerate().filter_map(file).collect();
         Entry { figure, shown, caption, query: None, numbers, csv }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(name: &str, pages: Option<u64>) -> Side {
+        let statistic = pages.map(|pages| Statistic {
+            name: "languages".to_owned(),
+            columns: vec!["language".to_owned(), "pages".to_owned()],
+            rows: vec![vec!["en".into(), pages.into()]],
+            ..Statistic::default()
+        });
+        Side { name: name.to_owned(), statistics: statistic.into_iter().collect(), ..Side::default() }
+    }
+
+    fn languages(sides: Vec<Side>) -> Entry {
+        let report = Report::new("a", sides, |name| Some(format!("select '{name}'"))).unwrap();
+        report.entries.into_iter().find(|entry| entry.figure.name == "languages").unwrap()
+    }
+
+    #[test]
+    fn a_side_without_data_keeps_its_name() {
+        let entry = languages(vec![side("now", None), side("then", Some(7))]);
+        let Shown::Picture(svg) = &entry.shown else { panic!("{entry:?}") };
+        assert!(svg.contains(">now<") && svg.contains(">then<") && svg.contains("100 %"), "{svg}");
+        assert_eq!(entry.csv, [("languages-against".to_owned(), "language,pages\nen,7\n".to_owned())]);
+        assert_eq!(entry.query.as_deref(), Some("select 'languages'"));
+    }
+
+    #[test]
+    fn without_any_data_a_sentence_says_so() {
+        let entry = languages(vec![side("now", None), side("then", None)]);
+        assert_eq!(entry.shown, Shown::Nothing);
+        assert_eq!(entry.caption.join(" "), entry.figure.empty);
     }
 }

@@ -52,7 +52,7 @@ fn a_page_with_its_data_and_pictures() {
     drop(sample::make(&dir.join("c"), 2));
     let answer = &objects(dir, &["report", "DIR/c"])[0];
     let out = dir.join("c-report");
-    assert_eq!(answer["page"], out.join("report.html").to_str().unwrap());
+    assert_eq!(answer["page"], "DIR/c-report/report.html");
     let page = page(&out);
     for link in page.split("href=\"data/").skip(1).map(|rest| rest.split('"').next().unwrap()) {
         assert!(out.join("data").join(link).exists(), "{link}");
@@ -90,7 +90,7 @@ fn two_snapshots_stand_side_by_side() {
     assert_eq!(told(dir, &["snapshots", "DIR/c", "--keep", "spring"]).0, 0);
     assert_eq!(told(dir, &["analyze", "DIR/c"]).0, 0);
     let (code, _, err) = told(dir, &["report", "DIR/c", "--against", "autumn"]);
-    assert_eq!((code, err.as_str()), (2, "weir: there is no snapshot autumn\n"));
+    assert!(code == 2 && err.contains("there is no snapshot autumn"), "{err}");
     let pages: Vec<model::PageId> = (0..6).map(model::PageId).collect();
     sample::visit(&mut collection, &pages, 7);
     collection.commit(1_794_800_000_000).unwrap();
