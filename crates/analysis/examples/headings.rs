@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args_os().nth(1).ok_or("which collection?")?;
     let snapshot = Snapshot::open(folder.as_ref(), None)?;
     let headings = Headings { languages: Tally::new(1_000) };
-    let found = Survey::open(&snapshot, Cores::all())?.run(headings, &mut |_| ())?;
+    let found = Survey::open(&snapshot, Cores::all())?.run(&headings, &mut |_| ())?;
     for (language, pages) in found.counts {
         writeln!(stdout(), "{language}\t{pages}")?;
     }

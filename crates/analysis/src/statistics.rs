@@ -51,7 +51,7 @@ pub(crate) fn compute_statistics(
     let (pages, sites) = (of_pages::sheet(), of_sites::sheet());
     let survey = Survey::open(snapshot, cores)?;
     let analyzers = (pages.blank(), sites.blank(), Copies::default(), OverTime::default());
-    let (pages, sites, copies, over_time) = survey.run(analyzers, told)?;
+    let (pages, sites, copies, over_time) = survey.run(&analyzers, told)?;
     let sheets = [
         pages,
         sites,

@@ -47,19 +47,19 @@ impl<'s> Survey<'s> {
         Ok(Survey { snapshot, pages: derived(snapshot)?, sites: derived(snapshot)?, cores })
     }
 
-    /// Shows an analyzer everything that it wants to see; tells what it has found.
-    pub fn run<A: Analyzer>(&self, analyzer: A, told: Told<'_>) -> Result<A::Finding> {
-        let mut all = analyzer.clone();
+    /// Shows copies of a fresh analyzer everything that it wants to see; tells what they have found.
+    pub fn run<A: Analyzer>(&self, fresh: &A, told: Told<'_>) -> Result<A::Finding> {
+        let mut all = fresh.clone();
         let (folder, manifest) = (self.snapshot.folder(), &self.snapshot.manifest);
         if A::READS.has(Reads::PAGES) {
-            self.pass(&self.pages, &analyzer, &mut all, A::page, told)?;
+            self.pass(&self.pages, fresh, &mut all, A::page, told)?;
         }
         if A::READS.has(Reads::SITES) {
-            self.pass(&self.sites, &analyzer, &mut all, A::site, told)?;
+            self.pass(&self.sites, fresh, &mut all, A::site, told)?;
         }
         if A::READS.has(Reads::FETCHES) {
             let fetches = TableReader::<FetchRows>::committed(folder, manifest)?;
-            self.pass(&fetches, &analyzer, &mut all, A::fetch, told)?;
+            self.pass(&fetches, fresh, &mut all, A::fetch, told)?;
         }
         if A::READS.has(Reads::LINKS) {
             let parses = LastParses::read(folder, manifest)?;
@@ -69,11 +69,11 @@ impl<'s> Survey<'s> {
                     analyzer.link(link);
                 }
             };
-            self.pass(&links, &analyzer, &mut all, see, told)?;
+            self.pass(&links, fresh, &mut all, see, told)?;
         }
         if A::READS.has(Reads::DOCUMENTS) {
             let read = |analyzer: &mut A, group| self.read_documents(group, analyzer);
-            self.in_parts(&self.pages, "stored pages", &analyzer, &mut all, read, told)?;
+            self.in_parts(&self.pages, "stored pages", fresh, &mut all, read, told)?;
         }
         Ok(all.finish())
     }

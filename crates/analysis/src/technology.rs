@@ -29,7 +29,7 @@ fn of_segment(segment: &str) -> Option<&'static str> {
     let name = segment.split(';').next().unwrap_or_default();
     let (_, extension) = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty())?;
     let is_of = |names: &&[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(extension));
-    PROGRAMS.iter().find(|(_, extensions)| is_of(&extensions)).map(|(program, _)| *program)
+    PROGRAMS.iter().find(|(_, extensions)| is_of(extensions)).map(|(program, _)| *program)
 }
 
 #[cfg(test)]

@@ -274,7 +274,7 @@ mod tests {
         let new = RankColumn::<f32>::open(folder, Ranked::Pages, "pagerank").unwrap().unwrap();
         assert_eq!((new.generation(), new.len(), new.get(19_999).unwrap()), (4, 20_000, Some(9_999.5)));
         assert!(new.read_all().unwrap().into_iter().eq((0..20_000).map(|n| 0.5 * n as f32)));
-        for ids in [0..0, 0..1, 1_000..9_000, 4_090..4_100, 19_990..30_000, 20_000..20_001, 9..3] {
+        for ids in [0..0, 0..1, 1_000..9_000, 4_090..4_100, 19_990..30_000, 20_000..20_001] {
             let wanted = ids.clone().take_while(|id| *id < 20_000).map(|id| 0.5 * id as f32);
             assert!(new.read(ids.clone()).unwrap().into_iter().eq(wanted), "{ids:?}");
         }

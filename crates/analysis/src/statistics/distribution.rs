@@ -44,6 +44,8 @@ impl Seen {
     /// What is negative is not counted.
     pub(super) fn add(&mut self, number: f64) {
         if number >= 0.0 && number.is_finite() {
+            // A negative zero is zero.
+            let number = number + 0.0;
             self.histogram.add(number);
             self.quantiles.add(number);
             self.moments.add(number);

@@ -142,14 +142,14 @@ impl<R: Rows> Groups<R> {
         }
     }
 
-    pub(super) fn finish(&self, counted: Counted) -> Statistic {
+    pub(super) fn finish(&self, counted: &Counted) -> Statistic {
         let mut rows = counted.rows();
         if self.order == Order::Measure {
             // The sort keeps the order of keys where numbers are the same.
             rows.sort_by(|a, b| self.first(&b.1).total_cmp(&self.first(&a.1)));
         }
         let kinds = rows.len();
-        let all: f64 = rows.iter().map(|(_, sums)| self.first(sums)).sum();
+        let all = rows.iter().fold(0.0, |all, (_, sums)| all + self.first(sums));
         if self.order == Order::Measure {
             rows.truncate(MOST_ROWS);
         }
@@ -198,7 +198,7 @@ impl<R: Rows> Groups<R> {
         let known = counted.rows().into_iter().filter(|(key, _)| *key != Value::Null);
         let numbers: Vec<f64> =
             known.map(|(_, sums)| self.first(&sums)).filter(|number| *number > 0.0).collect();
-        let all: f64 = numbers.iter().sum();
+        let all = numbers.iter().fold(0.0, |all, number| all + number);
         let shares = || numbers.iter().map(|number| number / all);
         let some = (!numbers.is_empty()).then_some(());
         vec![

@@ -134,7 +134,7 @@ impl<R: Rows> Filling<'_, R> {
         let diverse = groups.iter().zip(&self.groups).filter(|(groups, _)| groups.is_diverse);
         let diversity = diverse.map(|(groups, counted)| groups.diversity(counted)).collect();
         let mut statistics: Vec<Statistic> =
-            groups.iter().zip(self.groups).map(|(groups, counted)| groups.finish(counted)).collect();
+            groups.iter().zip(&self.groups).map(|(groups, counted)| groups.finish(counted)).collect();
         statistics.extend(distributions.iter().zip(self.distributions).map(|(of, seen)| of.finish(seen)));
         statistics.extend(tops.iter().zip(self.tops).map(|(top, best)| top.finish(best)));
         Filled { statistics, figures, diversity }

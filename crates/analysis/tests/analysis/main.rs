@@ -11,5 +11,6 @@ mod similarity;
 mod simweb;
 mod statistics;
 mod survey;
+mod tables;
 #[path = "../../../store/tests/python/venv.rs"]
 mod venv;

@@ -94,7 +94,7 @@ fn everything_is_seen_once_by_any_number_of_cores() {
         let survey = Survey::open(&snapshot, Cores(cores)).unwrap();
         let mut told = Vec::new();
         let (seen, (depths, urls)) =
-            survey.run((Seen::default(), Depths::default()), &mut |surveyed| told.push(surveyed)).unwrap();
+            survey.run(&(Seen::default(), Depths::default()), &mut |surveyed| told.push(surveyed)).unwrap();
         assert!(seen.pages.iter().copied().eq(0..sample.pages), "in their order");
         assert!(seen.sites.iter().copied().eq(0..snapshot.sites.sites()));
         assert_eq!(seen.fetches, 3);
@@ -137,7 +137,7 @@ fn the_example_of_the_document_is_the_one_that_runs() {
     let snapshot = Snapshot::open(sample.path(), None).unwrap();
     let survey = Survey::open(&snapshot, Cores(2)).unwrap();
     let fresh = headings::Headings { languages: Tally::new(10) };
-    let found = survey.run(fresh, &mut |_| ()).unwrap();
+    let found = survey.run(&fresh, &mut |_| ()).unwrap();
     assert_eq!(found.counts, [("unknown".to_owned(), 1)]);
 
     let text =

@@ -1,4 +1,5 @@
-//! `weir analyze`: the graph of links, ranks and structure of a collection, as far as they are out of date.
+//! `weir analyze`: the graph of links, ranks, structure, tables and statistics of a collection, as far as they are out of
+//! date.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ Examples:
 
 It looks at the last commit, and may be run while a crawl goes on. Steps that were done for that
 commit are not repeated; stopped with Ctrl-C, it goes on with the step it was at. What it finds lies
-in `ranks` and `graph` of the collection, where `weir crawl` and others read it.";
+in `ranks`, `graph` and `parquet` of the collection, where `weir crawl` and others read it.";
 
 /// Rank pages and sites by their links and find their structure.
 #[derive(clap::Args)]

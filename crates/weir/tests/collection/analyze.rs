@@ -6,7 +6,7 @@ use store::{RankColumn, Ranked, list_ranks};
 
 use super::{objects, sample, told};
 
-const STEPS: [&str; 11] = [
+const STEPS: [&str; 13] = [
     "graph",
     "degrees",
     "pagerank",
@@ -18,6 +18,8 @@ const STEPS: [&str; 11] = [
     "distances",
     "sites",
     "outside",
+    "tables",
+    "statistics",
 ];
 
 #[test]

@@ -111,6 +111,22 @@ fn tables_are_copied_as_they_are_at_the_commit() {
 }
 
 #[test]
+fn tables_of_the_analysis_come_along_with_their_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let mut collection = sample::make(&dir.join("c"), 2);
+    objects(dir, &["analyze", "DIR/c"]);
+    objects(dir, &["export", "DIR/c", "--to", "parquet", "DIR/out"]);
+    let copies = |out: &str, table: &str| fs::read_dir(dir.join(out).join(table)).map_or(0, Iterator::count);
+    for table in ["pages", "ranks", "components", "site_ranks", "domains", "outside", "files", "anchors"] {
+        assert_eq!(copies("out", table), 1, "{table}");
+    }
+    collection.commit(1).unwrap();
+    objects(dir, &["export", "DIR/c", "--to", "parquet", "DIR/later"]);
+    assert_eq!((copies("later", "pages"), copies("later", "fetches") > 0), (0, true));
+}
+
+#[test]
 fn nothing_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
