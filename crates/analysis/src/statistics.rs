@@ -13,6 +13,7 @@ mod of_domains;
 mod of_pages;
 mod of_sites;
 mod over_time;
+mod query_lines;
 mod sheet;
 mod top;
 
@@ -23,6 +24,7 @@ use crate::error::Result;
 use crate::survey::{Survey, Surveyed, derived};
 use copies::Copies;
 use over_time::OverTime;
+use query_lines::in_lines;
 use sheet::{Filled, Sheet};
 
 /// What a statistic is.
@@ -113,6 +115,7 @@ pub fn describe_statistics() -> Vec<Description> {
     all.extend(files.describe());
     all.extend(copies::descriptions());
     all.push(over_time::description());
+    all.iter_mut().for_each(|description| description.sql = in_lines(&description.sql));
     all
 }
 

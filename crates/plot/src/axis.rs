@@ -174,7 +174,7 @@ fn short(value: f64, digits: usize) -> String {
         let (thousands, rest) = whole.split_at(whole.len() - 3);
         return format!("{}{thousands},{rest}", if value < 0.0 { "\u{2212}" } else { "" });
     }
-    if size > 0.0 && size < 1e-3 {
+    if (size > 0.0 && size < 1e-3) || size >= 1e12 {
         let power = (size.log10() + 1e-9).floor();
         let times = match trimmed(value / 10f64.powf(power), 1) {
             one if one == "1" => String::new(),
@@ -237,6 +237,7 @@ mod tests {
         let log = Axis { scale: Scale::Log, ..Axis::default() };
         assert_eq!(labels(&log, &[0.5, 2_000.0, -1.0]), ["0.1", "1", "10", "100", "1,000", "10k"]);
         assert_eq!(labels(&log, &[2e-6, 1e-3])[..2], ["10⁻⁶", "10⁻⁵"]);
+        assert_eq!(labels(&log, &[1e12, 1e15])[..2], ["10¹²", "10¹³"]);
         assert_eq!(labels(&log, &[3.0, 40.0]), ["2", "5", "10", "20", "50"]);
     }
 

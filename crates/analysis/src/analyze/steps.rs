@@ -26,6 +26,9 @@ use crate::wide_tables::write_tables;
 /// So many domains are told of.
 const MOST_TOLD: usize = 10;
 
+/// Hubs and authorities below this are far below the change at which the iteration ends.
+const LEAST_HITS: f64 = 1e-12;
+
 /// What came of a step.
 pub(super) enum Found {
     Figures(Value),
@@ -135,8 +138,10 @@ fn hits(session: &mut Session<'_>, told: Told<'_>) -> Result<Found> {
     let cores = session.settings.cores;
     let (forward, backward) = session.arcs()?;
     let hits = Hits::run(forward, backward, start, cores, told)?;
-    session.write_pages("hub", |node| hits.hubs[node] as f32)?;
-    session.write_pages("authority", |node| hits.authorities[node] as f32)?;
+    // What is left of the start in pages that lose it step by step says nothing.
+    let settled = |value: f64| if value < LEAST_HITS { 0.0 } else { value as f32 };
+    session.write_pages("hub", |node| settled(hits.hubs[node]))?;
+    session.write_pages("authority", |node| settled(hits.authorities[node]))?;
     Ok(Found::Figures(json!({ "steps": hits.steps, "change": hits.change })))
 }
 

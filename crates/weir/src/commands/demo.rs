@@ -1,4 +1,4 @@
-//! `weir demo`: a crawl of a synthetic Web, all on this machine, in some twenty seconds.
+//! `weir demo`: a crawl of a synthetic Web and a report about it, all on this machine, in some twenty seconds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use model::UrlRules;
 use simweb::{Endpoints, PageRef, SimWeb};
 
 use super::crawl::MannerArgs;
-use super::{crawl as crawl_command, init};
+use super::{crawl as crawl_command, init, report};
 use crate::failure::WrongUse;
 use crate::printer::{Meaning, Printer};
 use crate::settings::Settings;
@@ -70,7 +70,9 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let end = CrawlEnd { duration: Some(LONGEST), ..CrawlEnd::default() };
     let (_, code) = crawl_command::crawl_on(&mut collection, &settings, end, &args.manner, printer)?;
     web.stop().context("cannot end the synthetic Web")?;
+    let report = report::describe(&args.dir, &args.dir.join("report"))?;
     if !printer.json() {
+        printer.line(&format!("described in {}", report.display()))?;
         what_next(&args.dir, portal.as_str(), printer)?;
     }
     Ok(code)
@@ -130,7 +132,7 @@ fn what_next(folder: &Path, portal: &str, printer: &mut Printer) -> anyhow::Resu
         (format!("weir sites {folder} --top 10"), "the largest sites"),
         (format!("weir why {folder} {portal}"), "the story of a page"),
         (format!("weir analyze {folder}"), "ranks and structure of its link graph"),
-        (format!("weir report {folder}"), "all of it in figures and tables"),
+        (format!("weir similar {folder} {portal}"), "pages that are like one"),
         (format!("weir simulate {folder} --out {folder}-lab"), "other orders of this crawl, compared"),
         (format!("weir check {folder}"), "read everything back"),
         (format!("weir export {folder} --to mirror {folder}-files"), "the pages as files"),

@@ -67,6 +67,20 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         let other = if folder.is_dir() { side(folder)? } else { Side::snapshot(&args.dir, against)? };
         sides.push(other);
     }
+    let report = drawn(sides)?;
+    let page = report.write(&out)?;
+    let pdf = if args.pdf { Some(report.print(&out)?) } else { None };
+    let (figures, without_data) = (report.entries.len(), report.without_data());
+    tell(&Answer { page, pdf, figures, without_data }, printer)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Describes a collection as it is now in a folder; the page to begin with.
+pub(crate) fn describe(collection: &Path, out: &Path) -> anyhow::Result<PathBuf> {
+    Ok(drawn(vec![side(collection)?])?.write(out)?)
+}
+
+fn drawn(mut sides: Vec<Side>) -> anyhow::Result<Report> {
     for side in &mut sides {
         side.when = side.committed_ms.map(time).unwrap_or_default();
     }
@@ -76,12 +90,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let query = |statistic: &str| {
         described.iter().find(|known| known.name == statistic).map(|known| known.sql.clone())
     };
-    let report = Report::new(&title, sides, query)?;
-    let page = report.write(&out)?;
-    let pdf = if args.pdf { Some(report.print(&out)?) } else { None };
-    let (figures, without_data) = (report.entries.len(), report.without_data());
-    tell(&Answer { page, pdf, figures, without_data }, printer)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Report::new(&title, sides, query)?)
 }
 
 /// The statistics of a collection, brought up to date.
