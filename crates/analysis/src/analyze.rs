@@ -202,12 +202,30 @@ fn do_steps(
         let report = match (step, known(collection, &graph, step)?) {
             (Step::Graph, Some(report)) => StepReport { known: is_known, ..report },
             (_, Some(report)) if !is_stale => report,
-            _ => carry_out(step, &mut session, told)?,
+            _ => {
+                forget_gathered(&graph, step)?;
+                carry_out(step, &mut session, told)?
+            }
         };
         told(Event::Done(&report));
         reports.push(report);
     }
     Ok(reports)
+}
+
+/// What later steps have put together is out of date once a step is done anew, also if this run does not get so far.
+fn forget_gathered(graph: &LinkGraph, step: Step) -> Result<()> {
+    let later = Step::ALL.into_iter().skip_while(|other| *other != step).skip(1);
+    for gathered in later.filter(|later| later.gathers()) {
+        let path = note_path(graph, gathered);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).context("remove", &path);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The graph of a commit, and whether it was there already.

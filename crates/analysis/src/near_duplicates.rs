@@ -119,17 +119,23 @@ fn confirm(
     read: impl Fn(u32) -> Result<Option<TermVector>>,
 ) -> Result<Confirmed> {
     let mut confirmed = Confirmed::default();
-    let mut wanted = Vec::new();
+    let mut wanted: Vec<u32> = Vec::new();
+    // Those that are not read and unlike the last that is: the next may be like them.
+    let mut waiting: Vec<u32> = Vec::new();
     for (number, page) in pages.iter().enumerate() {
         // Those that are read lie evenly among all.
         let share = |number: usize| number * MOST_READ / pages.len();
         if number == 0 || share(number - 1) != share(number) || pages.len() <= MOST_READ {
+            let alike = waiting.drain(..).filter(|unread| minhash(*unread) == minhash(*page));
+            confirmed.pairs.extend(alike.map(|unread| (unread, *page)));
             wanted.push(*page);
             continue;
         }
         confirmed.unread += 1;
-        let before = wanted.last().copied();
-        confirmed.pairs.extend(before.filter(|before| minhash(*before) == minhash(*page)).zip(Some(*page)));
+        match wanted.last().filter(|before| minhash(**before) == minhash(*page)) {
+            Some(before) => confirmed.pairs.push((*before, *page)),
+            None => waiting.push(*page),
+        }
     }
     let mut texts: Vec<(u32, TermVector)> = Vec::new();
     for some in wanted.chunks(COMPARED - MOST_CARRIED) {

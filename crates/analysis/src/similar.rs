@@ -25,7 +25,7 @@ pub struct SimilarText {
     pub page: u32,
     /// The cosine of the term vectors, by the rarity of words: 1 for the same words.
     pub cosine: f32,
-    /// Whether the texts are nearly the same, or the same, as the step `similarity` judges it.
+    /// Whether the texts are nearly the same, or the same, by the cosine that the step `similarity` asks for.
     pub is_near: bool,
     /// Bits of the fingerprints that differ.
     pub distance: u32,

@@ -1,8 +1,8 @@
 //! How does an analyzer get to see everything? Its passes over the tables of a commit and over the stored pages, on all
-//! cores, with memory for a few groups of rows.
+//! cores, with memory for a few groups of rows beside what the analyzers themselves keep.
 //!
 //! A pass is shared out by groups of rows, some dozens in parts of equal number. The results of parts are merged in their
-//! order: they are the same in every run. Stored pages are read in the order of their files, a group of rows at a time, and
+//! order. Stored pages are read in the order of their files, a group of rows at a time, and
 //! parsed once for all analyzers.
 
 use model::PageId;
@@ -102,7 +102,7 @@ impl<'s> Survey<'s> {
     ) -> Result<()> {
         let groups: Vec<usize> = (0..table.groups()).collect();
         let of = groups.iter().map(|group| table.rows(*group)).sum();
-        let size = groups.len().div_ceil(self.cores.0 * PARTS_PER_CORE).max(1);
+        let size = groups.len().div_ceil(self.cores.0.max(1) * PARTS_PER_CORE).max(1);
         let parts: Vec<&[usize]> = groups.chunks(size).collect();
         let work = |part: &[usize]| {
             let mut analyzer = fresh.clone();

@@ -35,7 +35,7 @@ pub(crate) fn page(report: &Report) -> String {
     out += "<main>\n";
     for (section, entries) in report.sections() {
         let title = section.title();
-        push(&mut out, format_args!("<h2 id=\"{}\">{title}</h2>\n", title.to_lowercase()));
+        push(&mut out, format_args!("<h2 id=\"section-{}\">{title}</h2>\n", title.to_lowercase()));
         entries.into_iter().for_each(|entry| figure(entry, &mut out));
     }
     out += HOW_TO_ASK;
@@ -57,7 +57,7 @@ fn contents(report: &Report, out: &mut String) {
     *out += "<nav aria-label=\"Contents\"><div><ul>\n";
     for (section, entries) in report.sections() {
         let title = section.title();
-        push(out, format_args!("<li><a href=\"#{}\">{title}</a><ul>", title.to_lowercase()));
+        push(out, format_args!("<li><a href=\"#section-{}\">{title}</a><ul>", title.to_lowercase()));
         for Entry { figure, .. } in entries {
             push(out, format_args!("<li><a href=\"#{}\">{}</a></li>", figure.name, escape(&figure.title)));
         }

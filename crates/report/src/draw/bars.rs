@@ -20,12 +20,16 @@ pub(super) fn draw(title: &str, of: &BarsOf, sides: &[Named<'_>]) -> Option<Stri
             names.push(name);
         }
     }
-    let rest = names.split_off(names.len().min(of.most));
+    names.truncate(of.most);
     let mut bars: Vec<Bar> =
         names.iter().map(|name| bar(name, lengths.iter().map(|side| side.get(name)), of, &lengths)).collect();
-    if of.shares && !rest.is_empty() {
-        let sums = lengths.iter().map(|side| rest.iter().map(|name| side.get(name)).sum());
-        let others = format!("{} others", Format::Plain.number(rest.len() as f64));
+    let shown = |side: &Lengths| names.iter().map(|name| side.get(name)).sum::<f64>();
+    if of.shares && lengths.iter().any(|side| side.kinds > names.len() as f64) {
+        let sums = lengths.iter().map(|side| (side.sum - shown(side)).max(0.0));
+        let others = match &lengths[..] {
+            [side] => format!("{} others", Format::Plain.number(side.kinds - names.len() as f64)),
+            _ => "others".to_owned(),
+        };
         bars.push(Bar { tone: Tone::Quiet, ..bar(&others, sums, of, &lengths) });
     }
     let format = if of.shares { plot::Format::Percent } else { axis_format(of.format) };
@@ -35,10 +39,11 @@ pub(super) fn draw(title: &str, of: &BarsOf, sides: &[Named<'_>]) -> Option<Stri
     Some(Bars { title, heading: Heading::Told, axis, digits: 1, series, bars, ..Bars::default() }.svg())
 }
 
-/// The rows of a side.
+/// The rows of a side, and what there is of all, since a statistic may have the first rows only.
 struct Lengths {
     values: Vec<(String, f64)>,
     sum: f64,
+    kinds: f64,
 }
 
 impl Lengths {
@@ -58,8 +63,15 @@ impl Lengths {
             .zip(numbers)
             .map(|(name, number)| (written(name), number.as_f64().unwrap_or(0.0).max(0.0)))
             .collect();
-        let sum = values.iter().map(|(_, value)| value).sum();
-        Lengths { values, sum }
+        let sum: f64 = values.iter().map(|(_, value)| value).sum();
+        // The notes are about the first column that counts.
+        let is_counted = statistic.columns.get(1) == Some(&of.value);
+        let noted = |name: &str, least: f64| match statistic.notes.get(name) {
+            Some(noted) if is_counted => noted.max(least),
+            _ => least,
+        };
+        let (sum, kinds) = (noted("n", sum), noted("kinds", values.len() as f64));
+        Lengths { values, sum, kinds }
     }
 
     fn get(&self, name: &str) -> f64 {
@@ -101,6 +113,14 @@ mod tests {
             rows: rows.iter().map(|(name, count)| vec![(*name).into(), (*count).into()]).collect(),
             ..Statistic::default()
         }
+    }
+
+    #[test]
+    fn rows_that_a_statistic_has_left_out_count_in_shares() {
+        let mut first = statistic(&[("html", 50), ("pdf", 10)]);
+        first.notes = [("n".to_owned(), 100.0), ("kinds".to_owned(), 42.0)].into();
+        let svg = draw("Types", &of(2), &[("now", &first)]).unwrap();
+        assert!(svg.contains("50 %") && svg.contains(">40 others<") && svg.contains("40 %  (40)"), "{svg}");
     }
 
     #[test]

@@ -72,7 +72,7 @@ struct Bin {
     from: f64,
     to: f64,
     count: f64,
-    /// Of all values above 0.
+    /// Of all values.
     share: f64,
     ccdf: Option<f64>,
 }

@@ -63,16 +63,17 @@ impl<R: Rows> DerivedTable<R> {
         self.write()?;
         let DerivedTable { folder, file_name, writer, .. } = self;
         writer.into_inner().map_err(|error| failed(&folder, &error))?.finish()?;
-        let path = folder.join(&file_name);
-        fs::rename(folder.join(unfinished(R::NAME)), &path).context("rename", &path)?;
-        sync_folder(&folder)?;
+        // First the old one goes: who is killed in between leaves no table rather than two, which would count rows twice.
         for entry in fs::read_dir(&folder).context("list", &folder)? {
             let entry = entry.context("list", &folder)?;
-            if entry.file_name() != *file_name {
+            if generation_of(R::NAME, &entry.file_name().to_string_lossy()).is_some() {
                 fs::remove_file(entry.path()).context("remove", &entry.path())?;
             }
         }
-        Ok(())
+        sync_folder(&folder)?;
+        let path = folder.join(&file_name);
+        fs::rename(folder.join(unfinished(R::NAME)), &path).context("rename", &path)?;
+        sync_folder(&folder)
     }
 
     fn write(&mut self) -> Result<()> {

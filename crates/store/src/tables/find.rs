@@ -24,7 +24,7 @@ use parquet::file::statistics::Statistics;
 use parquet::schema::types::SchemaDescriptor;
 
 use super::rows::Rows;
-use super::{FetchRows, LinkRow, LinkRows, TableReader};
+use super::{DocumentRows, FetchRows, LinkRow, LinkRows, TableReader};
 use crate::error::{Context, Result, damaged};
 use crate::manifest::Manifest;
 
@@ -153,23 +153,32 @@ pub fn links_outside(
     })
 }
 
-/// When each page was last parsed, by the links that were found then.
+/// When each page was last parsed.
 #[derive(Debug)]
 pub struct LastParses(Vec<i64>);
 
 impl LastParses {
-    /// Reads two columns of the table of links. Takes 8 bytes of memory a page.
+    /// Reads two columns of the tables of documents and of links: a page that has lost its links is in the first only.
+    /// Takes 8 bytes of memory a page.
     pub fn read(folder: &Path, manifest: &Manifest) -> Result<LastParses> {
-        let mut newest: Vec<i64> = Vec::new();
+        let mut parses = LastParses(Vec::new());
+        let documents = TableReader::<DocumentRows>::committed(folder, manifest)?;
+        documents
+            .with_columns(&["page_id", "fetch_time"])
+            .for_each_row(|document| parses.note(document.page_id, document.fetch_time))?;
         let links = TableReader::<LinkRows>::committed(folder, manifest)?;
-        links.with_columns(&["source_page_id", "fetch_time"]).for_each_row(|link| {
-            let page = link.source_page_id as usize;
-            if page >= newest.len() {
-                newest.resize(page + 1, i64::MIN);
-            }
-            newest[page] = newest[page].max(link.fetch_time);
-        })?;
-        Ok(LastParses(newest))
+        links
+            .with_columns(&["source_page_id", "fetch_time"])
+            .for_each_row(|link| parses.note(link.source_page_id, link.fetch_time))?;
+        Ok(parses)
+    }
+
+    fn note(&mut self, page: u32, time_ms: i64) {
+        let page = page as usize;
+        if page >= self.0.len() {
+            self.0.resize(page + 1, i64::MIN);
+        }
+        self.0[page] = self.0[page].max(time_ms);
     }
 
     /// Whether the page that has a link had it then.

@@ -76,7 +76,7 @@ table! {
         published: MaybeTime,
         /// When the page or its server says it was modified.
         modified: MaybeTime,
-        /// Days from the date that it was modified or, without one, published to the visit; nothing for dates before 1990 or after the visit.
+        /// Days from the date that it was modified or, without one, published to the visit that brought it; nothing for dates before 1990 or after the visit.
         age_days: MaybeReal,
         /// Which of the dates that is: `modified` or `published`.
         age_basis: MaybeText,

@@ -105,7 +105,12 @@ fn side(folder: &Path) -> anyhow::Result<Side> {
 fn beside(folder: &Path) -> PathBuf {
     let path = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    folder.parent().map(Path::to_owned).unwrap_or_default().join(format!("{name}-report"))
+    // Of `.` and `..` only the whole path has a parent.
+    let parent = match folder.file_name() {
+        Some(_) => folder.parent().map(Path::to_owned),
+        None => path.parent().map(Path::to_owned),
+    };
+    parent.unwrap_or_default().join(format!("{name}-report"))
 }
 
 /// Two collections of one name are told apart by their commits.

@@ -63,6 +63,8 @@ fn a_page_with_its_data_and_pictures() {
         let picture = out.join("figures").join(&figure.name).with_extension("svg");
         assert!(is_picture || !picture.exists(), "{}", figure.name);
     }
+    let picture = fs::read_to_string(out.join("figures/status-codes.svg")).unwrap();
+    assert!(picture.starts_with("<svg"), "{picture}");
     let codes = fs::read_to_string(out.join("data/status-codes.csv")).unwrap();
     assert_eq!(codes, "status,pages\n200,5\n404,1\n");
     assert!(page.contains("404 Not Found") && page.contains("83.3 %  (5)"), "shares are written");

@@ -84,7 +84,13 @@ impl Grid {
     fn write(&self, row: &Row, widths: &[usize], printer: &mut Printer) -> anyhow::Result<()> {
         let mut line = String::new();
         for (column, cell) in row.iter().enumerate() {
-            let text = aligned(cell.as_deref().unwrap_or(NOTHING), widths[column], self.are_numbers[column]);
+            let (text, is_number) = (cell.as_deref().unwrap_or(NOTHING), self.are_numbers[column]);
+            // A number that is cut is another one, and a file has room: then the line grows.
+            let width = match self.limit {
+                Some(_) if !is_number => widths[column],
+                _ => widths[column].max(text.width()),
+            };
+            let text = aligned(text, width, is_number);
             line += if column > 0 { GAP } else { "" };
             line += &if cell.is_none() { printer.paint(Meaning::Aside, &text) } else { text };
         }
@@ -121,8 +127,7 @@ fn aligned(text: &str, width: usize, to_the_right: bool) -> String {
     if to_the_right { space + &text } else { text + &space }
 }
 
-/// As much of a text as fits, with a mark if that is not all. Numbers are never cut: their columns are wide enough, but
-/// for those beyond the sample.
+/// As much of a text as fits, with a mark if that is not all.
 fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
