@@ -6,7 +6,8 @@
 //! law is closest to the tail, by the largest distance between their cumulative distributions (Kolmogorov-Smirnov).
 //!
 //! It departs from the paper where there is much: every value is tried as x_min only if the different values are few (up to
-//! 2,000); of more, some hundreds that are spread evenly over them. And a tail has at least [`LEAST_TAIL`] values.
+//! 2,000); of more, some hundreds that are spread evenly over them. And a tail has at least [`LEAST_TAIL`] values,
+//! the largest of them [`LEAST_RANGE`] times the smallest.
 
 use store::PowerLaw;
 
@@ -17,6 +18,10 @@ const MOST_COMPARISONS: usize = 4_000_000;
 const LEAST_STARTS: usize = 200;
 /// Fewer values show no law.
 const LEAST_TAIL: u64 = 50;
+/// A tail within a narrower range shows none either: many things fall steeply at their end.
+const LEAST_RANGE: f64 = 10.0;
+/// A law is drawn in so many pieces, equally long on a logarithmic axis.
+const LINE_STEPS: usize = 24;
 /// Exponents are looked for in between.
 const ALPHAS: (f64, f64) = (1.000_1, 20.0);
 
@@ -34,6 +39,7 @@ pub fn fit_power_law(spread: &Spread, values: Values) -> Option<PowerLaw> {
     let positive: Vec<(f64, u64)> = spread.values.iter().copied().filter(|(value, _)| *value > 0.0).collect();
     let n = positive.iter().map(|(_, count)| count).sum();
     let mut best: Option<PowerLaw> = None;
+    let largest = positive.last().map_or(0.0, |(value, _)| *value);
     for start in starts(&positive) {
         let tail = Tail::new(&positive[start..]);
         let alpha = match values {
@@ -45,20 +51,36 @@ pub fn fit_power_law(spread: &Spread, values: Values) -> Option<PowerLaw> {
             Values::Discrete => tail.discrete_distance(alpha),
             Values::Continuous => tail.continuous_distance(alpha),
         };
-        if best.is_none_or(|best| ks < best.ks) {
-            best = Some(PowerLaw { alpha, x_min: tail.x_min, ks, tail: tail.count, n });
+        if best.as_ref().is_none_or(|best| ks < best.ks) {
+            best = Some(PowerLaw { alpha, x_min: tail.x_min, ks, tail: tail.count, n, line: Vec::new() });
         }
     }
-    best
+    best.map(|law| PowerLaw { line: line(&law, largest, values), ..law })
 }
 
-/// Where a tail may begin: with two different values and enough of them behind.
+/// The law, to be drawn: how much of it is at some values and above.
+fn line(law: &PowerLaw, largest: f64, values: Values) -> Vec<(f64, f64)> {
+    let all = zeta(law.alpha, law.x_min);
+    let at = |step: usize| {
+        let x = law.x_min * (largest / law.x_min).powf(step as f64 / LINE_STEPS as f64);
+        match values {
+            Values::Discrete => (x.round(), zeta(law.alpha, x.round()) / all),
+            Values::Continuous => (x, (x / law.x_min).powf(1.0 - law.alpha)),
+        }
+    };
+    let mut line: Vec<(f64, f64)> = (0..=LINE_STEPS).map(at).collect();
+    line.dedup_by_key(|(x, _)| *x);
+    line
+}
+
+/// Where a tail may begin: with enough values behind, and a wide range of them.
 fn starts(values: &[(f64, u64)]) -> Vec<usize> {
     let mut behind = 0;
     let mut last = None;
-    for (place, (_, count)) in values.iter().enumerate().rev() {
+    let largest = values.last().map_or(0.0, |(value, _)| *value);
+    for (place, (value, count)) in values.iter().enumerate().rev() {
         behind += count;
-        if behind >= LEAST_TAIL && place + 1 < values.len() {
+        if behind >= LEAST_TAIL && value * LEAST_RANGE <= largest {
             last = Some(place);
             break;
         }

@@ -21,7 +21,7 @@ pub(crate) fn caption(figure: &Figure, sides: &[(&str, Option<&Statistic>)]) -> 
 /// The fit in words.
 fn law(fit: &PowerLaw) -> String {
     let number = |number: f64| Format::Plain.number(number);
-    let PowerLaw { alpha, x_min, ks, tail, n } = fit;
+    let PowerLaw { alpha, x_min, ks, tail, n, .. } = fit;
     format!(
         "The tail is closest to a power law with exponent α = {alpha:.2} from {} on (maximum likelihood; \
          Kolmogorov–Smirnov distance {ks:.3}; {} of {} values).",

@@ -9,6 +9,7 @@
 //! ```
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::draw::Shown;
@@ -18,11 +19,21 @@ use crate::{html, typst_text};
 
 pub(crate) const PAGE: &str = "report.html";
 pub(crate) const PRINT: &str = "report.typ";
+pub(crate) const PDF: &str = "report.pdf";
 pub(crate) const DATA: &str = "data";
 pub(crate) const FIGURES: &str = "figures";
 
 pub(crate) fn csv_name(name: &str) -> String {
     format!("{name}.csv")
+}
+
+/// The name of the second side's numbers.
+pub(crate) fn against(name: &str) -> String {
+    format!("{name}-against")
+}
+
+pub(crate) fn pdf_name(name: &str) -> String {
+    format!("{name}.pdf")
 }
 
 pub(crate) fn svg_name(name: &str) -> String {
@@ -36,7 +47,13 @@ impl Report {
         for folder in [&data, &figures] {
             fs::create_dir_all(folder).context("make", folder)?;
         }
+        remove(&folder.join(PDF))?;
         for entry in &self.entries {
+            let name = &entry.figure.name;
+            // Of a report that was here before, what this one does not have must not stay beside it.
+            remove(&data.join(csv_name(&against(name))))?;
+            remove(&figures.join(svg_name(name)))?;
+            remove(&figures.join(pdf_name(name)))?;
             for (name, text) in &entry.csv {
                 put(&data.join(csv_name(name)), text)?;
             }
@@ -48,6 +65,13 @@ impl Report {
         let page = folder.join(PAGE);
         put(&page, &html::page(self))?;
         Ok(page)
+    }
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).context("remove", path),
+        _ => Ok(()),
     }
 }
 

@@ -15,11 +15,9 @@ use typst_pdf::PdfOptions;
 
 use crate::draw::Shown;
 use crate::error::{Context, Error, Result};
-use crate::files::{FIGURES, svg_name};
+use crate::files::{FIGURES, PDF, svg_name};
 use crate::report::Report;
 use crate::typst_text;
-
-const PRINTED: &str = "report.pdf";
 
 impl Report {
     /// Writes `report.pdf` and `figures/NAME.pdf` into a folder that is there; tells where the first is.
@@ -36,7 +34,7 @@ impl Report {
             let path = folder.join(FIGURES).join(name).with_extension("pdf");
             fs::write(&path, desk.print(typst_text::picture_alone(name))?).context("write", &path)?;
         }
-        let path = folder.join(PRINTED);
+        let path = folder.join(PDF);
         fs::write(&path, desk.print(typst_text::document(self))?).context("write", &path)?;
         Ok(path)
     }

@@ -8,6 +8,7 @@ use crate::csv::csv;
 use crate::draw::{Shown, draw};
 use crate::error::Result;
 use crate::figure::{Drawing, Figure, Section};
+use crate::files::against;
 use crate::side::Side;
 use crate::table::Table;
 
@@ -99,7 +100,7 @@ impl Entry {
             _ => None,
         };
         let file = |(number, statistic): (usize, &Option<&Statistic>)| {
-            let name = if number == 0 { figure.name.clone() } else { format!("{}-against", figure.name) };
+            let name = if number == 0 { figure.name.clone() } else { against(&figure.name) };
             Some((name, csv((*statistic)?)))
         };
         let csv = all.iter().map(|(_, statistic)| statistic).enumerate().filter_map(file).collect();

@@ -55,7 +55,7 @@ pub enum Value {
 }
 
 /// A power law p(x) ~ x^-alpha for x >= x_min.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PowerLaw {
     /// The exponent.
     pub alpha: f64,
@@ -67,6 +67,8 @@ pub struct PowerLaw {
     pub tail: u64,
     /// How many values there are above 0.
     pub n: u64,
+    /// Some values up to the largest, each with the share of the tail that the law has from there on.
+    pub line: Vec<(f64, f64)>,
 }
 
 impl Value {
@@ -190,7 +192,14 @@ mod tests {
                 vec![0u64.into(), Value::Null, f64::NAN.into(), "é".into()],
                 vec![4u64.into(), 4.75.into(), Some(0.25).into(), None::<String>.into()],
             ],
-            fit: Some(PowerLaw { alpha: 2.1, x_min: 3.0, ks: 0.01, tail: 70, n: 100 }),
+            fit: Some(PowerLaw {
+                alpha: 2.1,
+                x_min: 3.0,
+                ks: 0.01,
+                tail: 70,
+                n: 100,
+                line: vec![(3.0, 1.0), (30.0, 0.08)],
+            }),
             notes: BTreeMap::from([("mean".to_owned(), 1.5)]),
         }
     }

@@ -7,6 +7,9 @@ use super::groups::{Groups, Key};
 use super::sheet::{Figure, How, Sheet};
 use super::top::{Id, Top};
 
+/// The reason of links to other parts of the Web.
+const OUT_OF_SCOPE: &str = "out-of-scope";
+
 pub(super) fn domains() -> Sheet<DomainRows> {
     let figures: Vec<Figure<DomainRows>> =
         vec![Figure { name: "domains", sql: "count(*)", of: |_| Some(1.0), how: How::Sum }];
@@ -88,21 +91,21 @@ pub(super) fn outside() -> Sheet<OutsideRows> {
     let groups = vec![
         links(Groups::<OutsideRows>::new(
             "outside-domains",
-            "Links that lead to no page of the collection, by domain.",
+            "Links to pages that are out of scope, by domain.",
             "links",
-            ("domain", "domain", ""),
-            |o| Key::Text(o.domain),
+            ("domain", "domain", "reason = 'out-of-scope'"),
+            |o| Key::of(o.reason == OUT_OF_SCOPE, Some(o.domain)),
         )),
         links(Groups::<OutsideRows>::new(
             "outside-tlds",
             "The same links by the last label of the host name.",
             "links",
-            ("tld", "tld", ""),
-            |o| Key::from(o.tld),
+            ("tld", "tld", "reason = 'out-of-scope'"),
+            |o| Key::of(o.reason == OUT_OF_SCOPE, o.tld),
         )),
         links(Groups::<OutsideRows>::new(
             "outside-reasons",
-            "The same links by the reason why they were not followed.",
+            "Links that lead to no page of the collection, by the reason why they were not followed.",
             "links",
             ("reason", "reason", ""),
             |o| Key::Text(o.reason),

@@ -116,8 +116,9 @@ fn crawl_groups() -> Vec<Groups<PageRows>> {
             ("stage", "stage", ""), |p| Key::Text(p.stage)),
         by("status-codes", "Pages that were visited, by the status of the last answer; 0 when there was none.",
             ("status", "status", "visits > 0"), |p| Key::of(p.visits > 0, p.status.map(i64::from))),
-        by("reasons", "Pages that failed or were rejected, by reason.",
-            ("reason", "reason", "reason is not null"), |p| Key::of(p.reason.is_some(), p.reason)),
+        by("reasons", "Pages that were not fetched, by reason, where there is one.",
+            ("reason", "reason", "reason is not null and stage <> 'fetched'"),
+            |p| Key::of(p.reason.is_some() && p.stage != "fetched", p.reason)),
         by("protocols", "Known pages, by protocol.",
             ("protocol", "url_protocol", ""), |p| Key::Text(p.url_protocol))
             .and_sum("fetched", FETCHED_SQL, |p| is(p.stage == "fetched")),

@@ -141,17 +141,11 @@ fn densities(bins: &[Bin], whole: bool) -> Vec<(f64, f64)> {
 
 /// The law, from where it begins to the largest value. It starts at the share that is seen there.
 fn law(fit: &PowerLaw, bins: &[Bin]) -> Vec<(f64, f64)> {
-    let last = bins.iter().filter(|bin| bin.count > 0.0).map(|bin| bin.from).fold(fit.x_min, f64::max);
     let zeros = 1.0 - bins.iter().map(|bin| bin.share).sum::<f64>();
     let start = fit.tail as f64 / fit.n.max(1) as f64 * (1.0 - zeros);
-    const STEPS: usize = 24;
-    let at = |step: usize| {
-        let x = fit.x_min * (last / fit.x_min).powf(step as f64 / STEPS as f64);
-        (x, start * (x / fit.x_min).powf(1.0 - fit.alpha))
-    };
     // A law that falls faster than the values is shown a little further than they go.
     let lowest = bins.iter().filter_map(|bin| bin.ccdf).fold(1.0, f64::min) / 2.0;
-    (0..=STEPS).map(at).filter(|(_, y)| *y >= lowest).collect()
+    fit.line.iter().map(|(x, share)| (*x, start * share)).filter(|(_, y)| *y >= lowest).collect()
 }
 
 #[cfg(test)]

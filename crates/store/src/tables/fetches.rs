@@ -62,11 +62,11 @@ table! {
         page_id: Id,
         /// Its site.
         site_id: Id,
-        /// Links from a seed to the page.
+        /// Links to the page from where its site was entered.
         depth: Int16,
         /// How it went, in one word: `ok`, `not_modified`, `redirect`, `timeout`.
         outcome: Text,
-        /// Why nothing came of it: `name-not-found`, `total-timed-out`; nothing if something did.
+        /// Why nothing came of it, or not all: `total-timed-out`, `connection-lost`; nothing if all went well.
         reason: MaybeText,
         /// The address that was connected to.
         address: MaybeText,

@@ -28,7 +28,7 @@ table! {
         url_host_registered_domain: MaybeText,
         /// `http`, `https`, `ftp` or `gopher`.
         url_protocol: Text,
-        /// Links from a seed to the page.
+        /// Links to the page from where its site was entered.
         depth: Int16,
         /// How far the crawl has come with it: `new`, `queued`, `fetched`, `failed` or `rejected`.
         stage: Text,
@@ -36,7 +36,7 @@ table! {
         status: MaybeInt16,
         /// How the last visit went, in one word, as in `fetches`.
         outcome: MaybeText,
-        /// Why it failed or was rejected, as in `fetches`.
+        /// Why it failed, was rejected or has to wait: `name-not-found`, `robots-forbid`, `refused`.
         reason: MaybeText,
         /// The type of its content: as it was read, or, where it was not, as the server declared.
         mime: MaybeText,

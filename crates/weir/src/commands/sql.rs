@@ -92,8 +92,15 @@ fn answer(args: &Args, tables: Vec<Table>, text: &str, printer: &mut Printer) ->
 #[expect(clippy::needless_pass_by_value, reason = "the engine takes the files it reads")]
 fn answer(args: &Args, tables: Vec<Table>, text: &str, _: &mut Printer) -> anyhow::Result<ExitCode> {
     let command = sql::duckdb_command(&args.dir, &tables, text);
+    let is_there = |name: &str| tables.iter().any(|table| table.name == name);
+    let analysis = if sql::ANALYSIS_TABLES.iter().all(|name| is_there(name)) {
+        String::new()
+    } else {
+        format!("; some tables are made by `weir analyze {}`", args.dir.display())
+    };
     let sentence = format!(
-        "this weir was built without SQL: build it with `cargo build --release --features sql`, or ask DuckDB:\n{command}"
+        "this weir was built without SQL: build it with `cargo build --release --features sql`, or ask DuckDB{analysis}:\n\
+         {command}"
     );
     Err(WrongUse(sentence).into())
 }
