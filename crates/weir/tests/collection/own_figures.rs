@@ -38,6 +38,8 @@ fn own_figures_without_sql_are_left_out_and_that_is_said() {
 
 #[cfg(feature = "sql")]
 mod engine {
+    use std::process::Command;
+
     use super::*;
     use crate::objects;
 
@@ -130,6 +132,32 @@ mod engine {
         let folder = collection(&[("a.sql", &many)]);
         let (code, _, err) = told(folder.path(), &["report", "DIR/c"]);
         assert!(code == 2 && err.contains("more than 10,000 rows"), "{err}");
-        assert!(!folder.path().join("c-report").exists());
+        let dir = folder.path();
+        assert!(
+            dir.join("c/parquet/pages").exists() && !dir.join("c-report").exists(),
+            "that is found later"
+        );
+    }
+
+    #[test]
+    fn own_figures_of_sql_leave_ctrl_c_as_it_was() {
+        let folder = collection(&[("https-by-tld.sql", &example())]);
+        let out = folder.path().join("c-report");
+        fs::create_dir(&out).unwrap();
+        // Nobody reads it, so that the report waits here when all is asked.
+        let page = out.join("report.html");
+        assert!(Command::new("mkfifo").arg(&page).status().unwrap().success());
+        let mut child = Command::new(env!("CARGO_BIN_EXE_weir"))
+            .arg("report")
+            .arg(folder.path().join("c"))
+            .spawn()
+            .unwrap();
+        while !out.join("report.typ").exists() {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before it wrote anything");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let killed = Command::new("kill").arg("-INT").arg(child.id().to_string()).status().unwrap();
+        assert!(killed.success());
+        assert_eq!(child.wait().unwrap().code(), Some(130));
     }
 }

@@ -11,7 +11,7 @@ use sql::{Answer, Engine, EngineSettings, Query, Table, open_tables, tables_with
 use store::{Statistic, Value};
 
 use super::own_files;
-use crate::commands::sql::asking::{Stop, with_engine};
+use crate::commands::sql::asking::{Stop, end_at_signals, with_engine};
 use crate::failure::WrongUse;
 
 /// The longest file.
@@ -57,10 +57,12 @@ pub(super) fn answer(
     folders: &[Option<PathBuf>],
     mut sides: Vec<Side>,
 ) -> anyhow::Result<Option<(Vec<Side>, Vec<OwnFigure>)>> {
+    if own.is_empty() {
+        return Ok(Some((sides, Vec::new())));
+    }
     let mut not_asked = Vec::new();
     for (folder, side) in folders.iter().zip(&mut sides) {
         match folder {
-            _ if own.is_empty() => {}
             None => not_asked.push(format!("{} is a snapshot and cannot be asked.", side.name)),
             Some(folder) => {
                 let tables = all_tables(folder)?;
@@ -70,6 +72,7 @@ pub(super) fn answer(
             }
         }
     }
+    end_at_signals()?;
     let with_caption = |mut own: Own| {
         own.figure.figure.caption.extend(not_asked.iter().cloned());
         own.figure

@@ -1,9 +1,10 @@
 //! How is the engine begun and ended? Within the memory that the settings allow, and so that nothing stays on the disk, also
 //! after Ctrl-C.
 
-use std::future::Future;
+use std::future::{Future, pending};
 use std::io;
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -12,6 +13,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::settings::Settings;
+use crate::steering::INTERRUPTED;
 
 /// How long a thread may go on that is at work when all is told, or when it is stopped.
 const LONGEST_END: Duration = Duration::from_secs(5);
@@ -37,6 +39,19 @@ pub(crate) fn with_engine<T>(
     runtime.shutdown_timeout(LONGEST_END);
     spill.close().context("cannot remove what did not fit into memory")?;
     done
+}
+
+/// Lets signals end the program from here on, as they do where nobody has listened to them: whoever has listened once is not
+/// ended by them any more.
+pub(crate) fn end_at_signals() -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("cannot start a runtime")?;
+    let mut stop = runtime.block_on(async { Stop::listen() }).context("cannot listen to signals")?;
+    thread::spawn(move || {
+        runtime.block_on(stop.or(pending::<()>()));
+        std::process::exit(i32::from(INTERRUPTED));
+    });
+    Ok(())
 }
 
 /// Ends the work when the user or the system wants it, so that files on the disk do not stay behind.
