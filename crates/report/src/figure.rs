@@ -19,11 +19,14 @@ pub struct Figure {
     pub section: Section,
     /// Its heading.
     pub title: String,
-    /// The statistic that it shows.
+    /// The statistic that it shows; a figure with a query of its own names none.
+    #[serde(default)]
     pub statistic: String,
     /// Sentences beneath it. One with a number that is not there, such as `{mean}`, is left out.
+    #[serde(default)]
     pub caption: Vec<String>,
     /// What is said instead if there is nothing to show.
+    #[serde(default = "nothing")]
     pub empty: String,
     /// How it is drawn.
     pub draw: Drawing,
@@ -278,13 +281,37 @@ fn most_rows() -> usize {
     25
 }
 
+fn nothing() -> String {
+    "There is nothing to show.".to_owned()
+}
+
 impl Figure {
-    /// Reads a figure's file.
+    /// Reads the file of a figure that shows a statistic.
     pub fn parse(name: &str, text: &str) -> Result<Figure> {
-        let wrong =
-            |reason: toml::de::Error| Error::Figure { name: name.to_owned(), reason: reason.to_string() };
-        let figure: Figure = toml::from_str(text).map_err(wrong)?;
+        let figure = Figure::read(name, text)?;
+        if figure.statistic.is_empty() {
+            let reason = "it names no `statistic`".to_owned();
+            return Err(Error::Figure { name: name.to_owned(), reason });
+        }
+        Ok(figure)
+    }
+
+    /// Reads what is said of a figure, with a statistic or without.
+    pub(crate) fn read(name: &str, text: &str) -> Result<Figure> {
+        let figure: Figure = toml::from_str(text)
+            .map_err(|error| Error::Figure { name: name.to_owned(), reason: one_line(&error, text) })?;
         Ok(Figure { name: name.to_owned(), ..figure })
+    }
+}
+
+/// What is wrong, after the line where it is.
+fn one_line(error: &toml::de::Error, text: &str) -> String {
+    let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
+    // What is missing has no place: its span is all there is.
+    let begin = error.span().map(|span| span.start).filter(|begin| *begin > 0);
+    match begin.and_then(|begin| text.get(..begin)) {
+        Some(before) => format!("line {}: {message}", before.matches('\n').count() + 1),
+        None => message,
     }
 }
 

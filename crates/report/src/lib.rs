@@ -1,7 +1,7 @@
 //! How is a collection described to somebody who was not there? The statistics of its last analysis as a report: figures
 //! with captions, tables, and the query behind each, as one page of HTML, a PDF, SVG and CSV.
 //!
-//! Every figure is one file in `figures/`, which says what it shows and how. A [`Side`] brings the statistics of one
+//! Every figure is one file in `figures/`, which says what it shows and how; users add [`OwnFigure`]s. A [`Side`] brings the statistics of one
 //! collection at one commit; with two sides every figure shows both.
 //!
 //! This crate never computes a statistic: it draws those that are there. It never prints.
@@ -15,6 +15,7 @@ mod figure;
 mod files;
 mod format;
 mod html;
+mod own_figure;
 #[cfg(feature = "pdf")]
 mod print;
 mod report;
@@ -26,6 +27,7 @@ pub use catalogue::catalogue;
 pub use error::{Error, Result};
 pub use figure::{Drawing, Figure, Section};
 pub use format::Format;
+pub use own_figure::OwnFigure;
 pub use report::{Entry, Report};
 pub use side::Side;
 

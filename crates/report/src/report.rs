@@ -9,6 +9,7 @@ use crate::draw::{Shown, draw};
 use crate::error::Result;
 use crate::figure::{Drawing, Figure, Section};
 use crate::files::against;
+use crate::own_figure::OwnFigure;
 use crate::side::Side;
 use crate::table::Table;
 
@@ -41,10 +42,20 @@ pub struct Entry {
 }
 
 impl Report {
-    /// Draws everything. `query` knows the SQL that gives the rows of a statistic.
-    pub fn new(title: &str, sides: Vec<Side>, query: impl Fn(&str) -> Option<String>) -> Result<Report> {
+    /// Draws everything; figures of the user's own come last in their sections. `query` knows the SQL that gives the rows of
+    /// a statistic.
+    pub fn new(
+        title: &str,
+        sides: Vec<Side>,
+        own: Vec<OwnFigure>,
+        query: impl Fn(&str) -> Option<String>,
+    ) -> Result<Report> {
         let entry = |figure: Figure| Entry { query: query(&figure.statistic), ..Entry::new(figure, &sides) };
-        let entries = catalogue()?.into_iter().map(entry).collect();
+        let own = own
+            .into_iter()
+            .map(|OwnFigure { figure, query }| Entry { query: Some(query), ..Entry::new(figure, &sides) });
+        let mut entries: Vec<Entry> = catalogue()?.into_iter().map(entry).chain(own).collect();
+        entries.sort_by_key(|entry| entry.figure.section);
         Ok(Report { title: title.to_owned(), sides, entries })
     }
 
@@ -123,7 +134,7 @@ mod tests {
     }
 
     fn languages(sides: Vec<Side>) -> Entry {
-        let report = Report::new("a", sides, |name| Some(format!("select '{name}'"))).unwrap();
+        let report = Report::new("a", sides, Vec::new(), |name| Some(format!("select '{name}'"))).unwrap();
         report.entries.into_iter().find(|entry| entry.figure.name == "languages").unwrap()
     }
 

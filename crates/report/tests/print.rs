@@ -19,7 +19,7 @@ fn a_report_and_its_figures_are_printed() {
         ..Statistic::default()
     };
     let side = Side { name: "web".to_owned(), statistics: vec![languages, sites], ..Side::default() };
-    let report = Report::new("A \"#[report]\"", vec![side], |_| None).unwrap();
+    let report = Report::new("A \"#[report]\"", vec![side], Vec::new(), |_| None).unwrap();
     let folder = tempfile::tempdir().unwrap();
     report.write(folder.path()).unwrap();
     let path = report.print(folder.path()).unwrap();

@@ -27,4 +27,4 @@ pub use engine::{Engine, EngineSettings};
 pub use error::{Error, Place, Result};
 #[cfg(feature = "engine")]
 pub use query::Query;
-pub use table::{ANALYSIS_TABLES, Column, Table, open_tables};
+pub use table::{ANALYSIS_TABLES, Column, Table, open_tables, tables_without_rows};

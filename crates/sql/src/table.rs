@@ -11,7 +11,10 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
-use store::{find_snapshot, list_derived, list_tables};
+use store::{
+    AnchorRows, ComponentRows, DocumentRows, DomainRows, FetchRows, FileRows, LinkRows, OutsideRows,
+    PageRows, RankRows, Rows, SiteRankRows, SiteRows, find_snapshot, list_derived, list_tables,
+};
 
 use crate::error::{Error, Result};
 
@@ -69,6 +72,27 @@ pub fn open_tables(folder: &Path) -> Result<Vec<Table>> {
             Err(error) => return Err(wrong("open the tables of", folder, &error)),
         }
     }
+}
+
+/// All tables that there may be, without rows: enough to find out whether a query can be asked.
+pub fn tables_without_rows() -> Vec<Table> {
+    fn table<R: Rows>() -> Table {
+        Table { name: R::NAME.to_owned(), rows: 0, schema: R::schema(), files: Vec::new() }
+    }
+    vec![
+        table::<AnchorRows>(),
+        table::<ComponentRows>(),
+        table::<DocumentRows>(),
+        table::<DomainRows>(),
+        table::<FetchRows>(),
+        table::<FileRows>(),
+        table::<LinkRows>(),
+        table::<OutsideRows>(),
+        table::<PageRows>(),
+        table::<RankRows>(),
+        table::<SiteRankRows>(),
+        table::<SiteRows>(),
+    ]
 }
 
 /// The inner error is that of a file that could not be opened.
@@ -138,4 +162,16 @@ fn kind(data_type: &DataType) -> String {
 
 fn wrong(operation: &'static str, path: &Path, error: &dyn std::fmt::Display) -> Error {
     Error::File { operation, path: path.to_owned(), reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_is_known_without_rows() {
+        let tables = tables_without_rows();
+        let derived = ANALYSIS_TABLES.iter().filter(|name| tables.iter().any(|table| table.name == **name));
+        assert_eq!((derived.count(), tables.len()), (ANALYSIS_TABLES.len(), ANALYSIS_TABLES.len() + 4));
+    }
 }

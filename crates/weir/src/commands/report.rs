@@ -1,10 +1,14 @@
 //! `weir report`: a collection described in figures and tables, for people who were not there.
 
+#[cfg(feature = "sql")]
+mod own_figures;
+mod own_files;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use analysis::describe_statistics;
-use report::{Report, Side};
+use report::{OwnFigure, Report, Side};
 use serde::Serialize;
 
 use super::analyze::analyze;
@@ -20,7 +24,8 @@ Examples:
   weir report web --against spring         the snapshot that `weir snapshots web --keep spring` has kept
 
 What is out of date is analysed first, as `weir analyze` does. A snapshot can be compared if it was
-analysed before the crawl went on.";
+analysed before the crawl went on. Figures of your own are files of SQL in DIR/figures
+(docs/report.md), in a weir that was built with `--features sql`.";
 
 /// Describe a collection in figures and tables.
 #[derive(clap::Args)]
@@ -61,13 +66,19 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     if out.exists() && !out.is_dir() {
         return Err(WrongUse(format!("--out: {} is a file; give a folder", out.display())).into());
     }
-    let mut sides = vec![side(&args.dir)?];
-    if let Some(against) = &args.against {
-        let folder = Path::new(against);
-        let other = if folder.is_dir() { side(folder)? } else { Side::snapshot(&args.dir, against)? };
-        sides.push(other);
-    }
-    let report = drawn(sides)?;
+    #[cfg(feature = "sql")]
+    let own = own_figures::read(&args.dir)?;
+    #[cfg(not(feature = "sql"))]
+    own_files::tell_left_out(&args.dir, printer)?;
+    let sides = sides(args)?;
+    #[cfg(feature = "sql")]
+    let (sides, own) = match own_figures::answer(own, &folders(args), sides)? {
+        Some(answered) => answered,
+        None => return Ok(ExitCode::from(crate::steering::INTERRUPTED)),
+    };
+    #[cfg(not(feature = "sql"))]
+    let own = Vec::new();
+    let report = drawn(sides, own)?;
     let page = report.write(&out)?;
     let pdf = if args.pdf { Some(report.print(&out)?) } else { None };
     let (figures, without_data) = (report.entries.len(), report.without_data());
@@ -77,10 +88,29 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
 
 /// Describes a collection as it is now in a folder; the page to begin with.
 pub(crate) fn describe(collection: &Path, out: &Path) -> anyhow::Result<PathBuf> {
-    Ok(drawn(vec![side(collection)?])?.write(out)?)
+    Ok(drawn(vec![side(collection)?], Vec::new())?.write(out)?)
 }
 
-fn drawn(mut sides: Vec<Side>) -> anyhow::Result<Report> {
+/// The collection, and what it is shown beside.
+fn sides(args: &Args) -> anyhow::Result<Vec<Side>> {
+    let mut sides = vec![side(&args.dir)?];
+    if let Some(against) = &args.against {
+        let folder = Path::new(against);
+        let other = if folder.is_dir() { side(folder)? } else { Side::snapshot(&args.dir, against)? };
+        sides.push(other);
+    }
+    Ok(sides)
+}
+
+/// Where the tables of each side are; a snapshot has none, for only the newest commit has those of an analysis.
+#[cfg(feature = "sql")]
+fn folders(args: &Args) -> Vec<Option<PathBuf>> {
+    let against = args.against.iter().map(PathBuf::from);
+    let against = against.map(|folder| folder.is_dir().then_some(folder));
+    std::iter::once(Some(args.dir.clone())).chain(against).collect()
+}
+
+fn drawn(mut sides: Vec<Side>, own: Vec<OwnFigure>) -> anyhow::Result<Report> {
     for side in &mut sides {
         side.when = side.committed_ms.map(time).unwrap_or_default();
     }
@@ -90,7 +120,7 @@ fn drawn(mut sides: Vec<Side>) -> anyhow::Result<Report> {
     let query = |statistic: &str| {
         described.iter().find(|known| known.name == statistic).map(|known| known.sql.clone())
     };
-    Ok(Report::new(&title, sides, query)?)
+    Ok(Report::new(&title, sides, own, query)?)
 }
 
 /// The statistics of a collection, brought up to date.

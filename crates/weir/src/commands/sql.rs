@@ -4,6 +4,8 @@
 //! ask DuckDB. What is in the tables is told either way.
 
 #[cfg(feature = "sql")]
+pub(crate) mod asking;
+#[cfg(feature = "sql")]
 mod grid;
 #[cfg(feature = "sql")]
 mod session;

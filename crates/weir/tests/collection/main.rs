@@ -8,6 +8,7 @@ mod check;
 mod compact;
 mod export;
 mod init;
+mod own_figures;
 mod report;
 mod sample;
 mod settings;

@@ -1,25 +1,18 @@
 //! How do answers come to the screen? As a table for people, as JSON or as CSV, until all are told or Ctrl-C.
 
-use std::future::Future;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use anyhow::Context;
-use sql::{Answer, Engine, EngineSettings, Query, Table};
-use tokio::runtime::Runtime;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use sql::{Answer, Engine, Query, Table};
 
+use super::asking::{Stop, with_engine};
 use super::grid::Grid;
 use crate::printer::{Printer, printable};
 use crate::process;
-use crate::settings::Settings;
 use crate::steering::INTERRUPTED;
 use crate::words::counted;
-
-/// How long a thread may go on that is at work when all is told, or when it is stopped.
-const LONGEST_END: Duration = Duration::from_secs(5);
 
 pub(super) fn run(
     folder: &Path,
@@ -29,22 +22,11 @@ pub(super) fn run(
     printer: &mut Printer,
 ) -> anyhow::Result<ExitCode> {
     let queries = Query::read_all(text)?;
-    let memory_bytes = Settings::load(folder)?.memory.analysis.0;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let spill = tempfile::Builder::new().prefix("weir-sql-").tempdir();
-    let spill = spill.context("cannot make a folder for what does not fit into memory")?;
-    let runtime = Runtime::new().context("cannot start a runtime")?;
-    let session = runtime.block_on(async {
-        let mut stop = Stop::listen().context("cannot listen to signals")?;
-        let settings = EngineSettings { memory_bytes, cores, spill_folder: spill.path().to_owned() };
-        let Some(engine) = stop.or(Engine::open(folder, tables, settings)).await else { return Ok(None) };
-        let mut session = Session { engine: engine?, form: Form::of(csv, printer), stop };
+    let told = with_engine(folder, tables, async |engine, stop| {
+        let mut session = Session { engine, form: Form::of(csv, printer), stop };
         session.tell(queries, printer).await
-    });
-    // Who still writes must not do so in a folder that is gone.
-    runtime.shutdown_timeout(LONGEST_END);
-    spill.close().context("cannot remove what did not fit into memory")?;
-    let code = if session?.is_some() { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) };
+    })?;
+    let code = if told.is_some() { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) };
     Ok(code)
 }
 
@@ -64,28 +46,6 @@ impl Form {
             (_, true) => Form::Csv,
             _ if io::stdout().is_terminal() => Form::Table(process::terminal_columns(io::stdout())),
             _ => Form::Table(None),
-        }
-    }
-}
-
-/// Ends the work when the user or the system wants it, so that files on the disk do not stay behind.
-struct Stop {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Stop {
-    fn listen() -> io::Result<Stop> {
-        Ok(Stop { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
-    }
-
-    /// What comes of the work; nothing if it was stopped.
-    async fn or<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
-        tokio::select! {
-            biased;
-            _ = self.interrupt.recv() => None,
-            _ = self.terminate.recv() => None,
-            done = work => Some(done),
         }
     }
 }
