@@ -66,7 +66,7 @@ fn sql_without_the_engine_says_how_to_get_it_and_how_to_ask_duckdb() {
     let dir = folder.path();
     drop(sample::make(dir, 1));
     let expected = "weir: this weir was built without SQL: build it with `cargo build --release --features sql`, \
-        or ask DuckDB:\n\
+        or ask DuckDB; some tables are made by `weir analyze DIR`:\n\
         duckdb -c \"create view fetches as from 'DIR/parquet/fetches/*.parquet'; select \\\"url\\\" from fetches\"\n";
     let query = "select \"url\" from fetches\n";
     let answers = [told(dir, &["sql", "DIR", query]), told_of_input(dir, &["sql", "DIR", "-"], query)];
