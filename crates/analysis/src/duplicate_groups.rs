@@ -56,6 +56,21 @@ impl Groups {
     }
 }
 
+/// Calls each group of a column that [`Groups::column`] gave by its smallest member that is no copy, if there is one: who was
+/// numbered first need not be who was fetched first, and a group should not have two originals, or none.
+pub(crate) fn name_by_originals(column: &mut [u32], is_copy: &[bool]) {
+    let mut names = vec![0; column.len()];
+    for ((group, is_copy), name) in column.iter().zip(is_copy).zip(1..) {
+        if *group > 0 && !is_copy && names[*group as usize - 1] == 0 {
+            names[*group as usize - 1] = name;
+        }
+    }
+    for group in column.iter_mut().filter(|group| **group > 0) {
+        let name = names[*group as usize - 1];
+        *group = if name > 0 { name } else { *group };
+    }
+}
+
 impl GroupCounts {
     /// Of a column that [`Groups::column`] gave.
     pub(crate) fn of(column: &[u32]) -> GroupCounts {
@@ -99,6 +114,14 @@ mod tests {
             let counts = GroupCounts::of(&found);
             prop_assert_eq!(counts.members as usize, found.iter().filter(|group| **group > 0).count());
         }
+    }
+
+    #[test]
+    fn groups_are_called_by_originals() {
+        // Of the last group all are copies of something else.
+        let mut column = [1, 2, 1, 2, 0, 1, 7, 7];
+        name_by_originals(&mut column, &[true, false, false, true, true, false, true, true]);
+        assert_eq!(column, [3, 2, 3, 2, 0, 3, 7, 7]);
     }
 
     #[test]

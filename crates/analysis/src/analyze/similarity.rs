@@ -6,7 +6,7 @@ use store::{Ranked, Snapshot};
 
 use super::session::Session;
 use super::steps::Found;
-use crate::duplicate_groups::GroupCounts;
+use crate::duplicate_groups::{GroupCounts, name_by_originals};
 use crate::error::Result;
 use crate::judged_texts::JudgedTexts;
 use crate::mirrors::Mirrors;
@@ -26,7 +26,10 @@ pub(super) fn similarity(session: &mut Session<'_>) -> Result<Found> {
         Ok(PageText::read(snapshot, &record)?.map(|page| TermVector::of(&page.text)))
     };
     let mut found = find_duplicates(&texts, session.settings.cores, read)?;
-    let (same, near) = (found.same.column(), found.near.column());
+    let (mut same, mut near) = (found.same.column(), found.near.column());
+    let is_copy = copies(snapshot, about.pages)?;
+    name_by_originals(&mut same, &is_copy);
+    name_by_originals(&mut near, &is_copy);
     let is_judged = |page: u32| texts.digests[page as usize] != 0;
     let mirrors = Mirrors::find(snapshot, &near, is_judged, about.sites)?;
     let site = |site: u32| snapshot.urls.site_name(SiteId(site)).unwrap_or_default();
@@ -44,6 +47,22 @@ pub(super) fn similarity(session: &mut Session<'_>) -> Result<Found> {
     session.write_column(Ranked::Pages, "near-group", near)?;
     session.write_column(Ranked::Sites, "mirror-of", mirrors.column)?;
     Ok(Found::Figures(figures))
+}
+
+/// Of the first pages of a snapshot, so many: whether another had the same bytes before.
+fn copies(snapshot: &Snapshot, pages: u32) -> Result<Vec<bool>> {
+    let mut is_copy = vec![false; pages as usize];
+    let copies = snapshot.pages.scan_records(|copies: &mut Vec<usize>, page, record| {
+        if record.duplicate_of.is_some() {
+            copies.push(page.index());
+        }
+    })?;
+    for page in copies.concat() {
+        if let Some(is_copy) = is_copy.get_mut(page) {
+            *is_copy = true;
+        }
+    }
+    Ok(is_copy)
 }
 
 /// A column of groups, in figures.

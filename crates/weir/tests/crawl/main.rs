@@ -11,6 +11,7 @@ mod kills;
 mod politeness;
 mod process;
 mod reasons;
+mod report_truth;
 mod request_log;
 mod retry_after;
 mod roles;
