@@ -234,7 +234,7 @@ mod tests {
         let text = serde_json::to_string(&sample()).unwrap();
         assert_eq!(
             text,
-            r#"{"name":"in-degree","columns":["from","to","ccdf","word"],"rows":[[0,null,null,"é"],[4,4.75,0.25,null]],"fit":{"alpha":2.1,"x_min":3.0,"ks":0.01,"tail":70,"n":100},"notes":{"mean":1.5}}"#
+            r#"{"name":"in-degree","columns":["from","to","ccdf","word"],"rows":[[0,null,null,"é"],[4,4.75,0.25,null]],"fit":{"alpha":2.1,"x_min":3.0,"ks":0.01,"tail":70,"n":100,"line":[[3.0,1.0],[30.0,0.08]]},"notes":{"mean":1.5}}"#
         );
     }
 
