@@ -130,44 +130,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn visit(fetch_time: i64) -> FetchRow<'static> {
-        let text = "";
         FetchRow {
-            url_surtkey: text,
-            url: text,
-            url_host_name: text,
-            url_host_tld: None,
-            url_host_registry_suffix: None,
-            url_host_registered_domain: None,
-            url_protocol: text,
-            url_port: None,
-            url_path: text,
-            url_query: None,
             fetch_time,
             fetch_status: 200,
-            fetch_redirect: None,
-            content_digest: None,
-            content_mime_type: None,
-            content_mime_detected: None,
-            content_charset: None,
-            content_languages: None,
-            content_truncated: None,
-            warc_filename: None,
-            warc_record_offset: None,
-            warc_record_length: None,
-            page_id: 0,
-            site_id: 0,
-            depth: 0,
             outcome: if fetch_time % 3 == 0 { "no_answer" } else { "ok" },
-            reason: None,
-            address: None,
-            http_version: None,
-            server: None,
             content_length: 7,
-            latency_ms: None,
-            duration_ms: None,
-            text_digest: None,
-            changed: None,
-            duplicate_of: None,
+            ..FetchRow::default()
         }
     }
 

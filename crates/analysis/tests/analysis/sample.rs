@@ -152,42 +152,21 @@ impl Sample {
 
 fn fetch_row(page_id: u32, url: &str, fetch_time: i64) -> FetchRow<'_> {
     FetchRow {
-        url_surtkey: "",
         url,
-        url_host_name: "",
-        url_host_tld: None,
-        url_host_registry_suffix: None,
-        url_host_registered_domain: None,
         url_protocol: "http",
-        url_port: None,
         url_path: "/",
-        url_query: None,
         fetch_time,
         fetch_status: 200,
-        fetch_redirect: None,
-        content_digest: None,
         content_mime_type: Some("text/html"),
         content_mime_detected: Some("text/html"),
-        content_charset: None,
-        content_languages: None,
-        content_truncated: None,
-        warc_filename: None,
-        warc_record_offset: None,
-        warc_record_length: None,
         page_id,
-        site_id: 0,
-        depth: 0,
         outcome: "ok",
-        reason: None,
-        address: None,
         http_version: Some("1.1"),
         server: Some("simweb/1.0 (made up)"),
         content_length: 100,
         latency_ms: Some(7),
         duration_ms: Some(9),
-        text_digest: None,
-        changed: None,
-        duplicate_of: None,
+        ..FetchRow::default()
     }
 }
 
@@ -195,14 +174,10 @@ fn link_row(source: u32, target: u32, fetch_time: i64) -> LinkRow<'static> {
     LinkRow {
         source_page_id: source,
         target_page_id: Some(target),
-        target_url: "",
         fetch_time,
         kind: "a",
-        rel: None,
-        anchor: None,
         internal: true,
-        position: 0.0,
-        reason: None,
+        ..LinkRow::default()
     }
 }
 

@@ -342,42 +342,24 @@ mod tests {
 
     fn fetch(page_id: u32, fetch_time: i64) -> FetchRow<'static> {
         FetchRow {
-            url_surtkey: "",
             url: "http://a.test/",
             url_host_name: "a.test",
-            url_host_tld: None,
-            url_host_registry_suffix: None,
-            url_host_registered_domain: None,
             url_protocol: "http",
-            url_port: None,
             url_path: "/",
-            url_query: None,
             fetch_time,
             fetch_status: 301,
             fetch_redirect: Some("http://a.test/b"),
-            content_digest: None,
-            content_mime_type: None,
-            content_mime_detected: None,
-            content_charset: None,
-            content_languages: None,
-            content_truncated: None,
             warc_filename: Some("pages/a.warc.gz"),
             warc_record_offset: Some(7),
             warc_record_length: Some(8),
             page_id,
-            site_id: 0,
-            depth: 0,
             outcome: "redirect",
-            reason: None,
             address: Some("127.0.0.1"),
-            http_version: None,
-            server: None,
             content_length: 5,
-            latency_ms: None,
             duration_ms: Some(3),
-            text_digest: None,
             changed: Some(true),
             duplicate_of: Some(4),
+            ..FetchRow::default()
         }
     }
 

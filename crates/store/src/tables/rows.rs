@@ -49,7 +49,7 @@ macro_rules! table {
         }
     ) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy)]
+        #[derive(Debug, Clone, Copy, Default)]
         pub struct $Row<'a> {
             $(#[doc = $column_doc] pub $column: <$Kind as Kind>::Value<'a>,)+
         }

@@ -95,42 +95,16 @@ pub(crate) fn visit(collection: &mut Collection, pages: &[PageId], version: u32)
 
 fn fetch(url: &'static str, page: PageId, fetch_time: i64) -> FetchRow<'static> {
     FetchRow {
-        url_surtkey: "",
         url,
         url_host_name: "a.test",
         url_host_tld: Some("test"),
-        url_host_registry_suffix: None,
-        url_host_registered_domain: None,
         url_protocol: "https",
-        url_port: None,
         url_path: "/",
-        url_query: None,
         fetch_time,
         fetch_status: 200,
-        fetch_redirect: None,
-        content_digest: None,
-        content_mime_type: None,
-        content_mime_detected: None,
-        content_charset: None,
-        content_languages: None,
-        content_truncated: None,
-        warc_filename: None,
-        warc_record_offset: None,
-        warc_record_length: None,
         page_id: page.0,
-        site_id: 0,
-        depth: 0,
         outcome: "ok",
-        reason: None,
-        address: None,
-        http_version: None,
-        server: None,
-        content_length: 0,
-        latency_ms: None,
-        duration_ms: None,
-        text_digest: None,
-        changed: None,
-        duplicate_of: None,
+        ..FetchRow::default()
     }
 }
 
@@ -141,32 +115,16 @@ fn link_row(source: PageId, target: PageId, fetch_time: i64) -> LinkRow<'static>
         target_url: "https://a.test/",
         fetch_time,
         kind: "a",
-        rel: None,
-        anchor: None,
         internal: true,
-        position: 0.0,
-        reason: None,
+        ..LinkRow::default()
     }
 }
 
 fn site_row(time: i64) -> SiteRow<'static> {
     SiteRow {
-        site_id: 0,
         site: "https://a.test",
         host: "a.test",
-        registered_domain: None,
-        tld: None,
         time,
-        address: None,
-        alias_of: None,
-        robots_status: None,
-        crawl_delay_ms: None,
-        pages_known: 0,
-        pages_queued: 0,
-        pages_fetched: 0,
-        pages_static: 0,
-        pages_dynamic: 0,
-        errors: 0,
-        bytes: 0,
+        ..SiteRow::default()
     }
 }
