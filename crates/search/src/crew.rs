@@ -93,8 +93,14 @@ impl<'c> Crew<'c> {
         }
     }
 
-    fn do_task(&self, reader: &mut EntryReader<'_>, task: &Task, writer: &IndexWriter<Entry>) -> Result<Outcome> {
-        let outcome = |state, bytes| Outcome { page: task.page, work: task.work, seen: task.seen, state, bytes };
+    fn do_task(
+        &self,
+        reader: &mut EntryReader<'_>,
+        task: &Task,
+        writer: &IndexWriter<Entry>,
+    ) -> Result<Outcome> {
+        let outcome =
+            |state, bytes| Outcome { page: task.page, work: task.work, seen: task.seen, state, bytes };
         if task.work == Work::LookAtHead {
             let is_unwanted = reader.is_unwanted_by_head(task)?;
             return Ok(outcome(if is_unwanted { State::Noindex } else { State::Indexed }, 0));

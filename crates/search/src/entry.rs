@@ -2,8 +2,8 @@
 
 use std::iter::Empty;
 
-use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Value};
 use tantivy::schema::Field;
+use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Value};
 
 use crate::budget::Share;
 use crate::language::Language;

@@ -143,6 +143,8 @@ mod tests {
     fn every_line_of_a_head_counts() {
         let head = b"HTTP/1.1 200 OK\r\nX-Robots-Tag: nofollow\r\nContent-Type: text/html\r\nx-robots-tag:NoIndex\r\n\r\n";
         assert!(robots_of_head(head, "weir").noindex());
-        assert!(!robots_of_head(b"HTTP/1.1 200 OK\r\nX-Robots-Tag: other: noindex\r\n\r\n", "weir").noindex());
+        assert!(
+            !robots_of_head(b"HTTP/1.1 200 OK\r\nX-Robots-Tag: other: noindex\r\n\r\n", "weir").noindex()
+        );
     }
 }

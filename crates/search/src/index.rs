@@ -139,7 +139,11 @@ fn open_to_go_on(folder: &TextFolder, settings: &IndexSettings) -> Result<Option
 fn create(folder: &TextFolder, settings: &IndexSettings) -> Result<(Index, Fields)> {
     folder.discard_index()?;
     let path = folder.index();
-    std::fs::create_dir_all(&path).map_err(|source| Error::Io { operation: "create", path: path.clone(), source })?;
+    std::fs::create_dir_all(&path).map_err(|source| Error::Io {
+        operation: "create",
+        path: path.clone(),
+        source,
+    })?;
     let (schema, fields) = schema(settings.positions);
     Ok((Index::create_in_dir(&path, schema)?, fields))
 }
@@ -216,7 +220,12 @@ impl Run<'_> {
     }
 
     /// Makes everything so far last, and gives the next commit its number.
-    fn commit(&mut self, writer: &mut IndexWriter<Entry>, next: &mut Note, counts: &WordCounts) -> Result<()> {
+    fn commit(
+        &mut self,
+        writer: &mut IndexWriter<Entry>,
+        next: &mut Note,
+        counts: &WordCounts,
+    ) -> Result<()> {
         let mut prepared = writer.prepare_commit()?;
         // The threads that counted have ended with this.
         let new = counts.take();

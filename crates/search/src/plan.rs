@@ -65,7 +65,9 @@ pub(crate) fn judge(record: &PageRecord, last: Seen, anchors: Option<&str>, is_d
     let same_head = now.record_bytes == last.record_bytes;
     match last.state {
         State::Absent => Step::Read(Work::Add, location, now),
-        State::Indexed if !same_content || now.anchors != last.anchors => Step::Read(Work::Change, location, now),
+        State::Indexed if !same_content || now.anchors != last.anchors => {
+            Step::Read(Work::Change, location, now)
+        }
         State::Indexed if !same_head => Step::Read(Work::LookAtHead, location, now),
         State::Noindex if !same_content || !same_head => Step::Read(Work::Add, location, now),
         State::NotText if !same_content => Step::Read(Work::Add, location, now),

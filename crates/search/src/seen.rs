@@ -73,7 +73,12 @@ impl Seen {
 
     fn from_bytes(bytes: &[u8; ROW_BYTES]) -> Seen {
         let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-        Seen { content: number(0), anchors: number(4), record_bytes: number(8), state: State::from_byte(bytes[12]) }
+        Seen {
+            content: number(0),
+            anchors: number(4),
+            record_bytes: number(8),
+            state: State::from_byte(bytes[12]),
+        }
     }
 }
 

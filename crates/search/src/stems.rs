@@ -3,6 +3,8 @@
 //! Words are stemmed as they are written and lose their accents afterwards, since rules look at accents. Most words of a text
 //! have been met before, so what became of them is remembered: a place for each hash, taken over by whoever comes later.
 
+use std::sync::Arc;
+
 use tantivy::tokenizer::{
     AsciiFoldingFilter, RawTokenizer, Stemmer, StopWordFilter, TextAnalyzer, TokenStream,
 };

@@ -60,7 +60,8 @@ impl TextFolder {
     pub(crate) fn lock(&self) -> Result<IndexLock> {
         fs::create_dir_all(&self.text).context("create", &self.text)?;
         let path = self.text.join("LOCK");
-        let file = File::options().create(true).truncate(false).write(true).open(&path).context("open", &path)?;
+        let file =
+            File::options().create(true).truncate(false).write(true).open(&path).context("open", &path)?;
         match file.try_lock() {
             Ok(()) => Ok(IndexLock(file)),
             Err(TryLockError::WouldBlock) => Err(Error::Locked { folder: self.collection.clone() }),
@@ -98,7 +99,8 @@ impl TextFolder {
             for entry in fs::read_dir(folder).context("list", folder)? {
                 let entry = entry.context("list", folder)?;
                 // Another process may remove files that nobody needs any more.
-                bytes += entry.metadata().ok().filter(fs::Metadata::is_file).map_or(0, |metadata| metadata.len());
+                bytes +=
+                    entry.metadata().ok().filter(fs::Metadata::is_file).map_or(0, |metadata| metadata.len());
             }
         }
         Ok(bytes)

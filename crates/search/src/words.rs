@@ -147,7 +147,8 @@ mod tests {
     use super::*;
 
     fn words() -> Words {
-        let counts = [("weir", 1_000), ("wire", 40), ("weird", 500), ("crawler", 300), ("wier", 1), ("größe", 90)];
+        let counts =
+            [("weir", 1_000), ("wire", 40), ("weird", 500), ("crawler", 300), ("wier", 1), ("größe", 90)];
         Words::default().with(counts.into_iter().map(|(word, count)| (word.to_owned(), count)).collect())
     }
 
@@ -159,7 +160,7 @@ mod tests {
             ("weirr", Some("weir")),
             ("craweler", Some("crawler")),
             ("crwaelr", Some("crawler")),
-            ("grösse", None),
+            ("grösse", Some("größe")),
             ("größ", Some("größe")),
             ("weir", None),
             ("xyz", None),
