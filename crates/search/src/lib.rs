@@ -11,6 +11,7 @@ mod error;
 mod forms;
 mod index;
 mod language;
+mod query;
 mod schema;
 mod stems;
 mod text_index;
@@ -18,4 +19,8 @@ mod tokenizer;
 
 pub use error::{Error, Result};
 pub use index::{IndexSettings, IndexSummary, Indexed, index};
+pub use query::{
+    Compare, Condition, LinkCondition, LinkKind, Measure, NEAR_LIMIT, Part, Period, QUERY_LIMIT_BYTES,
+    QUERY_LIMIT_DEPTH, QUERY_LIMIT_TERMS, Query, QueryError, Words,
+};
 pub use text_index::TextIndex;
