@@ -16,7 +16,9 @@ pub enum Error {
         source: io::Error,
     },
     /// Others than this machine could ask, and nobody would have to say who they are.
-    #[error("{address} can be reached from other machines: give a token with --token-file, or listen on 127.0.0.1")]
+    #[error(
+        "{address} can be reached from other machines: give a token with --token-file, or listen on 127.0.0.1"
+    )]
     NoToken {
         /// The address.
         address: SocketAddr,

@@ -21,6 +21,10 @@ impl Token {
         if is_sound { Ok(Token(text.to_owned())) } else { Err(Error::WeakToken { least: LEAST_CHARACTERS }) }
     }
 
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// Whether a text is the token; how long that takes tells nothing about where they differ.
     pub(crate) fn is(&self, other: &str) -> bool {
         let (own, other) = (self.0.as_bytes(), other.as_bytes());
