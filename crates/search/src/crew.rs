@@ -83,7 +83,7 @@ impl<'c> Crew<'c> {
         writer: &IndexWriter<Entry>,
         outcomes: &SyncSender<Result<Outcome>>,
     ) {
-        let mut reader = EntryReader::new(self.snapshot, self.fields, &self.settings.agent);
+        let mut reader = EntryReader::new(self.snapshot, self.fields, self.settings.options.clone());
         loop {
             let task = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some(task) = task else { return };

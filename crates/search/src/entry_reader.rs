@@ -35,9 +35,8 @@ pub(crate) enum ReadPage {
 }
 
 impl<'s> EntryReader<'s> {
-    /// Reads pages of a snapshot; `agent` is the name by which pages may speak to us.
-    pub(crate) fn new(snapshot: &'s Snapshot, fields: Fields, agent: &str) -> EntryReader<'s> {
-        let options = Options { agent: agent.to_owned(), ..Options::default() };
+    /// Reads pages of a snapshot.
+    pub(crate) fn new(snapshot: &'s Snapshot, fields: Fields, options: Options) -> EntryReader<'s> {
         EntryReader { snapshot, fields, options, rules: UrlRules::default(), document: Document::default() }
     }
 

@@ -8,6 +8,7 @@
 
 use std::time::{Duration, Instant};
 
+use parse::html::Options;
 use store::Snapshot;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{Index, IndexWriter};
@@ -24,8 +25,8 @@ use crate::seen::{PART_PAGES, read_part, write_part};
 use crate::text_folder::TextFolder;
 use crate::text_index::open_index;
 use crate::tokenizer::{PageTokenizer, TOKENIZER};
+use crate::vocabulary::Vocabulary;
 use crate::word_counts::WordCounts;
-use crate::words::Words;
 
 /// How the index is made.
 #[derive(Debug, Clone)]
@@ -36,8 +37,8 @@ pub struct IndexSettings {
     pub memory_bytes: usize,
     /// On so many cores.
     pub threads: usize,
-    /// The crawler's product token, in lower case: `noindex` may be said to it alone.
-    pub agent: String,
+    /// How much of a page is read, and the crawler's name: `noindex` may be said to it alone.
+    pub options: Options,
 }
 
 /// How far indexing has come.
@@ -231,8 +232,8 @@ impl Run<'_> {
         let new = counts.take();
         if !new.is_empty() {
             let words = match next.words {
-                0 => Words::default(),
-                commit => Words::read(&self.folder.words(commit))?,
+                0 => Vocabulary::default(),
+                commit => Vocabulary::read(&self.folder.words(commit))?,
             };
             words.with(new).write(&self.folder.words(next.commit))?;
             next.words = next.commit;

@@ -19,17 +19,22 @@ mod left_out;
 mod note;
 mod part;
 mod plan;
+mod query;
 mod schema;
 mod seen;
 mod stems;
 mod text_folder;
 mod text_index;
 mod tokenizer;
+mod vocabulary;
 mod word_counts;
-mod words;
 
 pub use error::{Error, Result};
 pub use index::{IndexSettings, IndexSummary, Indexed, index};
 pub use left_out::LeftOutCounts;
+pub use query::{
+    Compare, Condition, LinkCondition, LinkKind, Measure, NEAR_LIMIT, Part, Period, QUERY_LIMIT_BYTES,
+    QUERY_LIMIT_DEPTH, QUERY_LIMIT_TERMS, Query, QueryError, Words,
+};
 pub use text_index::TextIndex;
-pub use words::Words;
+pub use vocabulary::Vocabulary;

@@ -10,7 +10,7 @@ use crate::note::Note;
 use crate::schema::{Fields, schema};
 use crate::text_folder::TextFolder;
 use crate::tokenizer::{PageTokenizer, TOKENIZER};
-use crate::words::Words;
+use crate::vocabulary::Vocabulary;
 
 /// An index that is there.
 pub struct TextIndex {
@@ -66,10 +66,10 @@ impl TextIndex {
     }
 
     /// Words as pages write them, to correct queries by.
-    pub fn words(&self) -> Result<Words> {
+    pub fn vocabulary(&self) -> Result<Vocabulary> {
         match self.note()?.words {
-            0 => Ok(Words::default()),
-            commit => Words::read(&self.folder.words(commit)),
+            0 => Ok(Vocabulary::default()),
+            commit => Vocabulary::read(&self.folder.words(commit)),
         }
     }
 

@@ -8,9 +8,9 @@ use crate::error::{Error, Result};
 use crate::text_folder::{read_whole, write_whole};
 use crate::word_counts::drop_rarest;
 
-/// Words as pages write them, in lower case, with about how often they do.
+/// Vocabulary as pages write them, in lower case, with about how often they do.
 #[derive(Debug, Default)]
-pub struct Words {
+pub struct Vocabulary {
     /// All of them, one behind the other.
     text: String,
     /// In the order of the alphabet.
@@ -30,7 +30,7 @@ struct Word {
 /// A word that is there is corrected only by one that is so many times as frequent.
 const MORE_FREQUENT: u64 = 100;
 
-impl Words {
+impl Vocabulary {
     /// The word that was meant by one in lower case, if another one is much more likely: one mistake away, or two in a word of
     /// more than five letters.
     pub fn nearest(&self, word: &str) -> Option<&str> {
@@ -68,24 +68,24 @@ impl Words {
     }
 
     /// With the counts of others added.
-    pub(crate) fn with(&self, mut counts: HashMap<String, u64>) -> Words {
+    pub(crate) fn with(&self, mut counts: HashMap<String, u64>) -> Vocabulary {
         for word in &self.words {
             *counts.entry(self.text_of(word).to_owned()).or_default() += word.count;
         }
         drop_rarest(&mut counts);
         let mut all: Vec<(String, u64)> = counts.into_iter().collect();
         all.sort_unstable();
-        all.iter().fold(Words::default(), |mut words, (word, count)| {
+        all.iter().fold(Vocabulary::default(), |mut words, (word, count)| {
             words.push(word, *count);
             words
         })
     }
 
-    /// Reads what [`Words::write`] wrote.
-    pub(crate) fn read(path: &Path) -> Result<Words> {
+    /// Reads what [`Vocabulary::write`] wrote.
+    pub(crate) fn read(path: &Path) -> Result<Vocabulary> {
         let damaged = || Error::Unreadable { what: format!("{} is damaged", path.display()) };
         let text = String::from_utf8(read_whole(path)?).map_err(|_| damaged())?;
-        let mut words = Words::default();
+        let mut words = Vocabulary::default();
         for line in text.lines() {
             let (word, count) = line.split_once(' ').ok_or_else(damaged)?;
             words.push(word, count.parse().map_err(|_| damaged())?);
@@ -146,10 +146,10 @@ fn distance(one: &[char], other: &str, most: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn words() -> Words {
+    fn words() -> Vocabulary {
         let counts =
             [("weir", 1_000), ("wire", 40), ("weird", 500), ("crawler", 300), ("wier", 1), ("größe", 90)];
-        Words::default().with(counts.into_iter().map(|(word, count)| (word.to_owned(), count)).collect())
+        Vocabulary::default().with(counts.into_iter().map(|(word, count)| (word.to_owned(), count)).collect())
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("words");
         words().write(&path).unwrap();
-        let read = Words::read(&path).unwrap();
+        let read = Vocabulary::read(&path).unwrap();
         assert_eq!((read.len(), read.count("weir"), read.count("dam")), (6, 1_000, 0));
         let more = read.with([("weir".to_owned(), 5), ("dam".to_owned(), 7)].into());
         assert_eq!((more.len(), more.count("weir"), more.count("dam")), (7, 1_005, 7));
