@@ -17,7 +17,7 @@ mod steering;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use report::words;
+use ::report::words;
 
 use crate::commands::{
     analyze, anchors, check, compact, crawl, demo, export, gatherer, harvester, import, index, init, manager,
