@@ -42,12 +42,19 @@ struct TextField {
 enum Clause {
     /// It says nothing: punctuation alone.
     Nothing,
-    /// Words so frequent that some languages leave them out of the index: nice to have.
-    Wish(Vec<Box<dyn Query>>),
+    /// A word so frequent that some languages leave it out of the index: nice to have, beside others.
+    Wish(Wish),
     /// One of them has to fit; of none, nothing fits.
     Any(Vec<Box<dyn Query>>),
     /// It must not fit.
     Not(Box<dyn Query>),
+}
+
+/// A word that pages need not have.
+struct Wish {
+    queries: Vec<Box<dyn Query>>,
+    /// Pages in a language that leaves it out; nothing if most pages are.
+    excused: Option<Box<dyn Query>>,
 }
 
 /// Compiles one query.
@@ -116,7 +123,7 @@ impl<'s> Compiler<'s> {
         for condition in all {
             match self.clause(condition)? {
                 Clause::Nothing => {}
-                Clause::Wish(queries) => wishes.extend(queries),
+                Clause::Wish(wish) => wishes.push(wish),
                 Clause::Any(queries) => clauses.push((Occur::Must, one_of(queries))),
                 Clause::Not(query) => clauses.push((Occur::MustNot, query)),
             }
@@ -124,10 +131,13 @@ impl<'s> Compiler<'s> {
         let is_required = |(occur, _): &(Occur, Box<dyn Query>)| *occur == Occur::Must;
         match (clauses.iter().any(is_required), wishes.is_empty(), clauses.is_empty()) {
             (_, true, true) => return Ok(Clause::Nothing),
-            (_, false, true) => return Ok(Clause::Wish(wishes)),
-            (false, false, false) => clauses.push((Occur::Must, one_of(wishes))),
+            // Nothing but frequent words: one of them has to be there.
+            (false, false, _) => {
+                let queries = wishes.into_iter().flat_map(|wish| wish.queries).collect();
+                clauses.push((Occur::Must, one_of(queries)));
+            }
             (false, true, false) => clauses.push((Occur::Must, every_page())),
-            (true, ..) => clauses.extend(wishes.into_iter().map(|wish| (Occur::Should, wish))),
+            (true, ..) => clauses.extend(wishes.into_iter().map(Wish::beside_others)),
         }
         Ok(Clause::Any(vec![Box::new(BooleanQuery::new(clauses))]))
     }
@@ -137,7 +147,7 @@ impl<'s> Compiler<'s> {
         for condition in any {
             match self.clause(condition)? {
                 Clause::Nothing => {}
-                Clause::Any(more) | Clause::Wish(more) => queries.extend(more),
+                Clause::Any(more) | Clause::Wish(Wish { queries: more, .. }) => queries.extend(more),
                 not @ Clause::Not(_) => queries.push(positive(not)),
             }
         }
@@ -232,7 +242,23 @@ impl<'s> Compiler<'s> {
         if !self.is_negated {
             self.marks.add_word(&forms.terms);
         }
-        Ok(if forms.is_stop_word { Clause::Wish(queries) } else { Clause::Any(queries) })
+        if !forms.is_stop_word {
+            return Ok(Clause::Any(queries));
+        }
+        Ok(Clause::Wish(Wish { queries, excused: self.excused(word)? }))
+    }
+
+    /// The pages in languages that leave a word out of the index; nothing if these are most.
+    fn excused(&self, word: &QueryWord) -> Result<Option<Box<dyn Query>>> {
+        let languages = self.languages.iter().filter(|code| forms(word, &[code.as_str()]).is_stop_word);
+        let language = |code: &String| Term::from_field_text(self.searcher.index.fields.language, code);
+        let languages: Vec<Term> = languages.map(language).collect();
+        let mut pages = 0;
+        for language in &languages {
+            pages += self.index.doc_freq(language)?;
+        }
+        let are_few = pages < self.index.num_docs() / 2;
+        Ok(are_few.then(|| predicate::any_term(languages.into_iter())))
     }
 
     /// Words in a row, and rows near each other.
@@ -389,6 +415,15 @@ impl<'s> Compiler<'s> {
     }
 }
 
+impl Wish {
+    /// What it means where other words are required.
+    fn beside_others(mut self) -> (Occur, Box<dyn Query>) {
+        let Some(excused) = self.excused else { return (Occur::Should, one_of(self.queries)) };
+        self.queries.push(excused);
+        (Occur::Must, one_of(self.queries))
+    }
+}
+
 /// The fields that count, where none is named.
 fn everywhere(fields: &Fields, ranking: &Ranking) -> Vec<TextField> {
     let all = [
@@ -440,7 +475,7 @@ fn one_of(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
 fn positive(clause: Clause) -> Box<dyn Query> {
     match clause {
         Clause::Nothing => every_page(),
-        Clause::Wish(queries) | Clause::Any(queries) => one_of(queries),
+        Clause::Wish(Wish { queries, .. }) | Clause::Any(queries) => one_of(queries),
         Clause::Not(query) => {
             Box::new(BooleanQuery::new(vec![(Occur::Must, every_page()), (Occur::MustNot, query)]))
         }

@@ -8,6 +8,7 @@ use fetch::{Credentials, DnsSettings, FetchSettings, Networks, Proxy, SiteExtras
 use frontier::{DomainBudget, HostList, Limits, Patience, Profit, RejectPatterns, Scope, TrapRules, Waits};
 use model::{ParameterList, UrlRules};
 use parse::html::{KeptTags, Limits as ParseLimits, Options};
+use search::IndexSettings;
 use store::{PageSettings, StoreSettings};
 
 use super::place::Login;
@@ -63,6 +64,7 @@ impl Settings {
             discovery_share: quality.discovery_share,
             requests_per_day: crawl.requests_per_day,
             requests_per_site_per_day: crawl.requests_per_site_per_day,
+            requests_per_second: f64::from(crawl.requests_per_second),
             batch_pages: crawl.batch_pages as usize,
             batch_pages_per_site: crawl.batch_pages_per_site as usize,
             threads: usize::from(crawl.threads),
@@ -136,6 +138,16 @@ impl Settings {
             level: self.pages.compression_level,
             keep_requests: self.pages.requests,
             focus: Focus::default(),
+        })
+    }
+
+    /// How the index of the text is made.
+    pub(crate) fn index_settings(&self) -> Result<IndexSettings, WrongUse> {
+        Ok(IndexSettings {
+            positions: self.search.positions,
+            memory_bytes: self.search.memory.0 as usize,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            options: self.gathering()?.options,
         })
     }
 

@@ -121,10 +121,5 @@ fn link_row(source: PageId, target: PageId, fetch_time: i64) -> LinkRow<'static>
 }
 
 fn site_row(time: i64) -> SiteRow<'static> {
-    SiteRow {
-        site: "https://a.test",
-        host: "a.test",
-        time,
-        ..SiteRow::default()
-    }
+    SiteRow { site: "https://a.test", host: "a.test", time, ..SiteRow::default() }
 }
