@@ -26,6 +26,14 @@ fn names_the_wrong_one(error: &store::Error) -> bool {
     )
 }
 
+/// The same of a crawl, or of a page of it.
+fn cannot_be_crawled(error: &crawl::Error) -> bool {
+    match error {
+        crawl::Error::Store(error) => names_the_wrong_one(error),
+        error => matches!(error, crawl::Error::NotAnalysed { .. } | crawl::Error::NoUrl { .. }),
+    }
+}
+
 /// The same of an analysis.
 fn cannot_be_analysed(error: &analysis::Error) -> bool {
     match error {
@@ -76,7 +84,7 @@ pub(crate) fn exit_code(answer: anyhow::Result<ExitCode>) -> ExitCode {
         || error.downcast_ref::<store::Error>().is_some_and(names_the_wrong_one)
         || error.downcast_ref::<analysis::Error>().is_some_and(cannot_be_analysed)
         || error.downcast_ref::<sql::Error>().is_some_and(cannot_be_asked)
-        || matches!(error.downcast_ref(), Some(crawl::Error::NotAnalysed { .. }))
+        || error.downcast_ref::<crawl::Error>().is_some_and(cannot_be_crawled)
         || error.downcast_ref::<report::Error>().is_some_and(cannot_be_reported);
     // Nothing is left to be done if even stderr is gone.
     let _ = writeln!(io::stderr(), "weir: {}", sentence(&error));

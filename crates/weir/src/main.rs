@@ -6,7 +6,6 @@
 mod commands;
 mod failure;
 mod input;
-mod known_sites;
 mod printer;
 mod process;
 mod progress;

@@ -11,7 +11,6 @@ use store::{Keep, Snapshot};
 use stream::{Exported, Selection, export_mirror, export_tables, export_warc};
 
 use crate::failure::WrongUse;
-use crate::known_sites;
 use crate::printer::Printer;
 use crate::settings;
 use crate::words::{counted, size};
@@ -87,7 +86,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let mut selection = Selection::all();
     for site in &args.sites {
         if !selection.add_site(&snapshot, site) {
-            let meant = known_sites::suggestion(&snapshot, site);
+            let meant = crawl::suggest_sites(&snapshot, site);
             let meant = meant.map_or_else(String::new, |meant| format!("; {meant}"));
             return Err(WrongUse(format!("the collection knows no site {site}{meant}")).into());
         }

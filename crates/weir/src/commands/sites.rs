@@ -1,19 +1,14 @@
 //! `weir sites`: what is known of each site, as a table or as one object per line.
 
-use std::collections::HashMap;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
-use crawl::CrawlSettings;
-use model::SiteId;
-use serde::Serialize;
-use store::{SiteRecord, Snapshot};
+use crawl::{SiteEntry, SiteOrder, SiteQuery};
+use store::Snapshot;
 
-use super::status::RobotsKind;
 use crate::printer::{Meaning, Printer, printable};
+use crate::process::now_ms;
 use crate::settings::Settings;
 use crate::words::{count, duration, size};
 
@@ -65,122 +60,40 @@ enum Sort {
     Name,
 }
 
-/// Scripts rely on the names.
-#[derive(Serialize)]
-struct Answer {
-    site: String,
-    site_id: u32,
-    pages_known: u32,
-    pages_fetched: u32,
-    pages_queued: u32,
-    errors: u32,
-    bytes: u64,
-    in_links: u32,
-    address: Option<String>,
-    wait_ms: u64,
-    robots: RobotsKind,
-    robots_status: Option<u16>,
-    errors_in_a_row: u16,
-    back_off_until_ms: Option<u64>,
-    alias_of: Option<String>,
-    /// Sites that share its address, itself included: they are asked in turn.
-    sites_at_address: u64,
+impl Sort {
+    fn order(self) -> SiteOrder {
+        match self {
+            Sort::Known => SiteOrder::Known,
+            Sort::Fetched => SiteOrder::Fetched,
+            Sort::Queued => SiteOrder::Queued,
+            Sort::Errors => SiteOrder::Errors,
+            Sort::Bytes => SiteOrder::Bytes,
+            Sort::Links => SiteOrder::Links,
+            Sort::Name => SiteOrder::Name,
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
     let rules = Settings::load(&args.dir)?.crawl_settings(&args.dir)?;
-    let sites = chosen(args, &snapshot)?;
+    let query =
+        SiteQuery { sort: args.sort.order(), filter: args.filter.as_deref(), from: 0, most: args.top };
+    let (sites, _) = crawl::list_sites(&snapshot, &rules, &query, now_ms())?;
     if let (Some(text), true, false) = (&args.filter, sites.is_empty(), printer.json()) {
         printer.line(&format!("no site of {} has `{}` in its name", args.dir.display(), printable(text)))?;
     }
-    let at_address = at_address(&snapshot)?;
     if !printer.json() && !sites.is_empty() {
         let heading = row(["known", "fetched", "queued", "errors", "sent", "wait", "robots", "site"]);
         printer.line(&printer.paint(Meaning::Aside, &heading))?;
     }
-    for site in sites {
-        let Some(record) = snapshot.sites.get(site)? else { continue };
-        let mut answer = answer(&snapshot, &rules, site, &record);
-        answer.sites_at_address = record.address.and_then(|at| at_address.get(&at).copied()).unwrap_or(0);
-        if printer.json() { printer.object(&answer)? } else { printer.line(&line(&answer, printer))? }
+    for site in &sites {
+        if printer.json() { printer.object(site)? } else { printer.line(&line(site, printer))? }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// How many sites have each address.
-fn at_address(snapshot: &Snapshot) -> store::Result<HashMap<IpAddr, u64>> {
-    let parts = snapshot.sites.scan(|counts: &mut HashMap<IpAddr, u64>, _, record| {
-        if let Some(address) = record.address {
-            *counts.entry(address).or_default() += 1;
-        }
-    })?;
-    let mut all = HashMap::new();
-    for (address, sites) in parts.into_iter().flatten() {
-        *all.entry(address).or_default() += sites;
-    }
-    Ok(all)
-}
-
-/// The wanted sites in the wanted order.
-fn chosen(args: &Args, snapshot: &Snapshot) -> store::Result<Vec<SiteId>> {
-    let name = |site: SiteId| snapshot.urls.site_name(site).unwrap_or_default();
-    let wanted = |site: SiteId| args.filter.as_ref().is_none_or(|text| name(site).contains(text.as_str()));
-    let parts = snapshot.sites.scan(|found: &mut Vec<(u64, SiteId)>, site, record| {
-        if wanted(site) {
-            found.push((key(args.sort, record), site));
-        }
-    })?;
-    let mut sites = parts.concat();
-    match args.sort {
-        Sort::Name => sites.sort_unstable_by_key(|(_, site)| name(*site)),
-        _ => sites.sort_unstable_by_key(|(key, site)| (std::cmp::Reverse(*key), *site)),
-    }
-    sites.truncate(args.top.unwrap_or(usize::MAX));
-    Ok(sites.into_iter().map(|(_, site)| site).collect())
-}
-
-fn key(sort: Sort, record: &SiteRecord) -> u64 {
-    match sort {
-        Sort::Known => u64::from(record.pages_known),
-        Sort::Fetched => u64::from(record.pages_fetched),
-        Sort::Queued => u64::from(record.pages_queued),
-        Sort::Errors => u64::from(record.errors),
-        Sort::Bytes => record.bytes,
-        Sort::Links => u64::from(record.in_links),
-        Sort::Name => 0,
-    }
-}
-
-fn answer(snapshot: &Snapshot, rules: &CrawlSettings, site: SiteId, record: &SiteRecord) -> Answer {
-    let name = |site: SiteId| snapshot.urls.site_name(site).unwrap_or_default().to_owned();
-    let front = rules.gather.rules.canonical(&format!("{}/", name(site)));
-    let own_wait_ms = front.ok().and_then(|front| rules.site(&front)?.wait_ms);
-    let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
-    Answer {
-        site: name(site),
-        site_id: site.0,
-        pages_known: record.pages_known,
-        pages_fetched: record.pages_fetched,
-        pages_queued: record.pages_queued,
-        errors: record.errors,
-        bytes: record.bytes,
-        in_links: record.in_links,
-        address: record.address.map(|address| address.to_string()),
-        wait_ms: rules
-            .waits
-            .site_wait_ms(record.pages_known, u64::from(record.crawl_delay_ms), own_wait_ms)
-            .max(u64::from(record.asked_wait_ms)),
-        robots: RobotsKind::of(record),
-        robots_status: (record.robots_fetched_s != 0).then_some(record.robots_status),
-        errors_in_a_row: record.errors_in_a_row,
-        back_off_until_ms: Some(record.back_off_until_ms).filter(|until_ms| *until_ms > now_ms),
-        alias_of: record.alias_of.map(name),
-        sites_at_address: 0,
-    }
-}
-
-fn line(site: &Answer, printer: &Printer) -> String {
+fn line(site: &SiteEntry, printer: &Printer) -> String {
     let number = |number: u32| count(u64::from(number));
     let mut line = row([
         &number(site.pages_known),
@@ -200,8 +113,7 @@ fn line(site: &Answer, printer: &Printer) -> String {
         line += &printer.paint(Meaning::Aside, &format!("  (takes turns with {others} more at its address)"));
     }
     if let Some(until_ms) = site.back_off_until_ms {
-        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
-        let left = duration(until_ms.saturating_sub(now_ms) / 1_000);
+        let left = duration(until_ms.saturating_sub(now_ms()) / 1_000);
         line += &printer.paint(Meaning::Bad, &format!("  (left alone for {left})"));
     }
     line

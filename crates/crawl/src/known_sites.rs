@@ -3,14 +3,14 @@
 use model::{Rejected, SiteId};
 use store::Snapshot;
 
-use crate::failure::WrongUse;
+use crate::error::Error;
 
 /// Sites that are named in a suggestion.
 const MOST: usize = 3;
 
 /// A sentence with the known sites of the same host, whatever their scheme and port; none if there is none. `meant` may be
 /// a URL, a site or a host.
-pub(crate) fn suggestion(snapshot: &Snapshot, meant: &str) -> Option<String> {
+pub fn suggest_sites(snapshot: &Snapshot, meant: &str) -> Option<String> {
     let wanted = host(meant);
     let names = (0..snapshot.sites.sites()).filter_map(|site| snapshot.urls.site_name(SiteId(site)));
     let found: Vec<&str> = names.filter(|name| host(name).eq_ignore_ascii_case(wanted)).take(MOST).collect();
@@ -18,14 +18,13 @@ pub(crate) fn suggestion(snapshot: &Snapshot, meant: &str) -> Option<String> {
 }
 
 /// What to type instead of something that is no URL.
-pub(crate) fn mistyped(snapshot: &Snapshot, input: &str, rejected: &Rejected) -> WrongUse {
+pub fn mistyped_url(snapshot: &Snapshot, input: &str, rejected: Rejected) -> Error {
     let example = match rejected {
         Rejected::Relative if input.contains('.') => format!("https://{input}"),
         _ => "https://example.org/news/".to_owned(),
     };
-    let known = suggestion(snapshot, input);
-    let known = known.map_or_else(String::new, |known| format!("; {known}"));
-    WrongUse(format!("`{input}` is no URL: {rejected}; write one such as {example}{known}"))
+    let known = suggest_sites(snapshot, input).map_or_else(String::new, |known| format!("; {known}"));
+    Error::NoUrl { input: input.to_owned(), rejected, example, known }
 }
 
 /// The host in a URL, or in what is left of one: without scheme, port and path.
