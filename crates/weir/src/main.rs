@@ -6,17 +6,18 @@
 mod commands;
 mod failure;
 mod input;
+mod known_sites;
 mod printer;
 mod process;
 mod progress;
 mod seeds;
 mod settings;
 mod steering;
-mod words;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use report::words;
 
 use crate::commands::{
     analyze, anchors, check, compact, crawl, demo, export, gatherer, harvester, import, init, manager, parse,
