@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use model::SiteId;
+use serde::Serialize;
 use store::{Result, SiteRecord, Snapshot};
 
 use crate::crawl_settings::CrawlSettings;
-use crate::site_status::SiteStatus;
+use crate::robots_kind::RobotsKind;
 
 /// Which sites are wanted, and in which order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,36 +44,73 @@ pub enum SiteOrder {
     Name,
 }
 
+/// What is known of a site. Scripts rely on the names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SiteEntry {
+    /// Scheme, host and port.
+    pub site: String,
+    /// Its number.
+    pub site_id: u32,
+    /// Pages whose URL is known.
+    pub pages_known: u32,
+    /// Pages whose last visit brought content.
+    pub pages_fetched: u32,
+    /// Pages in a batch.
+    pub pages_queued: u32,
+    /// Requests that failed.
+    pub errors: u32,
+    /// Bytes that it has sent.
+    pub bytes: u64,
+    /// Links from other sites.
+    pub in_links: u32,
+    /// Where it was found.
+    pub address: Option<String>,
+    /// Time between two requests.
+    pub wait_ms: u64,
+    /// What is known of its robots.txt.
+    pub robots: RobotsKind,
+    /// The status with which that came; 0 for no answer.
+    pub robots_status: Option<u16>,
+    /// Requests in a row that failed.
+    pub errors_in_a_row: u16,
+    /// Until when it is left alone after failures.
+    pub back_off_until_ms: Option<u64>,
+    /// The site that it is another name of.
+    pub alias_of: Option<String>,
+    /// Sites that share its address, itself included: they are asked in turn.
+    pub sites_at_address: u64,
+}
+
 /// The sites that are wanted, as of this time in Unix milliseconds, and how many there are if all are counted.
 pub fn list_sites(
     snapshot: &Snapshot,
     rules: &CrawlSettings,
     query: &SiteQuery<'_>,
     now_ms: u64,
-) -> Result<(Vec<SiteStatus>, usize)> {
+) -> Result<(Vec<SiteEntry>, usize)> {
     let (sites, all) = chosen(snapshot, query)?;
     let at_address = at_address(snapshot)?;
-    let mut statuses = Vec::with_capacity(sites.len());
+    let mut entries = Vec::with_capacity(sites.len());
     for site in sites {
         let Some(record) = snapshot.sites.get(site)? else { continue };
-        let mut status = SiteStatus::of(snapshot, rules, site, &record, now_ms);
-        status.sites_at_address = record.address.and_then(|at| at_address.get(&at).copied()).unwrap_or(0);
-        statuses.push(status);
+        let mut entry = entry(snapshot, rules, site, &record, now_ms);
+        entry.sites_at_address = record.address.and_then(|at| at_address.get(&at).copied()).unwrap_or(0);
+        entries.push(entry);
     }
-    Ok((statuses, all))
+    Ok((entries, all))
 }
 
 /// What is known of one site; nothing if the collection does not know it.
-pub fn site_status(
+pub fn site_entry(
     snapshot: &Snapshot,
     rules: &CrawlSettings,
     site: SiteId,
     now_ms: u64,
-) -> Result<Option<SiteStatus>> {
+) -> Result<Option<SiteEntry>> {
     let Some(record) = snapshot.sites.get(site)? else { return Ok(None) };
-    let mut status = SiteStatus::of(snapshot, rules, site, &record, now_ms);
-    status.sites_at_address = sites_at(snapshot, record.address)?;
-    Ok(Some(status))
+    let mut entry = entry(snapshot, rules, site, &record, now_ms);
+    entry.sites_at_address = sites_at(snapshot, record.address)?;
+    Ok(Some(entry))
 }
 
 /// How many sites have this address.
@@ -128,5 +166,35 @@ impl SiteOrder {
             SiteOrder::Links => u64::from(record.in_links),
             SiteOrder::Name => 0,
         }
+    }
+}
+
+fn entry(
+    snapshot: &Snapshot,
+    rules: &CrawlSettings,
+    site: SiteId,
+    record: &SiteRecord,
+    now_ms: u64,
+) -> SiteEntry {
+    let name = |site: SiteId| snapshot.urls.site_name(site).unwrap_or_default().to_owned();
+    let front = rules.gather.rules.canonical(&format!("{}/", name(site)));
+    let own_wait_ms = front.ok().and_then(|front| rules.site(&front)?.wait_ms);
+    SiteEntry {
+        site: name(site),
+        site_id: site.0,
+        pages_known: record.pages_known,
+        pages_fetched: record.pages_fetched,
+        pages_queued: record.pages_queued,
+        errors: record.errors,
+        bytes: record.bytes,
+        in_links: record.in_links,
+        address: record.address.map(|address| address.to_string()),
+        wait_ms: rules.wait_ms(record, own_wait_ms),
+        robots: RobotsKind::of(record),
+        robots_status: (record.robots_fetched_s != 0).then_some(record.robots_status),
+        errors_in_a_row: record.errors_in_a_row,
+        back_off_until_ms: Some(record.back_off_until_ms).filter(|until_ms| *until_ms > now_ms),
+        alias_of: record.alias_of.map(name),
+        sites_at_address: 0,
     }
 }

@@ -19,13 +19,16 @@ impl std::error::Error for WrongUse {}
 
 /// Whether a collection or a snapshot was named that is not there, one to be made that is, or one that is in use.
 fn names_the_wrong_one(error: &store::Error) -> bool {
-    use store::Error::{AlreadyACollection, Locked, NoSnapshot, NotACollection, UnknownSite, WrongPosition};
+    use store::Error::{
+        AlreadyACollection, Locked, NoSnapshot, NotACollection, SnapshotName, UnknownSite, WrongPosition,
+    };
     matches!(
         error,
         AlreadyACollection { .. }
             | Locked { .. }
             | NoSnapshot { .. }
             | NotACollection { .. }
+            | SnapshotName { .. }
             | UnknownSite { .. }
             | WrongPosition { .. }
     )

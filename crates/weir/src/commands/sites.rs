@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use crawl::{SiteOrder, SiteQuery, SiteStatus};
+use crawl::{SiteEntry, SiteOrder, SiteQuery};
 use store::Snapshot;
 
 use crate::printer::{Meaning, Printer, printable};
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-fn line(site: &SiteStatus, printer: &Printer) -> String {
+fn line(site: &SiteEntry, printer: &Printer) -> String {
     let number = |number: u32| count(u64::from(number));
     let mut line = row([
         &number(site.pages_known),
