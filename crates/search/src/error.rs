@@ -1,7 +1,7 @@
 //! What can go wrong with the index of the text: each error says what to do about it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An operation on the index that failed.
 #[derive(Debug, thiserror::Error)]
@@ -45,3 +45,14 @@ pub enum Error {
 
 /// The result of an operation on the index.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// Says which operation on which file failed.
+pub(crate) trait Context<T> {
+    fn context(self, operation: &'static str, path: &Path) -> Result<T>;
+}
+
+impl<T> Context<T> for io::Result<T> {
+    fn context(self, operation: &'static str, path: &Path) -> Result<T> {
+        self.map_err(|source| Error::Io { operation, path: path.to_owned(), source })
+    }
+}
