@@ -1,23 +1,12 @@
 //! Which site did somebody mean who named one that the collection does not know?
 
 use model::{Rejected, SiteId};
-use store::{Selection, SiteSet, Snapshot};
+use store::Snapshot;
 
 use crate::error::Error;
 
 /// Sites that are named in a suggestion.
 const MOST: usize = 3;
-
-/// The sites of a selection; if one is not known, what may have been meant.
-pub(crate) fn find(snapshot: &Snapshot, selection: &Selection) -> anyhow::Result<Option<SiteSet>> {
-    match selection.find_sites(snapshot) {
-        Err(store::Error::UnknownSite { what, name }) => {
-            let meant = suggestion(snapshot, &name).map_or_else(String::new, |meant| format!("; {meant}"));
-            Err(WrongUse(format!("the collection knows no {what} {name}{meant}")).into())
-        }
-        found => Ok(found?),
-    }
-}
 
 /// A sentence with the known sites of the same host, whatever their scheme and port; none if there is none. `meant` may be
 /// a URL, a site or a host.
