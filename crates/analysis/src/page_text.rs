@@ -1,12 +1,9 @@
 //! What does a stored page say? Its title and main text, read from the page store.
 
-use parse::{Document, decode_content};
-use store::{PageRecord, Snapshot, Verify};
+use parse::{Document, DocumentReader, StoredAnswer};
+use store::{PageRecord, Snapshot, StoredPage, Verify};
 
 use crate::error::Result;
-
-/// No body is decoded further.
-const BODY_LIMIT_BYTES: usize = 10 << 20;
 
 /// What a page says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,23 +15,26 @@ pub struct PageText {
 }
 
 impl PageText {
-    /// That of the version that is stored; none if there is none.
+    /// That of the version that is stored; none if there is none, or if that is no page but an error.
     pub fn read(snapshot: &Snapshot, page: &PageRecord) -> Result<Option<PageText>> {
         let Some(location) = page.stored else { return Ok(None) };
         let stored = snapshot.bodies.read(&location, Verify::Checksum)?;
-        let header = |name| stored.header(name).map(|value| String::from_utf8_lossy(value).into_owned());
-        let body = stored.body();
-        let decoded =
-            decode_content(&body, &header("Content-Encoding").unwrap_or_default(), BODY_LIMIT_BYTES);
-        let mut document = Document::default();
-        document.read(
-            &decoded.bytes,
-            header("Content-Type").as_deref(),
-            None,
-            &parse::html::Options::default(),
-        );
-        let main_text = document.main_text();
-        let text = if main_text.is_empty() { document.text } else { main_text };
-        Ok(Some(PageText { title: document.title, text }))
+        let mut reader = DocumentReader::default();
+        Ok(read_document(&mut reader, &stored).map(|document| {
+            let main_text = document.main_text();
+            let text = if main_text.is_empty() { document.text.clone() } else { main_text };
+            PageText { title: document.title.clone(), text }
+        }))
     }
+}
+
+/// What a stored page says; nothing if it is none: a redirect, an error.
+pub(crate) fn read_document<'r>(reader: &'r mut DocumentReader, stored: &StoredPage) -> Option<&'r Document> {
+    reader.read(&StoredAnswer {
+        url: stored.url(),
+        status: stored.status(),
+        content_type: stored.header("Content-Type"),
+        content_encoding: stored.header("Content-Encoding"),
+        body: &stored.body(),
+    })
 }

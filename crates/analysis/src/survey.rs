@@ -6,16 +6,16 @@
 //! parsed once for all analyzers.
 
 use model::PageId;
-use parse::html::Options;
-use parse::{Document, decode_content};
+use parse::DocumentReader;
 use store::{
-    FetchRows, LastParses, LinkRows, PageRow, PageRows, Rows, SiteRankRows, Snapshot, StoredPage,
-    TableReader, Verify,
+    FetchRows, LastParses, LinkRows, PageRow, PageRows, PageStream, Rows, SiteRankRows, Snapshot, Streamed,
+    TableReader,
 };
 
 use crate::analyzer::{Analyzer, Reads};
 use crate::cores::Cores;
 use crate::error::{Error, Result};
+use crate::page_text::read_document;
 
 /// More parts share the work more evenly, fewer are less to merge.
 const PARTS_PER_CORE: usize = 8;
@@ -125,42 +125,22 @@ impl<'s> Survey<'s> {
         self.pages.for_each_batch(group, |batch| {
             let rows: Vec<PageRow<'_>> = batch.rows().collect();
             let ids: Vec<PageId> = rows.iter().map(|row| PageId(row.page_id)).collect();
-            let records = self.snapshot.pages.get_many(&ids)?;
-            let mut places: Vec<_> =
-                records.iter().zip(&rows).filter_map(|(record, row)| Some((record.stored?, row))).collect();
-            places.sort_unstable_by_key(|(place, _)| (place.file, place.offset));
-            for (place, row) in places {
-                let stored = self.snapshot.bodies.read(&place, Verify::Checksum)?;
-                if let Some(document) = reader.read(&stored, row) {
+            let mut stream = PageStream::of_pages(self.snapshot, &ids)?;
+            while let Some(streamed) = stream.next_page()? {
+                let (place, stored) = match streamed {
+                    Streamed::Page(place, stored) => (place, stored),
+                    // A figure about all pages must not silently be one about some of them.
+                    Streamed::Damaged(_, error) => return Err(error),
+                };
+                // Rows are in the order of the pages.
+                let row = rows.binary_search_by_key(&place.page.0, |row| row.page_id).map(|row| &rows[row]);
+                if let (Some(document), Ok(row)) = (read_document(&mut reader, &stored), row) {
                     analyzer.document(row, document);
                 }
             }
             Ok(())
         })?;
         Ok(())
-    }
-}
-
-/// Parses stored pages one after the other.
-#[derive(Default)]
-struct DocumentReader {
-    options: Options,
-    document: Document,
-}
-
-impl DocumentReader {
-    /// Nothing for what is no page: a redirect, an error.
-    fn read(&mut self, stored: &StoredPage, row: &PageRow<'_>) -> Option<&Document> {
-        if stored.status().is_some_and(|status| !(200..300).contains(&status)) {
-            return None;
-        }
-        let text = |name| stored.header(name).map(|value| String::from_utf8_lossy(value).into_owned());
-        let encoding = text("Content-Encoding").unwrap_or_default();
-        let body = stored.body();
-        let decoded = decode_content(&body, &encoding, self.options.limits.input_bytes);
-        let content_type = text("Content-Type");
-        self.document.read(&decoded.bytes, content_type.as_deref(), row.url_host_tld, &self.options);
-        Some(&self.document)
     }
 }
 

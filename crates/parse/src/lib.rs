@@ -13,6 +13,7 @@ mod content_encoding;
 mod date;
 mod directives;
 mod document;
+mod document_reader;
 mod fingerprint;
 mod frequent_words;
 mod language;
@@ -29,6 +30,7 @@ pub use content_encoding::{CONTENT_ENCODING_LIMIT, DecodedBody, Ended, decode_co
 pub use date::{date_text, parse_date};
 pub use directives::RobotsDirectives;
 pub use document::{Context, Document, Heading, Link, LinkKind, Resolved};
+pub use document_reader::{DocumentReader, StoredAnswer};
 pub use fingerprint::Fingerprint;
 pub use frequent_words::is_frequent_word;
 pub use language::{Language, detect_language};

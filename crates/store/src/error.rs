@@ -71,6 +71,22 @@ pub enum Error {
         /// As asked for.
         name: String,
     },
+    /// No page of the collection is of this site or domain.
+    #[error("the collection knows no {what} {name}")]
+    UnknownSite {
+        /// `site` or `domain`.
+        what: &'static str,
+        /// As asked for.
+        name: String,
+    },
+    /// A stream cannot go on from there.
+    #[error("a stream cannot go on from {position}: {why}")]
+    WrongPosition {
+        /// As asked for.
+        position: String,
+        /// What to do instead.
+        why: String,
+    },
     /// More than the format can number.
     #[error("the collection is full: {what}")]
     Full {

@@ -21,6 +21,7 @@ mod link_log;
 mod manifest;
 mod page_state;
 mod page_store;
+mod page_stream;
 mod parallel;
 mod ranks;
 mod records;
@@ -44,6 +45,9 @@ pub use page_state::{Best, Column, PageFlags, PageRecord, PageState, PageStateRe
 pub use page_store::{
     Appended, Compacted, Compaction, IndexMerge, Keep, KeptVersion, MergedIndex, PageCheck, PageDamage,
     PageLocation, PageReader, PageSettings, PageStore, PageVersion, Relocations, StoredPage, Verify,
+};
+pub use page_stream::{
+    PageOrder, PagePlace, PageStream, Part, Position, Selection, SiteSet, StreamRequest, Streamed,
 };
 pub use ranks::{RankColumn, RankEntry, RankValue, Ranked, list_ranks, write_ranks};
 pub use site_state::{SiteRecord, SiteState, SiteStateReader};

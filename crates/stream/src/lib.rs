@@ -4,4 +4,4 @@
 
 mod export;
 
-pub use export::{Exported, Selection, export_mirror, export_tables, export_warc};
+pub use export::{Exported, export_mirror, export_tables, export_warc};

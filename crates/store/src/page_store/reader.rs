@@ -90,11 +90,33 @@ impl PageReader {
     /// The page at a place, by one read; by a few more if its body is that of another record.
     pub fn read(&self, location: &PageLocation, verify: Verify) -> Result<StoredPage> {
         let record = self.read_record(location, verify)?;
+        self.complete(record, location, verify)
+    }
+
+    /// The page of a record that was read: with the record that has its body, if it has none itself.
+    fn complete(&self, record: WarcRecord, location: &PageLocation, verify: Verify) -> Result<StoredPage> {
         let original = match record.header.kind() {
             WarcKind::Revisit => Some(self.read_original(&record, location, verify)?),
             _ => None,
         };
         Ok(StoredPage { record, original })
+    }
+
+    /// The page whose record's gzip member is this.
+    pub(crate) fn page_of_member(&self, member: &[u8], location: &PageLocation) -> Result<StoredPage> {
+        let path = &self.file(location)?.path;
+        let record = parse_record(gunzip(member, path, location.offset)?, path, location.offset)?;
+        self.complete(record, location, Verify::Checksum)
+    }
+
+    /// Replaces the content of `out` by a piece of a file that a commit has as a whole.
+    pub(crate) fn read_piece(&self, from: &PageLocation, length: usize, out: &mut Vec<u8>) -> Result<()> {
+        let file = self.file(from)?;
+        if from.offset.saturating_add(length as u64) > file.entry.length() {
+            return Err(damaged(&file.path, at(from), "the record lies beyond the end of the file"));
+        }
+        out.resize(length, 0);
+        file.file.read_exact_at(out, from.offset).context("read", &file.path)
     }
 
     /// The record at a place, without its original.
@@ -196,6 +218,12 @@ impl StoredPage {
     /// The value of a header line, if there is one of this name.
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         header_value(self.head(), name)
+    }
+
+    /// The type that the server declared, without its parameters; nothing if it declared none.
+    pub fn mime_type(&self) -> &str {
+        let value = self.header("Content-Type").and_then(|value| std::str::from_utf8(value).ok());
+        value.and_then(|value| value.split([';', ',']).next()).unwrap_or_default().trim()
     }
 
     /// The body without chunks; its content encoding remains.

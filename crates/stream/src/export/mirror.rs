@@ -5,15 +5,11 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-use model::PageId;
 use parse::{Ended, decode_content};
-use store::{PageRecord, Result, Snapshot, StoredPage, Verify};
+use store::{PageStream, Result, Selection, Snapshot, StoredPage, StreamRequest, Streamed};
 
 use super::file_name::{file_name, other_name};
-use super::{Exported, Selection, create_folder, failed};
-
-/// The state of so many pages is read together; of bodies, one.
-const GROUP_PAGES: u32 = 1 << 12;
+use super::{Exported, create_folder, failed};
 
 /// No body is decoded further.
 const BODY_LIMIT_BYTES: usize = 256 << 20;
@@ -22,17 +18,19 @@ const BODY_LIMIT_BYTES: usize = 256 << 20;
 pub fn export_mirror(snapshot: &Snapshot, selection: &Selection, out: &Path) -> Result<Exported> {
     create_folder(out)?;
     let mut exported = Exported::default();
-    let wanted = |page: &PageRecord| selection.has_site(page.site);
-    for first in (0..snapshot.pages.pages()).step_by(GROUP_PAGES as usize) {
-        let end = first.saturating_add(GROUP_PAGES).min(snapshot.pages.pages());
-        let ids: Vec<PageId> = (first..end).map(PageId).collect();
-        for page in snapshot.pages.get_many(&ids)?.iter().filter(|page| wanted(page)) {
-            let Some(location) = page.stored else { continue };
-            let stored = snapshot.bodies.read(&location, Verify::Digests)?;
-            // That of the stored version: the last visit may have brought no more than the news that it is still right.
-            if stored.status().is_none_or(|status| (200..300).contains(&status)) {
+    let request = StreamRequest { selection: selection.clone(), ..StreamRequest::default() };
+    let mut stream = PageStream::open(snapshot, &request)?;
+    while let Some(streamed) = stream.next_page()? {
+        match streamed {
+            // The status is that of the stored version: the last visit may have brought no more than the news that it is
+            // still right.
+            Streamed::Page(_, stored)
+                if stored.status().is_none_or(|status| (200..300).contains(&status)) =>
+            {
                 write(&stored, out, &mut exported)?;
             }
+            Streamed::Page(..) => {}
+            Streamed::Damaged(_, error) => return Err(error),
         }
     }
     Ok(exported)

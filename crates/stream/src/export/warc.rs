@@ -3,22 +3,23 @@
 //! Records are copied as they are stored, compressed and with their digests, in the order of the index; so both are
 //! written front to back, and pages of a site lie together. A record whose body is that of another comes with the other.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use store::{Keep, PageLocation, Preparer, Result, Snapshot};
+use store::{Keep, PageLocation, Preparer, Result, SiteSet, Snapshot};
 
-use super::{Exported, Selection, create_folder, failed};
+use super::{Exported, create_folder, failed};
 
 /// No file is longer, unless one record is.
 const FILE_BYTES: u64 = 1_000_000_000;
 
-/// Copies the versions that `keep` keeps of the selected pages to `out/*.warc.gz`, and their index to
+/// Copies the versions that `keep` keeps of the pages of these sites, or of all, to `out/*.warc.gz`, and their index to
 /// `out/index.cdxj`. `info` goes into the first record of each file.
 pub fn export_warc(
     snapshot: &Snapshot,
-    selection: &Selection,
+    sites: Option<&SiteSet>,
     keep: Keep,
     info: &[(String, String)],
     out: &Path,
@@ -26,9 +27,11 @@ pub fn export_warc(
     create_folder(out)?;
     let mut archive = Archive::create(out, info, snapshot.manifest.committed_ms)?;
     let mut member = Vec::new();
+    let names: Option<HashSet<&str>> =
+        sites.map(|sites| sites.iter().filter_map(|site| snapshot.urls.site_name(site)).collect());
     snapshot.bodies.for_each_kept(
         keep,
-        |url| selection.has_url(url),
+        |url| names.as_ref().is_none_or(|names| names.contains(site_of(url))),
         |version| {
             // Reading it checks it: damage is not passed on.
             snapshot.bodies.read_record(&version.location(), store::Verify::Digests)?;
@@ -38,6 +41,12 @@ pub fn export_warc(
         },
     )?;
     archive.finish()
+}
+
+/// Scheme, host and port of a URL.
+fn site_of(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |colon| colon + 3);
+    url[host..].find('/').map_or(url, |slash| &url[..host + slash])
 }
 
 /// The files under construction.

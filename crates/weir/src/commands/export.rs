@@ -7,10 +7,11 @@ use std::process::ExitCode;
 use analysis::{About, LinkGraph, export_webgraph};
 use clap::ValueEnum;
 use serde::Serialize;
-use store::{Keep, Snapshot};
-use stream::{Exported, Selection, export_mirror, export_tables, export_warc};
+use store::{Keep, Selection, Snapshot};
+use stream::{Exported, export_mirror, export_tables, export_warc};
 
 use crate::failure::WrongUse;
+use crate::known_sites;
 use crate::printer::Printer;
 use crate::settings;
 use crate::words::{counted, size};
@@ -83,17 +84,11 @@ struct WebgraphAnswer {
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     refuse_wrong_use(args)?;
     let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
-    let mut selection = Selection::all();
-    for site in &args.sites {
-        if !selection.add_site(&snapshot, site) {
-            let meant = crawl::suggest_sites(&snapshot, site);
-            let meant = meant.map_or_else(String::new, |meant| format!("; {meant}"));
-            return Err(WrongUse(format!("the collection knows no site {site}{meant}")).into());
-        }
-    }
+    let selection = Selection { sites: args.sites.clone(), ..Selection::all() };
+    let sites = known_sites::find(&snapshot, &selection)?;
     let keep = if args.all_versions { Keep::All } else { Keep::Latest };
     let exported = match args.to {
-        Form::Warc => export_warc(&snapshot, &selection, keep, &settings::warc_info(), &args.out)?,
+        Form::Warc => export_warc(&snapshot, sites.as_ref(), keep, &settings::warc_info(), &args.out)?,
         Form::Parquet => export_tables(&snapshot, &args.out)?,
         Form::Mirror => export_mirror(&snapshot, &selection, &args.out)?,
         Form::Webgraph => return webgraph(args, &snapshot, printer),

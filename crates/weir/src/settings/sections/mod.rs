@@ -18,6 +18,7 @@ mod scope;
 mod site;
 mod sitemaps;
 mod traps;
+mod web;
 
 use std::time::Duration;
 
@@ -39,6 +40,7 @@ pub(crate) use scope::ScopeSection;
 pub(crate) use site::SiteSection;
 pub(crate) use sitemaps::SitemapsSection;
 pub(crate) use traps::TrapsSection;
+pub(crate) use web::WebSection;
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);

@@ -1,0 +1,301 @@
+//! Streams of pages: whatever is asked for, in how many parts, and however often it is interrupted, every page that was meant
+//! comes once, in order.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use model::{PageId, UrlRules};
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+use store::{
+    Capture, Collection, DocumentRow, Error, PageFlags, PageOrder, PageRecord, PageStream, Part, Position,
+    Selection, Snapshot, StoreSettings, StreamRequest, Streamed, UrlBatch,
+};
+
+const SITES: [&str; 4] =
+    ["https://a.test", "http://www.a.test:8080", "https://b.example", "http://b.example"];
+const LANGUAGES: [&str; 3] = ["en", "es", "ja"];
+const TYPES: [&str; 3] = ["text/html; charset=utf-8", "text/plain", "image/png"];
+const STATUSES: [u16; 3] = [200, 404, 301];
+const PAGES: usize = 120;
+
+/// What is true of page `number`.
+#[derive(Debug, Clone)]
+struct Truth {
+    url: String,
+    site: usize,
+    language: usize,
+    kind: usize,
+    status: u16,
+    time_ms: i64,
+    body: String,
+    stored: bool,
+}
+
+fn truth(number: usize) -> Truth {
+    let site = number * 7 % 11 % SITES.len();
+    // Some bodies are those of other pages: their records have none.
+    let words = if number % 10 == 9 { number - 9 } else { number };
+    Truth {
+        url: format!("{}/page/{number}", SITES[site]),
+        site,
+        language: number % 3,
+        kind: number % 5 % 3,
+        status: STATUSES[number % 7 % 3],
+        time_ms: 1_700_000_000_000 + 1_000 * (number as i64),
+        body: format!("page {words} ").repeat(200),
+        stored: number % 13 != 5,
+    }
+}
+
+/// The pages, some of them in two versions, in several commits and files.
+fn make(folder: &Path) {
+    let mut settings = StoreSettings::default();
+    settings.pages.roll_over_bytes = 4_000;
+    let mut collection = Collection::create(folder, settings).unwrap();
+    let mut batch = UrlBatch::new();
+    let truths: Vec<Truth> = (0..PAGES).map(truth).collect();
+    truths.iter().for_each(|truth| batch.push(&UrlRules::default().canonical(&truth.url).unwrap()));
+    let describe = |page: &store::NewPage| PageRecord::new(page.site, 0, PageFlags::default());
+    let pages = collection.resolve(&batch, 1, describe).unwrap().pages;
+    for number in (0..PAGES).filter(|number| number % 4 == 0) {
+        let old = Truth { body: "an old version ".repeat(50), language: 2, ..truths[number].clone() };
+        store_page(&mut collection, pages[number], &old);
+    }
+    collection.commit(1).unwrap();
+    for number in (0..PAGES).rev() {
+        store_page(&mut collection, pages[number], &truths[number]);
+        if number % 40 == 0 {
+            collection.commit(2).unwrap();
+        }
+    }
+}
+
+fn store_page(collection: &mut Collection, page: PageId, truth: &Truth) {
+    if !truth.stored {
+        return;
+    }
+    let head = format!("HTTP/1.1 {} X\r\nContent-Type: {}\r\n\r\n", truth.status, TYPES[truth.kind]);
+    let capture = Capture {
+        url: &truth.url,
+        fetched_at_ms: truth.time_ms,
+        address: None,
+        protocols: &[],
+        head: head.as_bytes(),
+        body: truth.body.as_bytes(),
+        truncated: None,
+        request: Some(b"GET / HTTP/1.1\r\n\r\n"),
+        metadata: &[],
+    };
+    let stored = collection.bodies.append(&capture, None).unwrap().location;
+    collection.pages.update(&[page], |_, page| page.stored = Some(stored)).unwrap();
+    let language = Some(LANGUAGES[truth.language]);
+    let row = DocumentRow {
+        page_id: page.0,
+        language,
+        url: &truth.url,
+        fetch_time: truth.time_ms,
+        ..Default::default()
+    };
+    collection.tables.documents.rows.push(&row);
+}
+
+fn snapshot() -> &'static Snapshot {
+    static SNAPSHOT: OnceLock<(tempfile::TempDir, Snapshot)> = OnceLock::new();
+    &SNAPSHOT
+        .get_or_init(|| {
+            let folder = tempfile::tempdir().unwrap();
+            make(folder.path());
+            let snapshot = Snapshot::open(folder.path(), None).unwrap();
+            (folder, snapshot)
+        })
+        .1
+}
+
+/// Whether a page is meant, told in another way than the store does.
+fn is_meant(selection: &Selection, truth: &Truth) -> bool {
+    let host = SITES[truth.site].split("://").nth(1).unwrap().split(':').next().unwrap();
+    let lists = |list: &[String], meets: &dyn Fn(&str) -> bool| {
+        list.is_empty() || list.iter().any(|item| meets(item))
+    };
+    truth.stored
+        && lists(&selection.sites, &|site| site == SITES[truth.site] || site == host)
+        && lists(&selection.domains, &|domain| host == domain || host.ends_with(&format!(".{domain}")))
+        && lists(&selection.languages, &|language| language == LANGUAGES[truth.language])
+        && lists(&selection.mime_types, &|mime| {
+            TYPES[truth.kind].split(';').next() == Some(mime) || (mime == "text/*" && truth.kind < 2)
+        })
+        && (selection.statuses.is_empty()
+            || selection.statuses.iter().any(|wanted| [truth.status, truth.status / 100].contains(wanted)))
+        && selection.since_ms.is_none_or(|since| truth.time_ms >= since)
+        && selection.before_ms.is_none_or(|before| truth.time_ms < before)
+}
+
+/// Reads a part, broken off after each of the given numbers of pages, by one of the three ways to read.
+fn read_part(request: &StreamRequest, breaks: &[usize], way: usize) -> Vec<(PageId, Position)> {
+    let mut given = Vec::new();
+    let mut request = request.clone();
+    let mut breaks = breaks.iter();
+    loop {
+        let mut stream = PageStream::open(snapshot(), &request).unwrap();
+        let most = breaks.next().copied().unwrap_or(usize::MAX);
+        for _ in 0..most {
+            let place = match way {
+                0 => stream.next_place().unwrap().map(page_of),
+                1 => stream.next_member(false).unwrap().map(page_of),
+                _ => stream.next_page().unwrap().map(page_of),
+            };
+            let Some(place) = place else { return given };
+            assert_eq!(stream.position(), Some(stream.position_behind(&place)));
+            given.push((place.page, stream.position().unwrap()));
+        }
+        // Text, as it would come back from far away.
+        request.from = stream.position().map(|position| position.to_string().parse().unwrap());
+    }
+}
+
+fn page_of<T>(streamed: Streamed<T>) -> store::PagePlace {
+    match streamed {
+        Streamed::Page(place, _) => place,
+        Streamed::Damaged(place, error) => panic!("{place:?}: {error}"),
+    }
+}
+
+fn selections() -> impl Strategy<Value = Selection> {
+    let some = |words: &'static [&'static str]| {
+        subsequence(words, 0..=words.len().min(2))
+            .prop_map(|words| words.iter().map(ToString::to_string).collect())
+    };
+    let time = || prop_oneof![3 => Just(None), 1 => (0..PAGES as i64).prop_map(|n| Some(1_700_000_000_000 + 1_000 * n))];
+    let status = prop_oneof![2 => Just(vec![]), 1 => select(vec![vec![2], vec![404], vec![3, 200]])];
+    (
+        some(&["https://a.test", "b.example", "http://b.example"]),
+        some(&["a.test", "example"]),
+        some(&LANGUAGES),
+        some(&["text/html", "text/*", "image/png"]),
+        status,
+        (time(), time()),
+    )
+        .prop_map(|(sites, domains, languages, mime_types, statuses, (since_ms, before_ms))| Selection {
+            sites,
+            domains,
+            languages,
+            statuses,
+            mime_types,
+            since_ms,
+            before_ms,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn parts_together_give_every_page_once_and_in_order(
+        selection in selections(),
+        order in select(vec![PageOrder::Crawl, PageOrder::Site]),
+        parts in 1..5u32,
+        breaks in prop::collection::vec(0..20usize, 0..6),
+        window_pages in 1..50usize,
+        way in 0..3usize,
+    ) {
+        let mut given: BTreeMap<u32, u32> = BTreeMap::new();
+        for part in (1..=parts).map(|number| Part::new(number, parts).unwrap()) {
+            let request = StreamRequest { selection: selection.clone(), order, part, window_pages, ..Default::default() };
+            let pages = read_part(&request, &breaks, way);
+            let sites: Vec<u32> = pages.iter().map(|(page, _)| snapshot().pages.get(*page).unwrap().unwrap().site.0).collect();
+            prop_assert!(order == PageOrder::Crawl || sites.is_sorted());
+            pages.iter().for_each(|(page, _)| *given.entry(page.0).or_default() += 1);
+        }
+        let meant: BTreeMap<u32, u32> =
+            (0..PAGES).filter(|number| is_meant(&selection, &truth(*number))).map(|number| (number as u32, 1)).collect();
+        prop_assert_eq!(given, meant);
+    }
+}
+
+#[test]
+fn pages_come_with_their_bodies_and_no_more_than_wanted() {
+    let request = StreamRequest { max_pages: 50, ..Default::default() };
+    let mut stream = PageStream::open(snapshot(), &request).unwrap();
+    let mut last = None;
+    for _ in 0..50 {
+        let Some(Streamed::Page(place, page)) = stream.next_page().unwrap() else { panic!() };
+        let truth = truth(place.page.0 as usize);
+        assert_eq!((page.url(), page.status()), (truth.url.as_str(), Some(truth.status)));
+        assert_eq!(page.body(), truth.body.as_bytes());
+        assert!(last < Some(place.location));
+        last = Some(place.location);
+    }
+    assert!(stream.next_page().unwrap().is_none());
+}
+
+#[test]
+fn members_are_given_byte_by_byte_as_they_lie_in_their_files() {
+    let mut stream = PageStream::open(snapshot(), &StreamRequest::default()).unwrap();
+    let mut pages = 0;
+    while let Some(Streamed::Page(place, member)) = stream.next_member(false).unwrap() {
+        let file = snapshot().folder().join("pages").join(place.location.file_name());
+        let start = place.location.offset as usize;
+        assert_eq!(member, &std::fs::read(file).unwrap()[start..start + place.location.length as usize]);
+        pages += 1;
+    }
+    assert_eq!(pages, (0..PAGES).filter(|number| truth(*number).stored).count());
+}
+
+#[test]
+fn a_damaged_record_is_told_of_and_the_next_one_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path());
+    let snapshot = Snapshot::open(folder.path(), None).unwrap();
+    let place = snapshot.pages.get(PageId(60)).unwrap().unwrap().stored.unwrap();
+    let file = folder.path().join("pages").join(place.file_name());
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[place.offset as usize + 40] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    let count = |next: &mut dyn FnMut() -> Option<Result<u32, u32>>| {
+        let (mut pages, mut damaged) = (0, Vec::new());
+        while let Some(outcome) = next() {
+            outcome.map_or_else(|page| damaged.push(page), |_| pages += 1);
+        }
+        (pages, damaged)
+    };
+    fn told<T>(streamed: Streamed<T>) -> Result<u32, u32> {
+        match streamed {
+            Streamed::Page(place, _) => Ok(place.page.0),
+            Streamed::Damaged(place, error) => {
+                assert!(matches!(error, Error::Damaged { .. }), "{error}");
+                Err(place.page.0)
+            }
+        }
+    }
+    let stored = (0..PAGES).filter(|number| truth(*number).stored).count();
+    // Page 69 has its body in the record that is damaged.
+    let mut stream = PageStream::open(&snapshot, &StreamRequest::default()).unwrap();
+    let (pages, mut damaged) = count(&mut || stream.next_page().unwrap().map(told));
+    damaged.sort_unstable();
+    assert_eq!((pages, damaged), (stored - 2, vec![60, 69]));
+    let mut stream = PageStream::open(&snapshot, &StreamRequest::default()).unwrap();
+    assert_eq!(count(&mut || stream.next_member(true).unwrap().map(told)).0, stored - 2);
+    let mut stream = PageStream::open(&snapshot, &StreamRequest::default()).unwrap();
+    assert_eq!(count(&mut || stream.next_member(false).unwrap().map(told)).0, stored, "nobody looked");
+}
+
+#[test]
+fn a_position_is_good_for_its_commit_and_its_order() {
+    let mut stream = PageStream::open(snapshot(), &StreamRequest::default()).unwrap();
+    assert_eq!(stream.position(), None);
+    stream.next_place().unwrap();
+    let from = stream.position();
+    let request = StreamRequest { from, order: PageOrder::Site, ..Default::default() };
+    let error = PageStream::open(snapshot(), &request).err().unwrap().to_string();
+    assert!(error.contains("another order"), "{error}");
+    let from = from.map(|from| Position { generation: 1, ..from });
+    let error = PageStream::open(snapshot(), &StreamRequest { from, ..Default::default() }).err().unwrap();
+    assert!(error.to_string().contains("it is of commit 1, and this is commit"), "{error}");
+    let selection = Selection { sites: vec!["c.test".to_owned()], ..Selection::all() };
+    let request = StreamRequest { selection, ..Default::default() };
+    let error = PageStream::open(snapshot(), &request).err().unwrap().to_string();
+    assert_eq!(error, "the collection knows no site c.test");
+}
