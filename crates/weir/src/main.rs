@@ -21,7 +21,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     analyze, anchors, check, compact, crawl, demo, export, gatherer, harvester, import, index, init, manager,
-    parse, report, robots, seeder, similar, simulate, simweb, sites, snapshots, sql, status, url, why,
+    parse, report, robots, seeder, serve, similar, simulate, simweb, sites, snapshots, sql, status, url, why,
 };
 use crate::printer::Printer;
 
@@ -49,6 +49,7 @@ Examples:
   weir similar web https://example.org/      pages that are like a page
   weir sql web 'select outcome, count(*) from fetches group by 1'
   weir report web                            describe it: figures, tables, their data
+  weir serve web                             search page, dashboard and API in a browser
   weir simulate --synthetic                  compare strategies without fetching anything
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
   weir url 'HTTP://Example.com/a/../b?utm_source=x'
@@ -73,6 +74,7 @@ enum Command {
     Similar(similar::Args),
     Sql(sql::Args),
     Report(report::Args),
+    Serve(serve::Args),
     Check(check::Args),
     Snapshots(snapshots::Args),
     Compact(compact::Args),
@@ -105,6 +107,7 @@ fn main() -> ExitCode {
         Command::Similar(args) => similar::run(&args, &mut printer),
         Command::Sql(args) => sql::run(&args, &mut printer),
         Command::Report(args) => report::run(&args, &mut printer),
+        Command::Serve(args) => serve::run(&args, &mut printer),
         Command::Check(args) => check::run(&args, &mut printer),
         Command::Snapshots(args) => snapshots::run(&args, &mut printer),
         Command::Compact(args) => compact::run(&args, &mut printer),

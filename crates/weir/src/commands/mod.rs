@@ -17,6 +17,7 @@ pub(crate) mod parse;
 pub(crate) mod report;
 pub(crate) mod robots;
 pub(crate) mod seeder;
+pub(crate) mod serve;
 pub(crate) mod similar;
 pub(crate) mod simulate;
 pub(crate) mod simweb;
