@@ -20,8 +20,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, anchors, check, compact, crawl, demo, export, gatherer, harvester, import, init, manager, parse,
-    report, robots, seeder, similar, simulate, simweb, sites, snapshots, sql, status, url, why,
+    analyze, anchors, cat, check, compact, crawl, demo, export, gatherer, harvester, import, init, manager,
+    parse, report, robots, seeder, similar, simulate, simweb, sites, snapshots, sql, status, url, why,
 };
 use crate::printer::Printer;
 
@@ -47,6 +47,7 @@ Examples:
   weir analyze web                           rank pages and sites, find their structure
   weir similar web https://example.org/      pages that are like a page
   weir sql web 'select outcome, count(*) from fetches group by 1'
+  weir cat web --format jsonl | head         its pages, one after the other
   weir report web                            describe it: figures, tables, their data
   weir simulate --synthetic                  compare strategies without fetching anything
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
@@ -66,6 +67,7 @@ enum Command {
     Parse(parse::Args),
     Import(import::Args),
     Export(export::Args),
+    Cat(cat::Args),
     Analyze(analyze::Args),
     Anchors(anchors::Args),
     Similar(similar::Args),
@@ -97,6 +99,7 @@ fn main() -> ExitCode {
         Command::Parse(args) => parse::run(args, &mut printer),
         Command::Import(args) => import::run(&args, &mut printer),
         Command::Export(args) => export::run(&args, &mut printer),
+        Command::Cat(args) => cat::run(&args, &mut printer),
         Command::Analyze(args) => analyze::run(&args, &mut printer),
         Command::Anchors(args) => anchors::run(&args, &mut printer),
         Command::Similar(args) => similar::run(&args, &mut printer),
