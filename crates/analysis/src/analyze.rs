@@ -183,8 +183,10 @@ pub fn analyze(
     let _lock = lock(collection)?;
     let held = Held::newest(collection)?;
     let reports = do_steps(collection, &held, settings, told);
-    held.release()?;
-    reports
+    let released = held.release();
+    let reports = reports?;
+    released?;
+    Ok(reports)
 }
 
 fn do_steps(

@@ -47,8 +47,9 @@ pub(crate) fn write_anchors(
         TableReader::<LinkRows>::committed(snapshot.folder(), &snapshot.manifest)?.with_columns(&columns);
     let mut table = DerivedTable::<AnchorRows>::create(snapshot.folder(), generation)?;
     let mut counts = AnchorCounts::default();
-    for pages in ranges(in_degrees, memory_bytes / 2 / LINK_BYTES) {
-        let mut found = Found::new(pages, memory_bytes / 2);
+    let most_links = memory_bytes / 2 / LINK_BYTES;
+    for pages in ranges(in_degrees, most_links) {
+        let mut found = Found::new(pages, most_links, memory_bytes / 2);
         links.for_each_row(|link| {
             if let (Some(target), Some(anchor)) = (link.target_page_id, link.anchor)
                 && found.pages.contains(&target)
@@ -100,6 +101,8 @@ struct Found {
     links: Vec<(u32, u64, u32)>,
     /// How many of each page.
     of_page: Vec<u32>,
+    /// How many there may be in all: pages may link to a page many times, so that there are more than its in-degree.
+    most_links: u64,
     words: HashMap<u64, Box<str>>,
     /// What more words may take.
     words_bytes_left: u64,
@@ -107,10 +110,11 @@ struct Found {
 }
 
 impl Found {
-    fn new(pages: Range<u32>, words_bytes: u64) -> Found {
+    fn new(pages: Range<u32>, most_links: u64, words_bytes: u64) -> Found {
         Found {
             links: Vec::new(),
             of_page: vec![0; pages.len()],
+            most_links: most_links.max(MOST_LINKS.into()),
             words: HashMap::new(),
             words_bytes_left: words_bytes,
             left_out: 0,
@@ -128,7 +132,8 @@ impl Found {
         let is_known = self.words.contains_key(&hash);
         let bytes = anchor.len() as u64 + LINK_BYTES;
         let of_page = &mut self.of_page[(target - self.pages.start) as usize];
-        if *of_page >= MOST_LINKS || (!is_known && self.words_bytes_left < bytes) {
+        let is_full = *of_page >= MOST_LINKS || self.links.len() as u64 >= self.most_links;
+        if is_full || (!is_known && self.words_bytes_left < bytes) {
             self.left_out += 1;
             return;
         }
@@ -177,7 +182,7 @@ mod tests {
     #[test]
     fn words_of_most_sites_come_first_and_are_few() {
         let folder = tempfile::tempdir().unwrap();
-        let mut found = Found::new(5..10, 1 << 20);
+        let mut found = Found::new(5..10, 0, 1 << 20);
         for site in 0..30 {
             found.add(7, "the weir", site);
             found.add(7, "here", 1);
@@ -202,7 +207,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_whatever_the_words() {
-        let mut found = Found::new(0..1, 10_000);
+        let mut found = Found::new(0..1, 0, 10_000);
         (0..10_000).for_each(|number| found.add(0, &format!("words that nobody else has {number}"), 0));
         assert!(found.words.len() < 200 && found.left_out > 9_000, "{}", found.left_out);
     }

@@ -73,5 +73,4 @@ pub use site_graph::SiteGraph;
 pub use statistics::{Description, describe_statistics};
 pub use survey::{Survey, Surveyed};
 pub use tally::{Tallied, Tally};
-pub use term_vector::{TermCounts, TermVector};
 pub use top_k::TopK;

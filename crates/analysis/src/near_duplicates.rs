@@ -79,7 +79,7 @@ fn same_texts(digests: &[u64]) -> (Groups, Vec<u32>) {
 }
 
 /// Whether fingerprints have two bands in common.
-fn are_candidates(one: u64, other: u64) -> bool {
+pub(crate) fn are_candidates(one: u64, other: u64) -> bool {
     let same = |shift: u32| (one ^ other) >> shift & 0xffff == 0;
     [0, 16, 32, 48].into_iter().filter(|shift| same(*shift)).count() >= 2
 }

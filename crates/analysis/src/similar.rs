@@ -9,7 +9,7 @@ use store::{DocumentRows, Snapshot, TableReader};
 
 use crate::cores::Cores;
 use crate::error::Result;
-use crate::near_duplicates::NEAR_COSINE;
+use crate::near_duplicates::{NEAR_COSINE, are_candidates};
 use crate::page_text::PageText;
 use crate::term_vector::{TermCounts, TermVector};
 
@@ -25,7 +25,7 @@ pub struct SimilarText {
     pub page: u32,
     /// The cosine of the term vectors, by the rarity of words: 1 for the same words.
     pub cosine: f32,
-    /// Whether the texts are nearly the same, or the same, by the cosine that the step `similarity` asks for.
+    /// Whether the texts are nearly the same, or the same, by what the step `similarity` asks for.
     pub is_near: bool,
     /// Bits of the fingerprints that differ.
     pub distance: u32,
@@ -41,6 +41,8 @@ struct Known {
     fetch_time: i64,
     digest: u64,
     simhash: u64,
+    /// 0 for a text too short to be judged.
+    minhash: u64,
 }
 
 /// The pages with texts like that of a page, the nearest first; the page itself, with the cosine 1, is the first. `also` are pages
@@ -72,10 +74,11 @@ pub fn similar_texts(
     let (own_plain, own_weighed) = std::mem::take(&mut texts[place].2);
     let mut found: Vec<SimilarText> = Vec::with_capacity(texts.len());
     for (other, title, (plain, weighed)) in texts {
-        let digest = known[other as usize].digest;
+        let Known { digest, minhash, .. } = known[other as usize];
         let is_same = digest == own.digest;
         let cosine = if is_same { 1.0 } else { own_weighed.cosine(&weighed) };
-        let is_near = is_same || own_plain.cosine(&plain) >= NEAR_COSINE;
+        let is_judged = own.minhash != 0 && minhash != 0 && are_candidates(own.minhash, minhash);
+        let is_near = is_same || (is_judged && own_plain.cosine(&plain) >= NEAR_COSINE);
         found.push(SimilarText { page: other, cosine, is_near, distance: distance(other), digest, title });
     }
     found.sort_by(|a, b| {
@@ -85,17 +88,21 @@ pub fn similar_texts(
     Ok(Some(found))
 }
 
-/// Of each page what its newest document is known by; 24 bytes a page.
+/// Of each page what its newest document is known by; 32 bytes a page.
 fn read_known(snapshot: &Snapshot) -> Result<Vec<Known>> {
-    let columns = ["page_id", "fetch_time", "text_digest", "simhash"];
+    let columns = ["page_id", "fetch_time", "text_digest", "simhash", "minhash"];
     let mut known = vec![Known::default(); snapshot.pages.pages() as usize];
     let documents = TableReader::<DocumentRows>::committed(snapshot.folder(), &snapshot.manifest)?;
     documents.with_columns(&columns).for_each_row(|row| {
         if let Some(known) =
             known.get_mut(row.page_id as usize).filter(|known| row.fetch_time >= known.fetch_time)
         {
-            let (digest, simhash) = (row.text_digest.cast_unsigned(), row.simhash.cast_unsigned());
-            *known = Known { fetch_time: row.fetch_time, digest, simhash };
+            *known = Known {
+                fetch_time: row.fetch_time,
+                digest: row.text_digest.cast_unsigned(),
+                simhash: row.simhash.cast_unsigned(),
+                minhash: row.minhash.unwrap_or(0).cast_unsigned(),
+            };
         }
     })?;
     Ok(known)

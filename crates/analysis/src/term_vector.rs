@@ -12,20 +12,20 @@ const MOST_TERMS: usize = 1 << 16;
 
 /// The terms of a text, in the order of their hashes, with weights whose squares sum up to 1.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct TermVector {
+pub(crate) struct TermVector {
     terms: Vec<(u32, f32)>,
 }
 
 /// In how many texts each term occurs.
 #[derive(Debug, Default)]
-pub struct TermCounts {
+pub(crate) struct TermCounts {
     texts: u32,
     with_term: HashMap<u32, u32>,
 }
 
 impl TermVector {
     /// That of a text.
-    pub fn of(text: &str) -> TermVector {
+    pub(crate) fn of(text: &str) -> TermVector {
         let mut words = Vec::new();
         // Half of the hash will do: that two of some hundred words have the same is rare, and changes little.
         for_each_word(text, |word| words.push((word ^ word >> 32) as u32));
@@ -37,13 +37,8 @@ impl TermVector {
         vector
     }
 
-    /// Whether the text had no words.
-    pub fn is_empty(&self) -> bool {
-        self.terms.is_empty()
-    }
-
     /// Weighs the terms by how rare they are among some texts.
-    pub fn weigh(&mut self, counts: &TermCounts) {
+    pub(crate) fn weigh(&mut self, counts: &TermCounts) {
         for (term, weight) in &mut self.terms {
             let with_term = counts.with_term.get(term).copied().unwrap_or(0);
             // As if there were one more text, with this term: what none has is rarest, but counts.
@@ -53,7 +48,7 @@ impl TermVector {
     }
 
     /// The cosine: 1 for the same words in the same shares, 0 for none in common.
-    pub fn cosine(&self, other: &TermVector) -> f32 {
+    pub(crate) fn cosine(&self, other: &TermVector) -> f32 {
         let (mut one, mut two) = (self.terms.iter().peekable(), other.terms.iter().peekable());
         let mut sum = 0.0;
         while let (Some((term, weight)), Some((other_term, other_weight))) = (one.peek(), two.peek()) {
@@ -80,7 +75,7 @@ impl TermVector {
 
 impl TermCounts {
     /// Counts the terms of one more text.
-    pub fn add(&mut self, vector: &TermVector) {
+    pub(crate) fn add(&mut self, vector: &TermVector) {
         self.texts += 1;
         vector.terms.iter().for_each(|(term, _)| *self.with_term.entry(*term).or_default() += 1);
     }
@@ -99,7 +94,7 @@ mod tests {
         // One word of two on either side, each once.
         let half = TermVector::of("one two").cosine(&TermVector::of("two three"));
         assert!((half - 0.5).abs() < 1e-6, "{half}");
-        assert!(TermVector::of(" - ").is_empty());
+        assert_eq!(TermVector::of(" - "), TermVector::default());
         assert_eq!(TermVector::default().cosine(&text), 0.0);
     }
 

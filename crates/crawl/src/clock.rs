@@ -60,7 +60,7 @@ impl Clock {
         Duration::from_secs_f64((while_.as_secs_f64() / self.speed).min(LONGEST_S))
     }
 
-    fn now_us(self) -> u64 {
+    pub(crate) fn now_us(self) -> u64 {
         let passed = self.began.elapsed();
         let passed_us = match self.speed {
             1.0 => passed.as_micros() as u64,

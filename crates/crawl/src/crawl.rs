@@ -22,72 +22,23 @@ use std::time::{Duration, Instant};
 use model::SiteId;
 use store::Collection;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::watch;
 
-use crate::crawl_settings::CrawlSettings;
 use crate::crew::{self, Crew, CrewPlan};
 use crate::domain_budget;
 use crate::error::Error;
 use crate::harvester::Piece;
+use crate::helm::Helm;
 use crate::journal;
 use crate::manager::{Due, Manager, day};
+use crate::painter::Painter;
 use crate::places::{self, LAST_BATCH};
-use crate::progress::{Counters, Progress};
+use crate::progress::Progress;
 use crate::recovery::{self, Lent};
 use crate::rows::describe_sites;
 use crate::running::Running;
 use crate::seeder::{Seeder, release_queued};
 use crate::stop::Stop;
 use crate::territory::Territory;
-
-/// A hand on a crawl, for whoever watches and steers it.
-#[derive(Debug, Clone)]
-pub struct Helm {
-    counters: Arc<Counters>,
-    stop: watch::Sender<Stop>,
-    settings: watch::Sender<Arc<CrawlSettings>>,
-}
-
-impl Helm {
-    /// For a crawl with these settings, which has not begun.
-    pub fn new(settings: CrawlSettings) -> Helm {
-        Helm {
-            counters: Arc::default(),
-            stop: watch::Sender::new(Stop::No),
-            settings: watch::Sender::new(Arc::new(settings)),
-        }
-    }
-
-    /// What the threads of a crawl that begins now share.
-    pub(crate) fn running(&self, most_pages: Option<u64>) -> Running {
-        let (settings, counters) = (self.settings.subscribe(), Arc::clone(&self.counters));
-        Running::new(settings, self.stop.clone(), counters, most_pages)
-    }
-
-    /// How far the crawl has come.
-    pub fn progress(&self) -> Progress {
-        self.counters.progress()
-    }
-
-    /// Ends the crawl sooner; who asked for more than that before gets that.
-    pub fn stop(&self, how: Stop) {
-        self.stop.send_modify(|stop| *stop = (*stop).max(how));
-    }
-
-    /// New settings hold from now on, but for those by which pages are read and judged, asked for and resolved: these hold
-    /// from the next start on.
-    pub fn change(&self, settings: CrawlSettings) {
-        self.settings.send_modify(|old| {
-            *old = Arc::new(CrawlSettings {
-                gather: old.gather.clone(),
-                limits: old.limits.clone(),
-                fetch: old.fetch.clone(),
-                dns: old.dns.clone(),
-                ..settings
-            });
-        });
-    }
-}
 
 /// When a crawl ends, besides when it is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -117,12 +68,13 @@ pub struct CrawlSummary {
 
 /// Crawls until it is done, or stopped.
 pub fn crawl(collection: &mut Collection, helm: &Helm, end: CrawlEnd) -> Result<CrawlSummary, Error> {
-    let mut cycle = Cycle::begin(collection, helm.running(end.pages), end)?;
+    let mut cycle = Cycle::begin(collection, helm, end)?;
     let outcome = cycle.run(collection);
     let stopped = cycle.summary().stopped;
     // Whatever happened, nobody is left behind.
     helm.stop(if outcome.is_ok() { Stop::InOrder } else { Stop::AtOnce });
     let ended = cycle.end(collection, outcome.is_ok());
+    helm.picture().draw(|picture| picture.ended = true);
     outcome.and(ended.map(|summary| CrawlSummary { stopped, ..summary }))
 }
 
@@ -165,11 +117,13 @@ struct Cycle {
     /// Whether something has changed since the manager last looked.
     worth_a_look: bool,
     next_due_ms: Option<u64>,
+    painter: Painter,
 }
 
 impl Cycle {
     /// Brings the collection in order after whatever happened before, and starts all threads.
-    fn begin(collection: &mut Collection, running: Running, end: CrawlEnd) -> Result<Cycle, Error> {
+    fn begin(collection: &mut Collection, helm: &Helm, end: CrawlEnd) -> Result<Cycle, Error> {
+        let running = helm.running(end.pages);
         let settings = running.settings();
         let mut manager = Manager::default();
         // Who asks for what there is not is told before anything is begun.
@@ -197,7 +151,7 @@ impl Cycle {
             reads: true,
         })?;
         manager.number = places::last_batch(&collection.notes);
-        manager.lend(recovery::neighbours(collection, &lent)?);
+        manager.open.lend(recovery::neighbours(collection, &lent)?);
         Ok(Cycle {
             seeder: Seeder::new(&settings, collection)?,
             running,
@@ -205,7 +159,7 @@ impl Cycle {
             began: Instant::now(),
             runtime: Builder::new_current_thread().enable_time().build().map_err(Error::Thread)?,
             crew,
-            lent_sites: manager.open_sites(),
+            lent_sites: manager.open.sites(),
             taken: vec![0; threads],
             committed,
             manager,
@@ -218,6 +172,7 @@ impl Cycle {
             last_look_ms: 0,
             worth_a_look: true,
             next_due_ms: None,
+            painter: Painter::new(helm.picture()),
         })
     }
 
@@ -225,6 +180,7 @@ impl Cycle {
     fn run(&mut self, collection: &mut Collection) -> Result<CrawlSummary, Error> {
         while self.running.stop() == Stop::No && !self.is_over() && !self.crew.is_thread_gone() {
             self.manage(collection)?;
+            self.painter.draw(collection, &self.manager, &self.running);
             if self.is_idle() && !self.wait_for_work(collection)? {
                 break;
             }
@@ -241,7 +197,7 @@ impl Cycle {
 
     /// Whether nobody works on anything.
     fn is_idle(&self) -> bool {
-        self.manager.open_sites() == self.lent_sites
+        self.manager.open.sites() == self.lent_sites
             && self.seeder.waiting() == 0
             && self.crew.pieces.is_empty()
     }
@@ -374,6 +330,7 @@ impl Cycle {
             *taken += block.len() as u64;
         }
         for piece in block {
+            self.painter.see(&piece);
             match piece {
                 Piece::Gathered(page) => self.seeder.take_page(*page),
                 Piece::News(news) => self.seeder.take_news(news),
@@ -415,7 +372,7 @@ impl Cycle {
         if is_lent {
             self.lent_sites += 1;
         } else {
-            self.manager.close(site);
+            self.manager.open.close(site);
         }
         Ok(())
     }
@@ -433,7 +390,9 @@ impl Cycle {
     }
 
     fn commit(&mut self, collection: &mut Collection) -> Result<(), Error> {
-        collection.commit(self.running.clock.now_ms() as i64)?;
+        let (started, time_ms) = (Instant::now(), self.running.clock.now_ms());
+        let generation = collection.commit(time_ms as i64)?.generation;
+        self.painter.committed(time_ms, generation, started.elapsed());
         for (committed, taken) in self.committed.iter().zip(&self.taken) {
             committed.store(*taken, Ordering::Release);
         }
@@ -471,6 +430,7 @@ impl Cycle {
                 drop(journals);
                 journal::clear(&journal).map_err(|source| crew::journal_error(&journal, source))?;
             }
+            self.painter.finish(collection, &self.manager, &self.running);
         }
         Ok(self.summary())
     }

@@ -28,6 +28,8 @@ pub struct CrawlSettings {
     pub requests_per_day: u32,
     /// The same for one site.
     pub requests_per_site_per_day: u32,
+    /// Most requests that begin in a second, of all kinds and all sites together; 0 for any number.
+    pub requests_per_second: f64,
     /// Most pages of a batch.
     pub batch_pages: usize,
     /// Most pages of one site in a batch.
@@ -139,6 +141,7 @@ impl Default for CrawlSettings {
             discovery_share: 0.0,
             requests_per_day: 0,
             requests_per_site_per_day: 0,
+            requests_per_second: 0.0,
             batch_pages: 100_000,
             batch_pages_per_site: 500,
             threads: 0,

@@ -6,6 +6,8 @@ use fetch::{Answer, Cut};
 use model::{CanonicalUrl, Reason};
 use store::{Capture, Truncated};
 
+use crate::outcome::Outcome;
+
 /// The answer of a server to one request, or that there was none. Not looked at yet.
 #[derive(Debug, Clone)]
 pub struct Fetched {
@@ -55,6 +57,14 @@ impl Fetched {
             failure: answer.failure,
             latency_ms: answer.latency_ms,
             duration_ms: answer.duration_ms,
+        }
+    }
+
+    /// What the visit brought.
+    pub(crate) fn outcome(&self) -> Outcome {
+        match Outcome::of(self.status) {
+            Outcome::NotModified if self.failure.is_some() => Outcome::Unexpected,
+            outcome => outcome,
         }
     }
 

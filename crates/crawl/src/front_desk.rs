@@ -132,7 +132,9 @@ impl FrontDesk {
                 return;
             }
             let settings = self.running.settings();
-            let may_ask = !self.waiting.is_empty() && self.questions.len() < settings.names_at_once;
+            let may_ask = !self.waiting.is_empty()
+                && self.questions.len() < settings.names_at_once
+                && self.running.may_begin();
             tokio::select! {
                 biased;
                 resolution = self.questions.join_next(), if !self.questions.is_empty() => {

@@ -81,10 +81,7 @@ impl<'s> Gatherer<'s> {
     /// Reads what was fetched.
     pub fn read(&mut self, fetched: &Fetched) -> Gathered {
         let head = HttpHead(&fetched.head);
-        let outcome = match Outcome::of(fetched.status) {
-            Outcome::NotModified if fetched.failure.is_some() => Outcome::Unexpected,
-            outcome => outcome,
-        };
+        let outcome = fetched.outcome();
         let content_type = head.value("Content-Type");
         let mut gathered = Gathered {
             dynamic: fetched.url.class(&self.settings.scope.extensions) == UrlClass::Dynamic,

@@ -79,6 +79,8 @@ pub(crate) struct Harvester<'s> {
     desk: Desk,
     /// Sites whose clocks nobody knows wait at least until then, and their own wait.
     began_unknown_ms: Option<u64>,
+    /// Nothing begins before then, so that the crawl is no faster than it may be.
+    paced_until_ms: u64,
 }
 
 /// A request that has ended.
@@ -127,6 +129,7 @@ impl<'s> Harvester<'s> {
             journal,
             desk,
             began_unknown_ms,
+            paced_until_ms: 0,
         }
     }
 
@@ -141,6 +144,7 @@ impl<'s> Harvester<'s> {
                 self.end(ended)?;
             }
             if self.running.stop() == Stop::AtOnce {
+                self.running.counters.requests_under_way.fetch_sub(self.requests.len() as u64, Relaxed);
                 return Ok(self.journal);
             }
             if self.running.stop() == Stop::InOrder {
@@ -164,9 +168,9 @@ impl<'s> Harvester<'s> {
             if !listened_to || (idle && (closed || self.running.stop() >= Stop::InOrder)) {
                 return Ok(self.journal);
             }
-            let can_start = self.has_room();
+            let can_start = self.has_room() && self.running.may_begin();
             let next = self.workbench.next_ready_ms().filter(|_| can_start);
-            let wake = self.running.clock.instant(next.unwrap_or(0));
+            let wake = self.running.clock.instant(next.unwrap_or(0).max(self.paced_until_ms));
             tokio::select! {
                 biased;
                 ended = self.requests.join_next(), if !self.requests.is_empty() => {
@@ -179,7 +183,7 @@ impl<'s> Harvester<'s> {
                     Some(work) => self.accept(work)?,
                     None => closed = true,
                 },
-                () = self.running.changed() => self.change_settings()?,
+                () = self.running.changed() => self.obey()?,
                 () = tokio::time::sleep_until(wake.into()), if next.is_some() => {}
             }
         }
@@ -187,8 +191,16 @@ impl<'s> Harvester<'s> {
 
     /// New settings hold for the sites in work, too. Where other rules of robots.txt are meant for us now, pages go back: with
     /// the next batch comes its text, which nobody keeps here.
-    fn change_settings(&mut self) -> std::io::Result<()> {
-        self.settings = self.running.settings();
+    fn obey(&mut self) -> std::io::Result<()> {
+        if !self.running.may_begin() {
+            // Nobody knows when they would be used again.
+            self.kept.clear();
+        }
+        let settings = self.running.settings();
+        if Arc::ptr_eq(&self.settings, &settings) {
+            return Ok(());
+        }
+        self.settings = settings;
         let sites = self.sites.values_mut();
         let changed: Vec<SiteId> =
             sites.filter_map(|run| run.follow(&self.settings).then_some(run.site)).collect();
@@ -274,10 +286,29 @@ impl<'s> Harvester<'s> {
 
     fn start_turns(&mut self) {
         // The last of the pages that were asked for ends it.
-        while self.running.stop() == Stop::No && self.has_room() {
-            let Some(turn) = self.workbench.take(self.running.clock.now_ms()) else { return };
+        self.paced_until_ms = 0;
+        while self.running.may_begin() && self.has_room() {
+            let now_ms = self.running.clock.now_ms();
+            if !self.keeps_pace(now_ms) {
+                return;
+            }
+            let Some(turn) = self.workbench.take(now_ms) else { return };
             self.start(turn);
         }
+    }
+
+    /// Whether a turn, if there is one, may begin now by the pace of the whole crawl; it then counts.
+    fn keeps_pace(&mut self, now_ms: u64) -> bool {
+        let per_second = self.settings.requests_per_second;
+        if per_second == 0.0 {
+            return true;
+        }
+        if self.workbench.next_ready_ms().is_none_or(|ready_ms| ready_ms > now_ms) {
+            return false;
+        }
+        let paced = self.running.keep_pace(per_second);
+        self.paced_until_ms = paced.err().unwrap_or(0);
+        paced.is_ok()
     }
 
     fn start(&mut self, turn: Turn) {
@@ -301,6 +332,8 @@ impl<'s> Harvester<'s> {
             Job::Robots { .. } | Job::Errand(_) => ROBOTS_LIMIT_BYTES,
             Job::Sitemap { .. } => self.settings.sitemap_bytes,
         };
+        self.running.counters.requests.fetch_add(1, Relaxed);
+        self.running.counters.requests_under_way.fetch_add(1, Relaxed);
         self.requests.spawn_local(async move {
             let asked = FetchJob {
                 url: job.url(),
@@ -319,6 +352,7 @@ impl<'s> Harvester<'s> {
     /// Takes the end of a request.
     fn end(&mut self, ended: Result<Ended, tokio::task::JoinError>) -> std::io::Result<()> {
         let ended_ms = self.running.clock.passed_ms();
+        self.running.counters.requests_under_way.fetch_sub(1, Relaxed);
         let Ended { turn, job, answer, connection } = match ended {
             Ok(ended) => ended,
             Err(error) => std::panic::resume_unwind(error.into_panic()),
@@ -358,9 +392,10 @@ impl<'s> Harvester<'s> {
         let address_ready_ms = after(self.settings.waits.address_wait_ms.unwrap_or(wait_ms));
         self.workbench.finish(turn.site, site_ready_ms, address_ready_ms);
         let (errors_in_a_row, until_ms) = (run.errors_in_a_row, run.back_off_until_ms);
+        let keeps = wait_ms <= self.settings.keep_connection_ms && self.running.may_begin();
         if verdict.site_back_off_ms > 0 {
             self.send(HarvestNews::BackOff { site: turn.site, until_ms, errors_in_a_row })?;
-        } else if let Some(connection) = connection.filter(|_| wait_ms <= self.settings.keep_connection_ms) {
+        } else if let Some(connection) = connection.filter(|_| keeps) {
             self.kept.insert(turn.address, (turn.site, connection));
         }
         if verdict.site_gives_up {

@@ -18,13 +18,13 @@ use model::{PageId, SiteId};
 use tokio::runtime::Builder;
 
 use crate::batch::{Batch, BatchSite};
-use crate::crawl::Helm;
 use crate::crawl_settings::CrawlSettings;
 use crate::crew::{self, Crew, CrewPlan, journal_error};
 use crate::error::Error;
 use crate::harvest::HarvestNews;
 use crate::harvest_folder::HarvestWriter;
 use crate::harvester::Piece;
+use crate::helm::Helm;
 use crate::journal::{self, Entry};
 use crate::places::{self, Place};
 use crate::progress::Progress;

@@ -15,7 +15,7 @@ mod front_page;
 mod selection;
 mod standing;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use model::{PageId, Reason, SiteId};
 use store::{Collection, LinkLogReader, ScanRow, Stage};
@@ -25,6 +25,8 @@ use crate::batch::Batch;
 use crate::clock::seconds;
 use crate::crawl_settings::CrawlSettings;
 use crate::error::Error;
+use crate::live::LiveBudgets;
+use crate::open_batches::OpenBatches;
 use crate::page_ranks::PageRanks;
 use aliases::mark_aliases;
 use composition::compose;
@@ -41,38 +43,35 @@ use standing::{Standing, Take, judge_sites};
 pub(crate) struct Manager {
     /// The last batch.
     pub(crate) number: u64,
-    /// With the day on which their batch was made.
-    open_sites: HashMap<SiteId, u64>,
+    pub(crate) open: OpenBatches,
     /// What the last scan found out, for the next: so there is mostly one scan for a batch.
     survey: Option<Survey>,
     ranks: PageRanks,
     /// When the next page will be due, as the last look found, or the next day begins; in Unix milliseconds.
     pub(crate) look_again_ms: u64,
+    /// How many sites the last look has found that may not have more pages: today, and because of their domain.
+    sites_held: (u64, u64),
     /// Sites whose robots.txt has changed: what it forbade before may be allowed now.
     pub(crate) changed_robots: HashSet<SiteId>,
 }
 
 impl Manager {
-    /// How many sites are in open batches.
-    pub(crate) fn open_sites(&self) -> usize {
-        self.open_sites.len()
-    }
-
-    /// A site came back.
-    pub(crate) fn close(&mut self, site: SiteId) {
-        self.open_sites.remove(&site);
-    }
-
     /// So many pages of a site came back unasked.
     pub(crate) fn give_back(&self, notes: &mut BTreeMap<String, u64>, site: SiteId, pages: u32, now_ms: u64) {
-        if self.open_sites.get(&site) == Some(&day::number(now_ms)) {
+        if self.open.made_ms(site).is_some_and(|made_ms| day::number(made_ms) == day::number(now_ms)) {
             day::give_back(notes, now_ms, pages as usize);
         }
     }
 
-    /// Sites that somebody else harvests.
-    pub(crate) fn lend(&mut self, sites: impl IntoIterator<Item = SiteId>) {
-        self.open_sites.extend(sites.into_iter().map(|site| (site, 0)));
+    /// What the settings allow, and how much of it is used.
+    pub(crate) fn budgets(
+        &self,
+        notes: &BTreeMap<String, u64>,
+        settings: &CrawlSettings,
+        now_ms: u64,
+    ) -> LiveBudgets {
+        let (sites_done_today, sites_over_domain_budget) = self.sites_held;
+        LiveBudgets { sites_done_today, sites_over_domain_budget, ..day::budgets(notes, settings, now_ms) }
     }
 
     /// Reads the ranks that the settings ask for.
@@ -97,7 +96,7 @@ impl Manager {
         loop {
             let (batch, rejected) = self.choose(collection, settings, now_ms)?;
             if !batch.sites.is_empty() || rejected == 0 {
-                self.open_sites.extend(batch.sites.iter().map(|site| (site.site, day::number(now_ms))));
+                self.open.add(&batch, now_ms);
                 day::count(&mut collection.notes, now_ms, batch.pages());
                 return Ok(Some(batch).filter(|batch| !batch.sites.is_empty()));
             }
@@ -202,7 +201,7 @@ impl Manager {
 
     /// What can be taken from each site now.
     fn judge_sites_now(
-        &self,
+        &mut self,
         collection: &mut Collection,
         settings: &CrawlSettings,
         day: &Day,
@@ -210,9 +209,11 @@ impl Manager {
     ) -> Result<Vec<Standing>, Error> {
         mark_aliases(collection)?;
         let mut standings = judge_sites(collection, settings)?;
+        let over_budget = standings.iter().filter(|standing| standing.over_budget).count();
+        self.sites_held = (day.sites_done(), over_budget as u64);
         for (number, standing) in standings.iter_mut().enumerate() {
             let site = SiteId(number as u32);
-            standing.open = self.open_sites.contains_key(&site);
+            standing.open = self.open.holds(site);
             let rests = standing.open || standing.back_off_until_ms > now_ms || day.left_of(site) == Some(0);
             if standing.take == Take::FrontPage && rests {
                 // It is not to be entered now; when its pages are due is seen from them.

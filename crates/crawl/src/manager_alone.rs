@@ -63,7 +63,7 @@ pub fn manage(
     let mut manager = Manager::default();
     while (managed.batches.len() as u64) < most_batches {
         manager.number = places::last_batch(&collection.notes);
-        manager.lend(recovery::neighbours(collection, &lent)?);
+        manager.open.lend(recovery::neighbours(collection, &lent)?);
         let now_ms = clock.now_ms();
         let others: Vec<IpAddr> = lent.addresses.iter().copied().collect();
         let Some(mut batch) = manager.prepare(collection, settings, now_ms)? else {

@@ -23,6 +23,17 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// All there are, in their order.
+    pub const ALL: [Outcome; 7] = [
+        Outcome::Ok,
+        Outcome::NotModified,
+        Outcome::Redirect,
+        Outcome::ClientError,
+        Outcome::ServerError,
+        Outcome::Unexpected,
+        Outcome::NoAnswer,
+    ];
+
     /// What a status means; 0 stands for none.
     pub fn of(status: u16) -> Outcome {
         match status {
@@ -74,5 +85,6 @@ mod tests {
         ] {
             assert_eq!(Outcome::of(status).as_str(), name);
         }
+        assert!(Outcome::ALL.into_iter().enumerate().all(|(number, outcome)| outcome as usize == number));
     }
 }

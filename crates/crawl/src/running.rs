@@ -1,4 +1,5 @@
-//! What do all threads of a crawl share? The time, the counters, the settings of the moment, and the wish to stop.
+//! What do all threads of a crawl share? The time, the counters, the settings of the moment, the pace, and
+//! what the one at the helm wants.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
@@ -7,6 +8,8 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::crawl_settings::CrawlSettings;
+use crate::orders::Orders;
+use crate::pace::Pace;
 use crate::progress::Counters;
 use crate::stop::Stop;
 
@@ -18,8 +21,9 @@ pub(crate) struct Running {
     pub(crate) clock: Clock,
     pub(crate) counters: Arc<Counters>,
     settings: watch::Receiver<Arc<CrawlSettings>>,
-    stop: watch::Sender<Stop>,
-    stopped: watch::Receiver<Stop>,
+    orders: watch::Sender<Orders>,
+    ordered: watch::Receiver<Orders>,
+    pace: Arc<Pace>,
     /// Pages that may still be asked for; nothing stands for any number.
     pages_left: Arc<Option<AtomicI64>>,
 }
@@ -27,7 +31,7 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn new(
         settings: watch::Receiver<Arc<CrawlSettings>>,
-        stop: watch::Sender<Stop>,
+        orders: watch::Sender<Orders>,
         counters: Arc<Counters>,
         most_pages: Option<u64>,
     ) -> Running {
@@ -38,8 +42,9 @@ impl Running {
             clock,
             counters,
             settings,
-            stopped: stop.subscribe(),
-            stop,
+            ordered: orders.subscribe(),
+            orders,
+            pace: Arc::default(),
             pages_left: Arc::new(pages_left),
         }
     }
@@ -53,23 +58,33 @@ impl Running {
     }
 
     pub(crate) fn stop(&self) -> Stop {
-        *self.stopped.borrow()
+        self.ordered.borrow().stop
+    }
+
+    /// Whether a request may begin, as far as the one at the helm is concerned.
+    pub(crate) fn may_begin(&self) -> bool {
+        self.ordered.borrow().may_begin()
+    }
+
+    /// Whether a request may begin now, so that there are not more than so many in a second; else when, in Unix milliseconds.
+    pub(crate) fn keep_pace(&self, requests_per_second: f64) -> Result<(), u64> {
+        self.pace.take(requests_per_second, self.clock.now_us()).map_err(|later_us| later_us.div_ceil(1_000))
     }
 
     /// Stops, unless somebody already wants more.
     pub(crate) fn stop_in_order(&self) {
-        self.stop.send_if_modified(|stop| {
-            let first = *stop == Stop::No;
-            *stop = (*stop).max(Stop::InOrder);
+        self.orders.send_if_modified(|orders| {
+            let first = orders.stop == Stop::No;
+            orders.stop = orders.stop.max(Stop::InOrder);
             first
         });
     }
 
-    /// Waits for new settings or the wish to stop.
+    /// Waits for new settings or other orders.
     pub(crate) async fn changed(&mut self) {
         tokio::select! {
             changed = self.settings.changed() => if changed.is_err() { std::future::pending().await },
-            changed = self.stopped.changed() => if changed.is_err() { std::future::pending().await },
+            changed = self.ordered.changed() => if changed.is_err() { std::future::pending().await },
         }
     }
 

@@ -1,7 +1,10 @@
 //! How is a crawl ended before it is done?
 
+use serde::Serialize;
+
 /// How soon it should end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Stop {
     /// When it is done.

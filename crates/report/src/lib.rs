@@ -22,6 +22,7 @@ mod report;
 mod side;
 mod table;
 mod typst_text;
+pub mod words;
 
 pub use catalogue::catalogue;
 pub use error::{Error, Result};

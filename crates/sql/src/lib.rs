@@ -1,4 +1,5 @@
-//! What can be asked of a collection in SQL? Its Parquet tables, as they were at one commit.
+//! What can be asked of a collection in SQL? Its Parquet tables, as they were at one commit, and
+//! those that the last analysis left.
 //!
 //! Which tables there are, and how DuckDB is asked about them, is always known here; the engine that answers itself
 //! (DataFusion) is behind the feature `engine`, because it takes longer to compile than all the rest.

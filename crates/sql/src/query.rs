@@ -54,7 +54,12 @@ impl Query {
 /// Refuses what is too deep before a tree is made of it. What cannot be cut into tokens is the parser's to tell.
 fn check_operators(text: &str) -> Result<()> {
     let tokens = Tokenizer::new(&DuckDbDialect {}, text).tokenize().unwrap_or_default();
-    if tokens.iter().filter(|token| is_operator(token)).count() <= MOST_OPERATORS {
+    let mut clause = Clause::Other;
+    let operators = tokens.iter().filter(|token| {
+        clause = clause.after(token);
+        is_operator(token) || (clause == Clause::From && **token == Token::Comma)
+    });
+    if operators.count() <= MOST_OPERATORS {
         return Ok(());
     }
     let reason =
@@ -62,21 +67,51 @@ fn check_operators(text: &str) -> Result<()> {
     Err(Error::Wrong { place: None, reason })
 }
 
-/// Whether a token joins two parts to one; of those that nobody thought of, too many count rather than too few.
+/// Where a token stands: a comma joins two tables to one in `from a, b`, and nothing elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clause {
+    From,
+    Other,
+}
+
+impl Clause {
+    /// The clause after another token.
+    fn after(self, token: &Token) -> Clause {
+        let Token::Word(word) = token else { return self };
+        match word.keyword {
+            Keyword::FROM => Clause::From,
+            Keyword::SELECT | Keyword::WHERE | Keyword::GROUP | Keyword::HAVING | Keyword::ORDER => {
+                Clause::Other
+            }
+            _ => self,
+        }
+    }
+}
+
+/// Whether a token joins two parts to one, or begins a part of its own; too many count rather than too few.
 fn is_operator(token: &Token) -> bool {
     match token {
         Token::Word(word) => matches!(
             word.keyword,
             Keyword::AND
                 | Keyword::OR
+                | Keyword::XOR
+                | Keyword::DIV
                 | Keyword::IS
+                | Keyword::NOTNULL
                 | Keyword::IN
                 | Keyword::LIKE
                 | Keyword::ILIKE
+                | Keyword::RLIKE
+                | Keyword::REGEXP
+                | Keyword::SIMILAR
+                | Keyword::OVERLAPS
                 | Keyword::BETWEEN
                 | Keyword::UNION
                 | Keyword::EXCEPT
                 | Keyword::INTERSECT
+                | Keyword::MINUS
+                | Keyword::SELECT
                 | Keyword::JOIN
                 | Keyword::COLLATE
                 | Keyword::AT

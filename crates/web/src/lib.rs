@@ -1,3 +1,27 @@
 //! How does somebody see it all? A server with a search page, a dashboard and an interface for programs.
 //!
+//! [`Server::bind`] takes an address; [`Server::start`] answers on a thread of its own until [`Serving::stop`]. What it shows
+//! is the newest commit of one collection, and, where it is given a [`crawl::Helm`], how that crawl goes.
+//!
 //! This crate never holds logic that others need: it shows what the crates below have found.
+
+mod asked;
+mod desk;
+mod error;
+mod failure;
+mod guard;
+mod harmless;
+mod newest;
+
+mod routes;
+mod secrets;
+mod server;
+mod shown;
+mod stored;
+mod token;
+mod web_settings;
+
+pub use error::{Error, Result};
+pub use server::{Server, Serving};
+pub use token::Token;
+pub use web_settings::WebSettings;

@@ -13,11 +13,11 @@ mod progress;
 mod seeds;
 mod settings;
 mod steering;
-mod words;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use report::words;
 
 use crate::commands::{
     analyze, anchors, cat, check, compact, crawl, demo, export, gatherer, harvester, import, init, manager,

@@ -1,6 +1,5 @@
 //! What does this process use, and how wide is its terminal?
 
-use std::fs;
 use std::os::fd::AsFd;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -9,14 +8,6 @@ use rustix::time::{ClockId, clock_gettime};
 pub(crate) fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
-}
-
-/// Memory that this process occupies; `None` where the system does not tell.
-pub(crate) fn memory_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib << 10)
 }
 
 /// Columns of the terminal behind a stream; `None` if there is none.

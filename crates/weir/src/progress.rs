@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use crawl::Progress;
+use crawl::{Progress, memory_bytes};
 
 use crate::process;
 use crate::words::{count, counted, duration, rate, size, time};
@@ -85,7 +85,7 @@ impl Display {
             self.cycle = (now, progress);
         }
         let oldest = self.window.front().copied().unwrap_or((now, progress));
-        let parts = parts(oldest, (now, progress), process::memory_bytes());
+        let parts = parts(oldest, (now, progress), memory_bytes());
         match self.style {
             Style::Silent => Ok(()),
             Style::Lines => {
@@ -153,6 +153,9 @@ fn parts(oldest: (Instant, Progress), newest: (Instant, Progress), memory_bytes:
             if progress.paused_by_budget { "the day's requests are used up" } else { "nothing is due" };
         parts.insert(1, format!("{what} until {}", time(progress.paused_until_ms as i64)));
     }
+    if progress.paused {
+        parts.insert(1, "paused".to_owned());
+    }
     parts.extend(memory_bytes.map(|bytes| format!("{} of memory", size(bytes))));
     // A harvester that works alone knows of its batches only.
     if progress.pages_known > 0 {
@@ -199,19 +202,9 @@ fn cycle_line(from: (Instant, Progress), to: (Instant, Progress)) -> String {
 mod tests {
     use super::*;
 
-    const BEFORE: Progress = Progress {
-        pages: 1_000,
-        bytes: 1_000_000,
-        errors: 2,
-        left_out: 0,
-        active_sites: 0,
-        waiting_pages: 0,
-        links: 10,
-        pages_known: 0,
-        cycles: 2,
-        paused_until_ms: 0,
-        paused_by_budget: false,
-    };
+    fn before() -> Progress {
+        Progress { pages: 1_000, bytes: 1_000_000, errors: 2, links: 10, cycles: 2, ..Progress::default() }
+    }
 
     fn after() -> Progress {
         Progress {
@@ -223,7 +216,7 @@ mod tests {
             pages_known: 123_456,
             links: 40_010,
             cycles: 3,
-            ..BEFORE
+            ..before()
         }
     }
 
@@ -231,12 +224,15 @@ mod tests {
     fn a_line_tells_rates_and_when_the_batch_ends() {
         let now = Instant::now();
         let later = now + Duration::from_secs(10);
-        let parts = parts((now, BEFORE), (later, after()), Some(345_000_000));
+        let parts = parts((now, before()), (later, after()), Some(345_000_000));
         assert_eq!(
             parts.join(", "),
             "2,234 pages, 123/s, 2.00 MB/s, 321 sites active, 25,000 queued, 18 errors, batch ends in 3m 20s, \
              345 MB of memory, 123,456 known, cycle 3"
         );
+        let paused = Progress { paused: true, ..after() };
+        let paused = super::parts((now, before()), (later, paused), None);
+        assert_eq!(paused[..2], ["2,234 pages", "paused"]);
         assert_eq!(fitting(&parts, 40), "2,234 pages  123/s  2.00 MB/s");
         assert_eq!(fitting(&parts, 10), "");
         for columns in 0..200 {
@@ -248,9 +244,9 @@ mod tests {
     fn a_cycle_is_told_by_what_came_in_it() {
         let now = Instant::now();
         let later = now + Duration::from_secs(20);
-        let line = cycle_line((now, BEFORE), (later, after()));
+        let line = cycle_line((now, before()), (later, after()));
         assert_eq!(line, "cycle 3: 1,234 pages, 20.0 MB, 40,000 links, 16 errors in 20s (61.7 pages/s)");
-        let line = cycle_line((now, BEFORE), (later, Progress { cycles: 9, ..after() }));
+        let line = cycle_line((now, before()), (later, Progress { cycles: 9, ..after() }));
         assert!(line.starts_with("cycles 3 to 9: 1,234 pages"), "{line}");
     }
 }

@@ -14,7 +14,7 @@ use crate::arcs::Arcs;
 use crate::bow_tie::{Part, bow_tie};
 use crate::components::Components;
 use crate::csr::Csr;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hits::Hits;
 use crate::hyper_ball::HyperBall;
 use crate::link_graph::GraphSettings;
@@ -181,10 +181,10 @@ fn shape(forward: &Csr, backward: &Csr) -> (Components, Vec<Part>, Shape) {
 
 fn anchors(session: &mut Session<'_>) -> Result<Found> {
     let snapshot = session.snapshot()?;
-    let in_degrees = match RankColumn::<u32>::open(session.collection, Ranked::Pages, "in-degree")? {
-        Some(column) => column.read_all()?,
-        None => vec![0; session.graph.about.pages as usize],
-    };
+    let column = RankColumn::<u32>::open(session.collection, Ranked::Pages, "in-degree")?;
+    // The step `degrees` comes before; who deletes its column meanwhile makes it come again.
+    let not_analysed = || Error::NotAnalysed { path: session.collection.to_owned() };
+    let in_degrees = column.ok_or_else(not_analysed)?.read_all()?;
     let (generation, memory_bytes) = (session.graph.about.generation, session.settings.memory_bytes);
     Ok(Found::Figures(json!(write_anchors(&snapshot, generation, &in_degrees, memory_bytes)?)))
 }

@@ -1,4 +1,4 @@
-//! Which word was it? A few thousand different words of many million rows, each kept once.
+//! Which word was it? A few thousand different words of many million rows, by numbers of two bytes.
 
 use std::collections::HashMap;
 

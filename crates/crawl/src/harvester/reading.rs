@@ -1,7 +1,5 @@
 //! What happens to a page that has come? It waits until requests have been sent, then it is read, or handed on as it is.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use fetch::Answer;
 use model::{CanonicalUrl, PageId, Reason, SiteId};
 
@@ -31,11 +29,8 @@ impl Harvester<'_> {
         if fetched.status == 304 && unconditional {
             fetched.failure = fetched.failure.or(Some(Reason::NotModifiedUnasked));
         }
-        let counters = &self.running.counters;
-        counters.waiting_pages.fetch_sub(1, Relaxed);
-        counters.bytes.fetch_add(fetched.body.len() as u64, Relaxed);
         let good = (200..400).contains(&fetched.status) && fetched.failure.is_none();
-        if good { &counters.pages } else { &counters.errors }.fetch_add(1, Relaxed);
+        self.running.counters.count_visit(fetched.outcome(), good, fetched.body.len() as u64);
         if let Some(run) = self.sites.get_mut(&site) {
             run.unread += 1;
         }

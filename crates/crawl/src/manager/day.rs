@@ -13,6 +13,7 @@ use model::SiteId;
 use store::{Collection, Column, Result, ScanRow, Stage};
 
 use crate::crawl_settings::CrawlSettings;
+use crate::live::LiveBudgets;
 
 /// Notes of the collection: which day it is, counted from 1970 on, and the requests of that day.
 const DAY: &str = "day";
@@ -69,6 +70,12 @@ impl Day {
         self.per_site.map(|most| most.saturating_sub(self.of_site.get(&site).copied().unwrap_or(0)))
     }
 
+    /// How many sites have had all that they may have.
+    pub(super) fn sites_done(&self) -> u64 {
+        let Some(most) = self.per_site else { return 0 };
+        self.of_site.values().filter(|asked| **asked >= most).count() as u64
+    }
+
     /// Whether a page that was last visited then may be visited today.
     pub(super) fn admits(&self, last_visit_s: u32) -> bool {
         self.per_site.is_none() || last_visit_s < self.began_s
@@ -77,6 +84,18 @@ impl Day {
     /// When tomorrow begins, in Unix milliseconds.
     pub(super) fn end_ms(&self) -> u64 {
         u64::from(self.began_s) * 1_000 + DAY_MS
+    }
+}
+
+/// What the settings allow in the day of this time, and how much of it is used.
+pub(crate) fn budgets(notes: &BTreeMap<String, u64>, settings: &CrawlSettings, now_ms: u64) -> LiveBudgets {
+    let some = |most: u32| (most > 0).then_some(u64::from(most));
+    LiveBudgets {
+        requests_today: requests(notes, now_ms),
+        requests_per_day: some(settings.requests_per_day),
+        day_ends_ms: (number(now_ms) + 1) * DAY_MS,
+        requests_per_site_per_day: some(settings.requests_per_site_per_day),
+        ..LiveBudgets::default()
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Standing {
     pub(super) back_off_until_ms: u64,
     /// Whether it is in an open batch.
     pub(super) open: bool,
+    /// Whether its domain has as many pages as it has earned.
+    pub(super) over_budget: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,6 +69,7 @@ pub(super) fn judge_sites(collection: &Collection, settings: &CrawlSettings) -> 
                 linking_domains: record.linking_domains,
                 back_off_until_ms: record.back_off_until_ms,
                 open: false,
+                over_budget: false,
             },
         ));
     })?;
@@ -101,6 +104,7 @@ fn hold_to_budget(collection: &Collection, settings: &CrawlSettings, standings: 
     let all = standings.iter().map(|standing| (standing.fetched, standing.linking_domains));
     let over = domain_budget::sites_over(collection, settings, all);
     for site in over {
-        standings[site.index()].take = standings[site.index()].take.of_full();
+        let standing = &mut standings[site.index()];
+        (standing.take, standing.over_budget) = (standing.take.of_full(), true);
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crawl::{CrawlEnd, CrawlSettings, CrawlSummary, Helm};
+use crawl::{CrawlEnd, CrawlSettings, CrawlSummary, Helm, Status};
 use model::{CanonicalUrl, PageId, Reason};
 use serde::Serialize;
 use store::{Collection, Column, PageFlags, Snapshot};
@@ -88,7 +88,7 @@ impl EndArgs {
 #[derive(Serialize)]
 struct Answer {
     #[serde(flatten)]
-    status: status::Answer,
+    status: Status,
     seconds: f64,
     cpu_seconds: f64,
     /// Of this run.
@@ -229,7 +229,7 @@ fn answer(
         "{} known on {}: {}",
         counted(status.pages_known, "page"),
         counted(status.sites, "site"),
-        status.parts()
+        status::parts(&status)
     ))?;
     match one_cause(&status, pages_now) {
         Some(sentence) => printer.complain(&sentence),
@@ -238,7 +238,7 @@ fn answer(
 }
 
 /// A sentence if nothing was fetched at all, and nearly all pages have the same reason.
-fn one_cause(status: &status::Answer, pages_now: u64) -> Option<String> {
+fn one_cause(status: &Status, pages_now: u64) -> Option<String> {
     let (name, pages) = status.reasons.iter().max_by_key(|(_, pages)| **pages)?;
     let reason = Reason::all().find(|reason| reason.as_str() == *name)?;
     if pages_now > 0 || pages * 10 < status.pages_known * 9 {

@@ -7,12 +7,10 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
-use crawl::CrawlSettings;
+use crawl::SiteStatus;
 use model::SiteId;
-use serde::Serialize;
 use store::{SiteRecord, Snapshot};
 
-use super::status::RobotsKind;
 use crate::printer::{Meaning, Printer, printable};
 use crate::settings::Settings;
 use crate::words::{count, duration, size};
@@ -65,28 +63,6 @@ enum Sort {
     Name,
 }
 
-/// Scripts rely on the names.
-#[derive(Serialize)]
-struct Answer {
-    site: String,
-    site_id: u32,
-    pages_known: u32,
-    pages_fetched: u32,
-    pages_queued: u32,
-    errors: u32,
-    bytes: u64,
-    in_links: u32,
-    address: Option<String>,
-    wait_ms: u64,
-    robots: RobotsKind,
-    robots_status: Option<u16>,
-    errors_in_a_row: u16,
-    back_off_until_ms: Option<u64>,
-    alias_of: Option<String>,
-    /// Sites that share its address, itself included: they are asked in turn.
-    sites_at_address: u64,
-}
-
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
     let rules = Settings::load(&args.dir)?.crawl_settings(&args.dir)?;
@@ -101,7 +77,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     }
     for site in sites {
         let Some(record) = snapshot.sites.get(site)? else { continue };
-        let mut answer = answer(&snapshot, &rules, site, &record);
+        let mut answer = SiteStatus::of(&snapshot, &rules, site, &record, now_ms());
         answer.sites_at_address = record.address.and_then(|at| at_address.get(&at).copied()).unwrap_or(0);
         if printer.json() { printer.object(&answer)? } else { printer.line(&line(&answer, printer))? }
     }
@@ -152,35 +128,11 @@ fn key(sort: Sort, record: &SiteRecord) -> u64 {
     }
 }
 
-fn answer(snapshot: &Snapshot, rules: &CrawlSettings, site: SiteId, record: &SiteRecord) -> Answer {
-    let name = |site: SiteId| snapshot.urls.site_name(site).unwrap_or_default().to_owned();
-    let front = rules.gather.rules.canonical(&format!("{}/", name(site)));
-    let own_wait_ms = front.ok().and_then(|front| rules.site(&front)?.wait_ms);
-    let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
-    Answer {
-        site: name(site),
-        site_id: site.0,
-        pages_known: record.pages_known,
-        pages_fetched: record.pages_fetched,
-        pages_queued: record.pages_queued,
-        errors: record.errors,
-        bytes: record.bytes,
-        in_links: record.in_links,
-        address: record.address.map(|address| address.to_string()),
-        wait_ms: rules
-            .waits
-            .site_wait_ms(record.pages_known, u64::from(record.crawl_delay_ms), own_wait_ms)
-            .max(u64::from(record.asked_wait_ms)),
-        robots: RobotsKind::of(record),
-        robots_status: (record.robots_fetched_s != 0).then_some(record.robots_status),
-        errors_in_a_row: record.errors_in_a_row,
-        back_off_until_ms: Some(record.back_off_until_ms).filter(|until_ms| *until_ms > now_ms),
-        alias_of: record.alias_of.map(name),
-        sites_at_address: 0,
-    }
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
-fn line(site: &Answer, printer: &Printer) -> String {
+fn line(site: &SiteStatus, printer: &Printer) -> String {
     let number = |number: u32| count(u64::from(number));
     let mut line = row([
         &number(site.pages_known),
@@ -200,8 +152,7 @@ fn line(site: &Answer, printer: &Printer) -> String {
         line += &printer.paint(Meaning::Aside, &format!("  (takes turns with {others} more at its address)"));
     }
     if let Some(until_ms) = site.back_off_until_ms {
-        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
-        let left = duration(until_ms.saturating_sub(now_ms) / 1_000);
+        let left = duration(until_ms.saturating_sub(now_ms()) / 1_000);
         line += &printer.paint(Meaning::Bad, &format!("  (left alone for {left})"));
     }
     line

@@ -63,6 +63,7 @@ impl Settings {
             discovery_share: quality.discovery_share,
             requests_per_day: crawl.requests_per_day,
             requests_per_site_per_day: crawl.requests_per_site_per_day,
+            requests_per_second: f64::from(crawl.requests_per_second),
             batch_pages: crawl.batch_pages as usize,
             batch_pages_per_site: crawl.batch_pages_per_site as usize,
             threads: usize::from(crawl.threads),

@@ -123,3 +123,15 @@ fn what_cannot_be_reported_is_told_in_a_sentence() {
         assert!(refused(&["DIR/c", "--pdf"]).contains("--features pdf"));
     }
 }
+
+#[test]
+#[cfg(feature = "pdf")]
+fn a_report_is_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 2));
+    let answer = &objects(dir, &["report", "DIR/c", "--pdf"])[0];
+    assert_eq!(answer["pdf"], "DIR/c-report/report.pdf");
+    let printed = fs::read(dir.join("c-report/report.pdf")).unwrap();
+    assert!(printed.starts_with(b"%PDF-") && printed.len() > 50_000, "{} bytes", printed.len());
+}

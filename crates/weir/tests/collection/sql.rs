@@ -191,10 +191,14 @@ mod engine {
             assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{query:.60}: {err}");
             assert!(err.contains(sentence), "{query:.60}: {err}");
         }
-        let (code, _, err) = told_of_input(dir, &["sql", "DIR"], &long);
-        assert!(code == 2 && err.contains("more than 500 operators"), "{code}: {err:.200}");
-        let sum = format!("select {}1 as sum", "1 + ".repeat(500));
-        assert_eq!(objects(dir, &["sql", "DIR", &sum])[0]["sum"], 501);
+        let exclusive = format!("select {}true", "true xor ".repeat(100_000));
+        let crossed = format!("select 1 from {}sites as s", "sites, ".repeat(100_000));
+        for deep in [&long, &exclusive, &crossed] {
+            let (code, _, err) = told_of_input(dir, &["sql", "DIR"], deep);
+            assert!(code == 2 && err.contains("more than 500 operators"), "{code}: {err:.200}");
+        }
+        let sum = format!("select {}1 as sum", "1 + ".repeat(499));
+        assert_eq!(objects(dir, &["sql", "DIR", &sum])[0]["sum"], 500);
         let list =
             format!("select count(*) as n from links where source_page_id in ({}0)", "7, ".repeat(20_000));
         assert_eq!(objects(dir, &["sql", "DIR", &list])[0]["n"], 10);

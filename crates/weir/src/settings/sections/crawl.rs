@@ -36,6 +36,9 @@ section! {
         requests_per_day: u32 = 0, applies at_once;
         /// The same for each site; with a limit, no page is asked for twice a day.
         requests_per_site_per_day: u32 = 0, applies at_once;
+        /// How many requests may begin in a second, all sites together, robots.txt and sitemaps included; 0 stands for any number.
+        /// Sites are never asked sooner than is polite, however many there may be.
+        requests_per_second: f32 = 0.0, within 0.0..=100_000.0, applies at_once;
     }
 }
 

@@ -1,7 +1,7 @@
 //! How are numbers, sizes and times shown to people?
 
 /// A number with a comma after every three digits.
-pub(crate) fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (place, digit) in digits.chars().enumerate() {
@@ -14,12 +14,12 @@ pub(crate) fn count(number: u64) -> String {
 }
 
 /// A number of things: `1 page`, `2 pages`.
-pub(crate) fn counted(number: u64, thing: &str) -> String {
+pub fn counted(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// A size in the unit that suits it, to three digits.
-pub(crate) fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
     if bytes < 1_000 {
         return counted(bytes, "byte");
@@ -35,7 +35,7 @@ pub(crate) fn size(bytes: u64) -> String {
 }
 
 /// A time to the second, in its two largest units: `59s`, `3m 20s`, `2h 5m`, `3d 4h`.
-pub(crate) fn duration(seconds: u64) -> String {
+pub fn duration(seconds: u64) -> String {
     const UNITS: [(&str, u64); 4] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
     let largest = UNITS.iter().position(|(_, unit)| seconds >= *unit).unwrap_or(UNITS.len() - 1);
     let (name, unit) = UNITS[largest];
@@ -49,12 +49,12 @@ pub(crate) fn duration(seconds: u64) -> String {
 }
 
 /// How much in a second, to three digits or so.
-pub(crate) fn rate(per_second: f64) -> String {
+pub fn rate(per_second: f64) -> String {
     if per_second < 99.95 { format!("{per_second:.1}") } else { count(per_second.round() as u64) }
 }
 
 /// A moment, given in Unix milliseconds, to the second: `2026-11-15 08:30:00 UTC`.
-pub(crate) fn time(unix_ms: i64) -> String {
+pub fn time(unix_ms: i64) -> String {
     parse::date_text(unix_ms.div_euclid(1_000))
 }
 

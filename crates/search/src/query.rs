@@ -1,0 +1,87 @@
+//! What does somebody want to find? A line of text, read into conditions on pages.
+//!
+//! The language is in `docs/search.md`. Everything it can ask has a limit, so that no query costs more than the machine can
+//! give: bytes, terms, depth of parentheses. A wrong query is told where it is wrong and what was expected there.
+//!
+//! Nothing is looked up here: a query knows no index, no collection and no page.
+
+mod condition;
+mod lexer;
+mod parser;
+mod period;
+mod query_error;
+
+use std::fmt;
+
+pub use condition::{Compare, Condition, LinkCondition, LinkKind, Measure, Part, Words};
+pub use period::Period;
+pub use query_error::QueryError;
+
+/// The longest query.
+pub const QUERY_LIMIT_BYTES: usize = 4_096;
+/// The most words, phrases and conditions in one query.
+pub const QUERY_LIMIT_TERMS: usize = 128;
+/// The deepest nesting of parentheses and negations.
+pub const QUERY_LIMIT_DEPTH: usize = 32;
+/// The farthest that NEAR may reach, in words.
+pub const NEAR_LIMIT: u16 = 1_000;
+
+/// A query that makes sense.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    condition: Condition,
+    links: Vec<LinkCondition>,
+}
+
+impl Query {
+    /// Reads a query as a user writes it.
+    pub fn parse(text: &str) -> Result<Query, QueryError> {
+        parser::parse(text).map(Query::new)
+    }
+
+    /// Pages with any of the words of a text, in which nothing has a special meaning; the first [`QUERY_LIMIT_TERMS`]
+    /// different words count. `None` if it has no word.
+    pub fn of_any_word(text: &str) -> Option<Query> {
+        let mut words: Vec<Condition> = Vec::new();
+        let cut = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+        for word in cut {
+            let word = Condition::Text { part: None, words: Words::Word(word.to_lowercase()) };
+            if !words.contains(&word) {
+                words.push(word);
+            }
+            if words.len() == QUERY_LIMIT_TERMS {
+                break;
+            }
+        }
+        match words.len() {
+            0 | 1 => words.pop().map(Query::new),
+            _ => Some(Query::new(Condition::Any(words))),
+        }
+    }
+
+    fn new(condition: Condition) -> Query {
+        let mut links = Vec::new();
+        condition.gather_links(&mut links);
+        Query { condition, links }
+    }
+
+    /// What a page has to be like.
+    pub fn condition(&self) -> &Condition {
+        &self.condition
+    }
+
+    /// The conditions that only the link graph can answer, each once.
+    pub fn link_conditions(&self) -> &[LinkCondition] {
+        &self.links
+    }
+}
+
+/// As a user would write it: reading it again gives the same query.
+impl fmt::Display for Query {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.condition.fmt(out)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! The index of a collection's text, as a search opens it: `DIR/text/`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use tantivy::{Index, IndexReader, ReloadPolicy};
+
+use crate::error::{Error, Result};
+use crate::schema::{Fields, schema};
+use crate::tokenizer::{PageTokenizer, TOKENIZER};
+
+/// The folder of the index in the collection's.
+pub(crate) const FOLDER: &str = "text";
+
+/// An index that is there.
+pub struct TextIndex {
+    pub(crate) index: Index,
+    pub(crate) reader: IndexReader,
+    pub(crate) fields: Fields,
+    positions: bool,
+    folder: PathBuf,
+}
+
+impl TextIndex {
+    /// Opens the index of a collection, as of its last commit; [`TextIndex::reload`] shows a later one.
+    pub fn open(folder: &Path) -> Result<TextIndex> {
+        let Some((index, fields, positions)) = open_index(folder)? else {
+            return Err(Error::NotIndexed { folder: folder.to_owned() });
+        };
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        Ok(TextIndex { index, reader, fields, positions, folder: folder.to_owned() })
+    }
+
+    /// Shows what was committed meanwhile; searches that are under way go on with what they have.
+    pub fn reload(&self) -> Result<()> {
+        Ok(self.reader.reload()?)
+    }
+
+    /// Whether it knows where words stand: phrases and distances need it.
+    pub fn has_positions(&self) -> bool {
+        self.positions
+    }
+
+    /// How many pages can be found.
+    pub fn pages(&self) -> u64 {
+        self.reader.searcher().num_docs()
+    }
+
+    /// The codes of the languages that pages are in.
+    pub fn languages(&self) -> Result<Vec<String>> {
+        let mut languages = BTreeSet::new();
+        for segment in self.reader.searcher().segment_readers() {
+            let terms = segment.inverted_index(self.fields.language)?;
+            let mut stream = terms.terms().stream().map_err(tantivy::TantivyError::from)?;
+            while stream.advance() {
+                languages.insert(String::from_utf8_lossy(stream.key()).into_owned());
+            }
+        }
+        Ok(languages.into_iter().collect())
+    }
+
+    /// The collection's folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+/// The index with its fields, and whether it has positions; `None` if there is none.
+pub(crate) fn open_index(folder: &Path) -> Result<Option<(Index, Fields, bool)>> {
+    let path = folder.join(FOLDER);
+    if !path.join("meta.json").exists() {
+        return Ok(None);
+    }
+    let index = Index::open_in_dir(&path).map_err(|error| Error::Unreadable { what: error.to_string() })?;
+    for positions in [true, false] {
+        let (wanted, fields) = schema(positions);
+        if index.schema() == wanted {
+            index.tokenizers().register(TOKENIZER, PageTokenizer::new());
+            return Ok(Some((index, fields, positions)));
+        }
+    }
+    Err(Error::Unreadable { what: "another version of weir made it".to_owned() })
+}

@@ -1,0 +1,85 @@
+//! What do all answers share? The collection, the crawl if one runs here, the secrets, and the few threads on which work is
+//! done that takes a while.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use crawl::Helm;
+use store::Snapshot;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use crate::error::Result;
+use crate::failure::Failure;
+use crate::newest::Newest;
+use crate::secrets::Secrets;
+use crate::web_settings::WebSettings;
+
+/// Who waits longer for a thread is sent away.
+const QUEUE_TIME: Duration = Duration::from_secs(5);
+/// Who waits longer for an answer is sent away, too. The work goes on to its end, and keeps its place until then: so many
+/// questions at most can keep the machine busy.
+const ANSWER_TIME: Duration = Duration::from_secs(20);
+
+/// What all answers share.
+pub(crate) struct Desk {
+    pub(crate) settings: WebSettings,
+    pub(crate) helm: Option<Helm>,
+    pub(crate) secrets: Secrets,
+    /// The collection as people call it.
+    pub(crate) name: String,
+    newest: Newest,
+    places: Arc<Semaphore>,
+}
+
+impl Desk {
+    pub(crate) fn new(settings: WebSettings, helm: Option<Helm>, port: u16) -> Result<Desk> {
+        // As many as there are cores, of which one is left to a crawl.
+        let places = available_parallelism().map_or(1, |cores| cores.get().saturating_sub(1).clamp(1, 8));
+        Ok(Desk {
+            name: name_of(&settings.folder),
+            newest: Newest::new(settings.folder.clone()),
+            secrets: Secrets::new(settings.token.clone(), port)?,
+            places: Arc::new(Semaphore::new(places)),
+            helm,
+            settings,
+        })
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.settings.folder
+    }
+
+    /// The newest commit.
+    pub(crate) fn snapshot(&self) -> std::result::Result<Arc<Snapshot>, Failure> {
+        Ok(self.newest.snapshot()?)
+    }
+
+    /// Does work that reads files or takes time, on a thread that is free for it.
+    pub(crate) async fn work<T: Send + 'static>(
+        self: &Arc<Desk>,
+        work: impl FnOnce(&Desk) -> std::result::Result<T, Failure> + Send + 'static,
+    ) -> std::result::Result<T, Failure> {
+        let place = timeout(QUEUE_TIME, Arc::clone(&self.places).acquire_owned()).await;
+        let Ok(Ok(place)) = place else { return Err(Failure::Busy) };
+        let desk = Arc::clone(self);
+        let work = spawn_blocking(move || {
+            let answer = work(&desk);
+            drop(place);
+            answer
+        });
+        match timeout(ANSWER_TIME, work).await {
+            Err(_) => Err(Failure::TooLong),
+            Ok(Err(panic)) => Err(Failure::Broken(format!("the work on this answer broke off: {panic}"))),
+            Ok(Ok(answer)) => answer,
+        }
+    }
+}
+
+fn name_of(folder: &Path) -> String {
+    let path = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
