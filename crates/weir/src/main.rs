@@ -20,8 +20,9 @@ use ::report::words;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, anchors, check, compact, crawl, demo, export, gatherer, harvester, import, index, init, manager,
-    parse, report, robots, seeder, similar, simulate, simweb, sites, snapshots, sql, status, url, why,
+    analyze, anchors, cat, check, compact, crawl, demo, export, gatherer, harvester, import, index, init,
+    manager, parse, report, robots, seeder, similar, simulate, simweb, sites, snapshots, sql, status, url,
+    why,
 };
 use crate::printer::Printer;
 
@@ -48,6 +49,7 @@ Examples:
   weir index web                             make its text searchable
   weir similar web https://example.org/      pages that are like a page
   weir sql web 'select outcome, count(*) from fetches group by 1'
+  weir cat web --format jsonl | head         its pages, one after the other
   weir report web                            describe it: figures, tables, their data
   weir simulate --synthetic                  compare strategies without fetching anything
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
@@ -67,6 +69,7 @@ enum Command {
     Parse(parse::Args),
     Import(import::Args),
     Export(export::Args),
+    Cat(cat::Args),
     Analyze(analyze::Args),
     Anchors(anchors::Args),
     Index(index::Args),
@@ -99,6 +102,7 @@ fn main() -> ExitCode {
         Command::Parse(args) => parse::run(args, &mut printer),
         Command::Import(args) => import::run(&args, &mut printer),
         Command::Export(args) => export::run(&args, &mut printer),
+        Command::Cat(args) => cat::run(&args, &mut printer),
         Command::Analyze(args) => analyze::run(&args, &mut printer),
         Command::Anchors(args) => anchors::run(&args, &mut printer),
         Command::Index(args) => index::run(&args, &mut printer),

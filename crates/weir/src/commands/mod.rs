@@ -2,6 +2,7 @@
 
 pub(crate) mod analyze;
 pub(crate) mod anchors;
+pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod compact;
 pub(crate) mod crawl;

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let url = Settings::load(&args.dir)?
         .url_rules()
         .canonical(&args.url)
-        .map_err(|rejected| known_sites::mistyped(&snapshot, &args.url, &rejected))?;
+        .map_err(|rejected| crawl::mistyped_url(&snapshot, &args.url, &rejected))?;
     let page = snapshot.urls.find(&url)?.ok_or_else(|| unknown(&snapshot, args, url.as_str()))?;
     let found = similar_pages(&snapshot, page, args.by.into(), args.top, Cores::all())?;
     // What was asked for alone must be there; of both, one will do.
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
 }
 
 fn unknown(snapshot: &Snapshot, args: &Args, url: &str) -> WrongUse {
-    let known = known_sites::suggestion(snapshot, url);
+    let known = crawl::suggest_sites(snapshot, url);
     let known = known.map_or_else(String::new, |known| format!("; {known}"));
     WrongUse(format!("{} does not know {url}{known}", args.dir.display()))
 }
