@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let url = Settings::load(&args.dir)?
         .url_rules()
         .canonical(&args.url)
-        .map_err(|rejected| crawl::mistyped_url(&snapshot, &args.url, &rejected))?;
+        .map_err(|rejected| crawl::mistyped_url(&snapshot, &args.url, rejected))?;
     let page = snapshot.urls.find(&url)?.ok_or_else(|| unknown(&snapshot, args, url.as_str()))?;
     let found = similar_pages(&snapshot, page, args.by.into(), args.top, Cores::all())?;
     // What was asked for alone must be there; of both, one will do.
