@@ -8,7 +8,6 @@ use model::SiteId;
 use serde::Serialize;
 use store::{InLink, Snapshot, links_to};
 
-use crate::known_sites;
 use crate::printer::{Meaning, Printer, printable};
 use crate::settings::Settings;
 use crate::words::count;

@@ -8,7 +8,6 @@ use clap::ValueEnum;
 use store::Snapshot;
 
 use crate::failure::WrongUse;
-use crate::known_sites;
 use crate::printer::{Meaning, Printer, printable};
 use crate::settings::Settings;
 use crate::words::counted;
