@@ -69,6 +69,14 @@ fn cannot_be_reported(error: &report::Error) -> bool {
     }
 }
 
+/// The same of a server.
+fn cannot_be_served(error: &web::Error) -> bool {
+    match error {
+        web::Error::Store(error) => names_the_wrong_one(error),
+        error => matches!(error, web::Error::NoToken { .. } | web::Error::WeakToken { .. }),
+    }
+}
+
 /// What went wrong and why; a cause that the sentence has told already is not told again.
 fn sentence(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |told, cause| match cause.to_string() {
@@ -91,6 +99,7 @@ pub(crate) fn exit_code(answer: anyhow::Result<ExitCode>) -> ExitCode {
     let wrong_use = error.downcast_ref::<WrongUse>().is_some()
         || error.downcast_ref::<store::Error>().is_some_and(names_the_wrong_one)
         || error.downcast_ref::<analysis::Error>().is_some_and(cannot_be_analysed)
+        || error.downcast_ref::<web::Error>().is_some_and(cannot_be_served)
         || error.downcast_ref::<sql::Error>().is_some_and(cannot_be_asked)
         || error.downcast_ref::<crawl::Error>().is_some_and(cannot_be_crawled)
         || error.downcast_ref::<report::Error>().is_some_and(cannot_be_reported);

@@ -21,7 +21,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     analyze, anchors, cat, check, compact, crawl, demo, export, gatherer, harvester, import, index, init,
-    manager, parse, report, robots, seeder, similar, simulate, simweb, sites, snapshots, sql, status, url,
+    manager, parse, report, robots, seeder, serve, similar, simulate, simweb, sites, snapshots, sql, status, url,
     why,
 };
 use crate::printer::Printer;
@@ -51,6 +51,7 @@ Examples:
   weir sql web 'select outcome, count(*) from fetches group by 1'
   weir cat web --format jsonl | head         its pages, one after the other
   weir report web                            describe it: figures, tables, their data
+  weir serve web                             search page, dashboard and API in a browser
   weir simulate --synthetic                  compare strategies without fetching anything
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
   weir url 'HTTP://Example.com/a/../b?utm_source=x'
@@ -76,6 +77,7 @@ enum Command {
     Similar(similar::Args),
     Sql(sql::Args),
     Report(report::Args),
+    Serve(serve::Args),
     Check(check::Args),
     Snapshots(snapshots::Args),
     Compact(compact::Args),
@@ -109,6 +111,7 @@ fn main() -> ExitCode {
         Command::Similar(args) => similar::run(&args, &mut printer),
         Command::Sql(args) => sql::run(&args, &mut printer),
         Command::Report(args) => report::run(&args, &mut printer),
+        Command::Serve(args) => serve::run(&args, &mut printer),
         Command::Check(args) => check::run(&args, &mut printer),
         Command::Snapshots(args) => snapshots::run(&args, &mut printer),
         Command::Compact(args) => compact::run(&args, &mut printer),

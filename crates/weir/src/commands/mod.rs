@@ -18,6 +18,7 @@ pub(crate) mod parse;
 pub(crate) mod report;
 pub(crate) mod robots;
 pub(crate) mod seeder;
+pub(crate) mod serve;
 pub(crate) mod similar;
 pub(crate) mod simulate;
 pub(crate) mod simweb;

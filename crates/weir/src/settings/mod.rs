@@ -19,7 +19,7 @@ mod value;
 use sections::{
     CommitSection, CrawlSection, DnsSection, ExtensionsSection, FetchSection, FocusSection, LimitsSection,
     MemorySection, NetworkSection, PagesSection, ParseSection, PolitenessSection, QualitySection,
-    RevisitSection, ScopeSection, SearchSection, SitemapsSection, TrapsSection,
+    RevisitSection, ScopeSection, SearchSection, SitemapsSection, TrapsSection, WebSection,
 };
 
 pub(crate) use contact::checked_contact;
@@ -51,6 +51,7 @@ pub(crate) struct Settings {
     pub(crate) commit: CommitSection,
     pub(crate) memory: MemorySection,
     pub(crate) search: SearchSection,
+    pub(crate) web: WebSection,
     /// What is different for some sites; of those that fit, the last one that says something counts.
     pub(crate) sites: Vec<SiteSection>,
 }
@@ -77,6 +78,7 @@ impl Settings {
             &self.commit,
             &self.memory,
             &self.search,
+            &self.web,
         ]
     }
 
@@ -100,6 +102,7 @@ impl Settings {
             &mut self.commit,
             &mut self.memory,
             &mut self.search,
+            &mut self.web,
         ]
     }
 }
