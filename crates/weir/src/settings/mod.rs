@@ -58,7 +58,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// All sections, in the order of the file.
-    fn sections(&self) -> [&dyn Section; 18] {
+    fn sections(&self) -> [&dyn Section; 19] {
         [
             &self.crawl,
             &self.quality,
@@ -82,7 +82,7 @@ impl Settings {
         ]
     }
 
-    fn sections_mut(&mut self) -> [&mut dyn Section; 18] {
+    fn sections_mut(&mut self) -> [&mut dyn Section; 19] {
         [
             &mut self.crawl,
             &mut self.quality,
