@@ -16,8 +16,8 @@ mod steering;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
 use ::report::words;
+use clap::{Parser, Subcommand};
 
 use crate::commands::{
     analyze, anchors, check, compact, crawl, demo, export, gatherer, harvester, import, index, init, manager,
