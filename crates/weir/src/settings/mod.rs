@@ -19,7 +19,7 @@ mod value;
 use sections::{
     CommitSection, CrawlSection, DnsSection, ExtensionsSection, FetchSection, FocusSection, LimitsSection,
     MemorySection, NetworkSection, PagesSection, ParseSection, PolitenessSection, QualitySection,
-    RevisitSection, ScopeSection, SitemapsSection, TrapsSection,
+    RevisitSection, ScopeSection, SearchSection, SitemapsSection, TrapsSection,
 };
 
 pub(crate) use contact::checked_contact;
@@ -50,13 +50,14 @@ pub(crate) struct Settings {
     pub(crate) pages: PagesSection,
     pub(crate) commit: CommitSection,
     pub(crate) memory: MemorySection,
+    pub(crate) search: SearchSection,
     /// What is different for some sites; of those that fit, the last one that says something counts.
     pub(crate) sites: Vec<SiteSection>,
 }
 
 impl Settings {
     /// All sections, in the order of the file.
-    fn sections(&self) -> [&dyn Section; 17] {
+    fn sections(&self) -> [&dyn Section; 18] {
         [
             &self.crawl,
             &self.quality,
@@ -75,10 +76,11 @@ impl Settings {
             &self.pages,
             &self.commit,
             &self.memory,
+            &self.search,
         ]
     }
 
-    fn sections_mut(&mut self) -> [&mut dyn Section; 17] {
+    fn sections_mut(&mut self) -> [&mut dyn Section; 18] {
         [
             &mut self.crawl,
             &mut self.quality,
@@ -97,6 +99,7 @@ impl Settings {
             &mut self.pages,
             &mut self.commit,
             &mut self.memory,
+            &mut self.search,
         ]
     }
 }
