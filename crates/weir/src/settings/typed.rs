@@ -42,7 +42,8 @@ impl Settings {
         listen: SocketAddr,
         token: Option<Token>,
     ) -> Result<WebSettings, WrongUse> {
-        let (folder, names, rules) = (folder.to_owned(), self.web.names.clone(), self.crawl_settings(folder)?);
+        let (folder, names, rules) =
+            (folder.to_owned(), self.web.names.clone(), self.crawl_settings(folder)?);
         Ok(WebSettings { folder, listen, token, names, rules })
     }
 
