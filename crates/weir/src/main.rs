@@ -21,7 +21,8 @@ use report::words;
 
 use crate::commands::{
     analyze, anchors, check, compact, crawl, demo, export, gatherer, harvester, import, index, init, manager,
-    parse, report, robots, seeder, similar, simulate, simweb, sites, snapshots, sql, status, url, why,
+    parse, report, robots, search, seeder, similar, simulate, simweb, sites, snapshots, sql, status, url,
+    why,
 };
 use crate::printer::Printer;
 
@@ -46,6 +47,7 @@ Examples:
   weir why web https://example.org/news/
   weir analyze web                           rank pages and sites, find their structure
   weir index web                             make its text searchable
+  weir search web 'garden chair inlinks:>=10'
   weir similar web https://example.org/      pages that are like a page
   weir sql web 'select outcome, count(*) from fetches group by 1'
   weir report web                            describe it: figures, tables, their data
@@ -70,6 +72,7 @@ enum Command {
     Analyze(analyze::Args),
     Anchors(anchors::Args),
     Index(index::Args),
+    Search(search::Args),
     Similar(similar::Args),
     Sql(sql::Args),
     Report(report::Args),
@@ -102,6 +105,7 @@ fn main() -> ExitCode {
         Command::Analyze(args) => analyze::run(&args, &mut printer),
         Command::Anchors(args) => anchors::run(&args, &mut printer),
         Command::Index(args) => index::run(&args, &mut printer),
+        Command::Search(args) => search::run(&args, &mut printer),
         Command::Similar(args) => similar::run(&args, &mut printer),
         Command::Sql(args) => sql::run(&args, &mut printer),
         Command::Report(args) => report::run(&args, &mut printer),

@@ -16,6 +16,7 @@ pub(crate) mod manager;
 pub(crate) mod parse;
 pub(crate) mod report;
 pub(crate) mod robots;
+pub(crate) mod search;
 pub(crate) mod seeder;
 pub(crate) mod similar;
 pub(crate) mod simulate;
