@@ -171,7 +171,16 @@ fn text_answer(text: SimilarText, is_same: bool) -> SimilarPage {
 fn link_answer(alike: &LinkedAlike) -> SimilarPage {
     let LinkedAlike { way, score, common_links, .. } = *alike;
     let (url, title, common_links) = (String::new(), String::new(), Some(common_links));
-    SimilarPage { url, by: "links", score, why: way_word(way), distance: None, common_links, copies: 0, title }
+    SimilarPage {
+        url,
+        by: "links",
+        score,
+        why: way_word(way),
+        distance: None,
+        common_links,
+        copies: 0,
+        title,
+    }
 }
 
 fn way_word(way: Alike) -> &'static str {

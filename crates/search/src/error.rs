@@ -1,7 +1,7 @@
 //! What can go wrong with the index of the text: each error says what to do about it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An operation on the index that failed.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +25,29 @@ pub enum Error {
         /// The collection.
         folder: PathBuf,
     },
+    /// Somebody asks for words in a row, and the index does not know where words stand.
+    #[error(
+        "this index has no positions, so that phrases and NEAR cannot be found; set search.positions and run `weir index`"
+    )]
+    NoPositions,
+    /// Somebody asks for what only an analysis knows.
+    #[error("`{condition}:` is not known before an analysis; run `weir analyze`")]
+    NotAnalysed {
+        /// The condition.
+        condition: &'static str,
+    },
+    /// Somebody asks for hits far down the list.
+    #[error("only the first {most} pages of an answer can be shown; ask for something narrower")]
+    TooFar {
+        /// So many can be.
+        most: usize,
+    },
+    /// Nobody has asked the link graph.
+    #[error("nobody has looked up which pages `{condition}` means")]
+    LinksUnanswered {
+        /// The condition.
+        condition: String,
+    },
     /// The operating system refused.
     #[error("cannot {operation} {}: {source}", path.display())]
     Io {
@@ -45,3 +68,14 @@ pub enum Error {
 
 /// The result of an operation on the index.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// Says which operation on which file failed.
+pub(crate) trait Context<T> {
+    fn context(self, operation: &'static str, path: &Path) -> Result<T>;
+}
+
+impl<T> Context<T> for io::Result<T> {
+    fn context(self, operation: &'static str, path: &Path) -> Result<T> {
+        self.map_err(|source| Error::Io { operation, path: path.to_owned(), source })
+    }
+}

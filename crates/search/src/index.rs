@@ -1,16 +1,32 @@
-//! How does the index follow the collection? It reads the pages of a snapshot that are new or have changed.
+//! How does the index follow the collection? It reads the pages of a snapshot that are new or have changed since it last did,
+//! and forgets those that are gone.
+//!
+//! Pages are gone through by id, some thousand at a time. What was seen of each tells what to do ([`crate::plan`]); those to be
+//! read are read in the order of the files by several threads ([`crate::crew`]), while tantivy's threads make terms of them and
+//! write. Every so often there is a commit, which names the files of what was seen: who dies in between loses no more than
+//! that, and nothing is there twice.
 
-use model::PageId;
-use parse::Document;
+use std::time::{Duration, Instant};
+
 use parse::html::Options;
-use store::{PageFlags, Snapshot, Stage};
+use store::Snapshot;
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{Index, IndexWriter};
 
-use crate::entry::EntryReader;
+use crate::anchors::Anchors;
+use crate::crew::Crew;
+use crate::entry::Entry;
 use crate::error::{Error, Result};
-use crate::schema::schema;
-use crate::text_index::FOLDER;
+use crate::left_out::LeftOutCounts;
+use crate::note::Note;
+use crate::part::index_part;
+use crate::schema::{Fields, schema};
+use crate::seen::{PART_PAGES, read_part, write_part};
+use crate::text_folder::TextFolder;
+use crate::text_index::open_index;
 use crate::tokenizer::{PageTokenizer, TOKENIZER};
+use crate::vocabulary::Vocabulary;
+use crate::word_counts::WordCounts;
 
 /// How the index is made.
 #[derive(Debug, Clone)]
@@ -21,70 +37,228 @@ pub struct IndexSettings {
     pub memory_bytes: usize,
     /// On so many cores.
     pub threads: usize,
-    /// The crawler's product token, in lower case: `noindex` may be said to it alone.
-    pub agent: String,
+    /// How much of a page is read, and the crawler's name: `noindex` may be said to it alone.
+    pub options: Options,
 }
 
 /// How far indexing has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Indexed {
-    /// Pages read.
-    pub pages: u64,
-    /// Pages to read in all.
-    pub of_pages: u64,
+    /// Pages looked at, of all that are known.
+    pub looked_at: u64,
+    /// All pages that are known.
+    pub known: u64,
+    /// Pages read, since they are new or have changed.
+    pub read: u64,
+    /// Bytes of their bodies.
+    pub read_bytes: u64,
 }
 
 /// What came of it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct IndexSummary {
+    /// The commit of the collection that the index follows now.
+    pub generation: u64,
+    /// Pages in the index.
+    pub pages: u64,
     /// Pages that were not in the index before.
     pub added: u64,
+    /// Pages that were, and say something else now.
+    pub changed: u64,
+    /// Pages that were, and are gone or do not want to be found any more.
+    pub removed: u64,
+    /// Pages that are not in it.
+    pub left_out: LeftOutCounts,
+    /// Pages read by this run.
+    pub read: u64,
+    /// Bytes of their bodies.
+    pub read_bytes: u64,
+    /// Bytes of the bodies of all pages in the index.
+    pub body_bytes: u64,
+    /// Bytes of the index.
+    pub index_bytes: u64,
+    /// How long it took.
+    pub duration: Duration,
 }
 
-/// Brings the index up to date with a snapshot.
+/// After so many pages there is a commit.
+const COMMIT_PAGES: u64 = 200_000;
+
+/// Less memory is of no use.
+const LEAST_MEMORY_BYTES: usize = 64 << 20;
+
+/// Tantivy's least for a thread, and some more.
+const LEAST_WRITER_BYTES: usize = 16 << 20;
+
+/// A segment of which more is deleted is written anew.
+const MOST_DELETED: f32 = 0.2;
+
+/// Brings the index of a collection up to date with a snapshot. It may run beside a crawl and beside searches; if nothing has
+/// changed since the last time it takes no time.
 pub fn index(
     snapshot: &Snapshot,
     settings: &IndexSettings,
     told: &mut dyn FnMut(Indexed),
 ) -> Result<IndexSummary> {
-    let folder = snapshot.folder().join(FOLDER);
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder).map_err(|source| Error::Io {
-            operation: "remove",
-            path: folder.clone(),
-            source,
-        })?;
-    }
-    std::fs::create_dir_all(&folder).map_err(|source| Error::Io {
+    let start = Instant::now();
+    let folder = TextFolder::of(snapshot.folder());
+    let _lock = folder.lock()?;
+    let (open, note) = match open_to_go_on(&folder, settings) {
+        Err(Error::Unreadable { .. }) | Ok(None) => (create(&folder, settings)?, Note::default()),
+        Ok(Some(open)) => open,
+        Err(error) => return Err(error),
+    };
+    let anchors = Anchors::open(snapshot.folder())?;
+    let is_new = note.generation != snapshot.manifest.generation
+        || note.anchors != anchors.as_ref().map_or(0, Anchors::generation);
+    let mut summary = IndexSummary::default();
+    let note = if is_new {
+        folder.sweep(&note.files(&folder))?;
+        let mut run = Run { snapshot, settings, folder: &folder, anchors, note, summary, told };
+        let note = run.run(open)?;
+        summary = run.summary;
+        note
+    } else {
+        note
+    };
+    summary.left_out = note.left_out;
+    summary.generation = note.generation;
+    measure(&folder, &mut summary)?;
+    summary.duration = start.elapsed();
+    Ok(summary)
+}
+
+/// The index as it was left, with what its last commit says of itself; `None` if there is none, or another one is wanted.
+fn open_to_go_on(folder: &TextFolder, settings: &IndexSettings) -> Result<Option<((Index, Fields), Note)>> {
+    let Some((index, fields, positions)) = open_index(folder)? else { return Ok(None) };
+    let payload = index.load_metas()?.payload;
+    let note = payload.as_deref().and_then(Note::parse);
+    let is_wanted = positions == settings.positions;
+    Ok(note.filter(|_| is_wanted).map(|note| ((index, fields), note)))
+}
+
+fn create(folder: &TextFolder, settings: &IndexSettings) -> Result<(Index, Fields)> {
+    folder.discard_index()?;
+    let path = folder.index();
+    std::fs::create_dir_all(&path).map_err(|source| Error::Io {
         operation: "create",
-        path: folder.clone(),
+        path: path.clone(),
         source,
     })?;
     let (schema, fields) = schema(settings.positions);
-    let index = Index::create_in_dir(&folder, schema)?;
-    index.tokenizers().register(TOKENIZER, PageTokenizer::new());
-    let mut writer: IndexWriter = index.writer_with_num_threads(settings.threads, settings.memory_bytes)?;
-    let mut reader = EntryReader {
-        snapshot,
-        fields,
-        options: Options { agent: settings.agent.clone(), ..Options::default() },
-        document: Document::default(),
-    };
-    let pages = snapshot.pages.pages();
-    let mut summary = IndexSummary::default();
-    for page in 0..pages {
-        let Some(record) = snapshot.pages.get(PageId(page))? else { continue };
-        let is_there =
-            matches!(record.stage, Stage::Fetched | Stage::Queued) && (200..300).contains(&record.status);
-        if !is_there || record.flags.has(PageFlags::DUPLICATE) {
-            continue;
-        }
-        if let Ok((entry, _)) = reader.read(PageId(page), &record, "")? {
-            writer.add_document(entry)?;
-            summary.added += 1;
-        }
-        told(Indexed { pages: page.into(), of_pages: pages.into() });
+    Ok((Index::create_in_dir(&path, schema)?, fields))
+}
+
+/// What there is in the end.
+fn measure(folder: &TextFolder, summary: &mut IndexSummary) -> Result<()> {
+    let Some((index, _, _)) = open_index(folder)? else { return Ok(()) };
+    let searcher = index.reader()?.searcher();
+    summary.pages = searcher.num_docs();
+    for segment in searcher.segment_readers() {
+        let sizes = segment.fast_fields().u64("size")?;
+        summary.body_bytes += segment.doc_ids_alive().filter_map(|doc| sizes.first(doc)).sum::<u64>();
     }
-    writer.commit()?;
-    Ok(summary)
+    summary.index_bytes = folder.bytes()?;
+    Ok(())
+}
+
+/// One run.
+struct Run<'r> {
+    snapshot: &'r Snapshot,
+    settings: &'r IndexSettings,
+    folder: &'r TextFolder,
+    anchors: Option<Anchors>,
+    note: Note,
+    summary: IndexSummary,
+    told: &'r mut dyn FnMut(Indexed),
+}
+
+impl Run<'_> {
+    fn run(&mut self, (index, fields): (Index, Fields)) -> Result<Note> {
+        let counts = WordCounts::new();
+        index.tokenizers().register(TOKENIZER, PageTokenizer::counting(&counts));
+        let memory_bytes = self.settings.memory_bytes.max(LEAST_MEMORY_BYTES);
+        let mut writer = writer(&index, self.settings.threads, memory_bytes / 2)?;
+        let crew = Crew::new(self.snapshot, fields, self.settings, memory_bytes / 8);
+        let mut since_commit = 0;
+        let known = self.snapshot.pages.pages();
+        let mut next = Note { left_out: LeftOutCounts::default(), ..self.note.clone() };
+        next.parts.resize((known as usize).div_ceil(PART_PAGES), 0);
+        next.commit += 1;
+        let old_anchors = self.note.anchors;
+        let anchors_changed = old_anchors != self.anchors.as_ref().map_or(0, Anchors::generation);
+        for part in 0..next.parts.len() {
+            let mut rows = match next.parts[part] {
+                0 => Vec::new(),
+                commit => read_part(&self.folder.pages(part, commit))?,
+            };
+            let before = self.summary.read + self.summary.removed;
+            let is_changed = index_part(
+                &crew,
+                &writer,
+                part,
+                &mut rows,
+                (self.anchors.as_ref(), anchors_changed),
+                &mut self.summary,
+                self.told,
+            )?;
+            since_commit += self.summary.read + self.summary.removed - before;
+            if is_changed {
+                write_part(&self.folder.pages(part, next.commit), &rows)?;
+                next.parts[part] = next.commit;
+            }
+            if since_commit >= COMMIT_PAGES && part + 1 < next.parts.len() {
+                self.commit(&mut writer, &mut next, &counts)?;
+                since_commit = 0;
+            }
+        }
+        next.left_out = self.summary.left_out;
+        next.generation = self.snapshot.manifest.generation;
+        next.anchors = self.anchors.as_ref().map_or(0, Anchors::generation);
+        self.commit(&mut writer, &mut next, &counts)?;
+        writer.wait_merging_threads()?;
+        Ok(self.note.clone())
+    }
+
+    /// Makes everything so far last, and gives the next commit its number.
+    fn commit(
+        &mut self,
+        writer: &mut IndexWriter<Entry>,
+        next: &mut Note,
+        counts: &WordCounts,
+    ) -> Result<()> {
+        let mut prepared = writer.prepare_commit()?;
+        // The threads that counted have ended with this.
+        let new = counts.take();
+        if !new.is_empty() {
+            let words = match next.words {
+                0 => Vocabulary::default(),
+                commit => Vocabulary::read(&self.folder.words(commit))?,
+            };
+            words.with(new).write(&self.folder.words(next.commit))?;
+            next.words = next.commit;
+        }
+        prepared.set_payload(&next.to_line());
+        prepared.commit()?;
+        self.note = next.clone();
+        self.folder.sweep(&self.note.files(self.folder))?;
+        next.commit += 1;
+        Ok(())
+    }
+}
+
+fn writer(index: &Index, threads: usize, memory_bytes: usize) -> Result<IndexWriter<Entry>> {
+    let threads = threads.clamp(1, (memory_bytes / LEAST_WRITER_BYTES).max(1));
+    // Tantivy's addresses are of 32 bits.
+    let per_thread = (memory_bytes / threads).clamp(LEAST_WRITER_BYTES, 2 << 30);
+    let options = IndexWriterOptions::builder()
+        .num_worker_threads(threads)
+        .memory_budget_per_thread(per_thread)
+        .num_merge_threads(1)
+        .build();
+    let writer = index.writer_with_options(options)?;
+    let mut policy = LogMergePolicy::default();
+    policy.set_del_docs_ratio_before_merge(MOST_DELETED);
+    writer.set_merge_policy(Box::new(policy));
+    Ok(writer)
 }

@@ -1,16 +1,16 @@
 //! The index of a collection's text, as a search opens it: `DIR/text/`.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tantivy::{Index, IndexReader, ReloadPolicy};
 
 use crate::error::{Error, Result};
+use crate::note::Note;
 use crate::schema::{Fields, schema};
+use crate::text_folder::TextFolder;
 use crate::tokenizer::{PageTokenizer, TOKENIZER};
-
-/// The folder of the index in the collection's.
-pub(crate) const FOLDER: &str = "text";
+use crate::vocabulary::Vocabulary;
 
 /// An index that is there.
 pub struct TextIndex {
@@ -18,17 +18,18 @@ pub struct TextIndex {
     pub(crate) reader: IndexReader,
     pub(crate) fields: Fields,
     positions: bool,
-    folder: PathBuf,
+    folder: TextFolder,
 }
 
 impl TextIndex {
     /// Opens the index of a collection, as of its last commit; [`TextIndex::reload`] shows a later one.
     pub fn open(folder: &Path) -> Result<TextIndex> {
-        let Some((index, fields, positions)) = open_index(folder)? else {
+        let text = TextFolder::of(folder);
+        let Some((index, fields, positions)) = open_index(&text)? else {
             return Err(Error::NotIndexed { folder: folder.to_owned() });
         };
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(TextIndex { index, reader, fields, positions, folder: folder.to_owned() })
+        Ok(TextIndex { index, reader, fields, positions, folder: text })
     }
 
     /// Shows what was committed meanwhile; searches that are under way go on with what they have.
@@ -59,15 +60,33 @@ impl TextIndex {
         Ok(languages.into_iter().collect())
     }
 
+    /// The commit of the collection that it follows; 0 while the first run is not through.
+    pub fn generation(&self) -> Result<u64> {
+        Ok(self.note()?.generation)
+    }
+
+    /// Words as pages write them, to correct queries by.
+    pub fn vocabulary(&self) -> Result<Vocabulary> {
+        match self.note()?.words {
+            0 => Ok(Vocabulary::default()),
+            commit => Vocabulary::read(&self.folder.words(commit)),
+        }
+    }
+
+    fn note(&self) -> Result<Note> {
+        let payload = self.index.load_metas()?.payload;
+        Ok(payload.as_deref().and_then(Note::parse).unwrap_or_default())
+    }
+
     /// The collection's folder.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.collection()
     }
 }
 
 /// The index with its fields, and whether it has positions; `None` if there is none.
-pub(crate) fn open_index(folder: &Path) -> Result<Option<(Index, Fields, bool)>> {
-    let path = folder.join(FOLDER);
+pub(crate) fn open_index(folder: &TextFolder) -> Result<Option<(Index, Fields, bool)>> {
+    let path = folder.index();
     if !path.join("meta.json").exists() {
         return Ok(None);
     }

@@ -1,12 +1,14 @@
 //! How does a text reach the index as terms? Its first character says by which language, the rest is cut and stemmed.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use crate::cutter::{Cutter, PieceKind};
 use crate::language::Language;
 use crate::stems::Stems;
+use crate::word_counts::WordCounts;
 
 /// The name under which an index knows this way. It changes with what becomes of words, so that an index of another way is built anew.
 pub(crate) const TOKENIZER: &str = "weir-1";
@@ -15,6 +17,8 @@ pub(crate) const TOKENIZER: &str = "weir-1";
 pub(crate) struct PageTokenizer {
     stems: Stems,
     token: Token,
+    /// Where words as they are written are counted, if somebody wants to know.
+    counts: Option<Arc<WordCounts>>,
 }
 
 /// Puts a text where the tokenizer expects it: behind the mark of its language.
@@ -28,10 +32,9 @@ pub(crate) fn marked(language: Language, text: &str) -> String {
 /// Shows `each` the terms of a page's text with their positions and places, as the index has them if the page is in the language of
 /// this code.
 pub(crate) fn for_each_term(code: Option<&str>, text: &str, mut each: impl FnMut(&str, usize, Range<usize>)) {
-    let mut tokenizer = PageTokenizer::new();
+    let (mut stems, mut token) = (Stems::of_few(), Token::default());
     let language = code.map_or(Language::NONE, Language::of_code);
-    let PageTokenizer { stems, token } = &mut tokenizer;
-    let mut tokens = PageTokens { language, cutter: Cutter::new(text), stems, token };
+    let mut tokens = PageTokens { language, cutter: Cutter::new(text), stems: &mut stems, token: &mut token };
     while let Some(token) = tokens.next() {
         each(&token.text, token.position, token.offset_from..token.offset_to);
     }
@@ -40,14 +43,24 @@ pub(crate) fn for_each_term(code: Option<&str>, text: &str, mut each: impl FnMut
 impl PageTokenizer {
     /// Knows no words yet.
     pub(crate) fn new() -> PageTokenizer {
-        PageTokenizer { stems: Stems::new(), token: Token::default() }
+        PageTokenizer { stems: Stems::new(), token: Token::default(), counts: None }
+    }
+
+    /// Counts words as they are written, too.
+    pub(crate) fn counting(counts: &Arc<WordCounts>) -> PageTokenizer {
+        let counts = Arc::clone(counts);
+        let stems = Stems::counting(Arc::clone(&counts));
+        PageTokenizer { stems, token: Token::default(), counts: Some(counts) }
     }
 }
 
 /// Each field of each thread has one of its own.
 impl Clone for PageTokenizer {
     fn clone(&self) -> PageTokenizer {
-        PageTokenizer::new()
+        match &self.counts {
+            Some(counts) => PageTokenizer::counting(counts),
+            None => PageTokenizer::new(),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use crawl::{Story, story};
 use model::{CanonicalUrl, PageId};
 use report::words;
 use serde::Serialize;
-use store::{RankColumn, Ranked, RankValue, Snapshot, list_ranks};
+use store::{RankColumn, RankValue, Ranked, Snapshot, list_ranks};
 
 use crate::asked::{Asked, address};
 use crate::desk::Desk;
@@ -98,7 +98,13 @@ fn about(desk: &Desk, asked: &Asked) -> Result<About, Failure> {
 
 impl About {
     /// What the stored version says.
-    fn read(&mut self, desk: &Desk, snapshot: &Snapshot, url: &CanonicalUrl, stored: &Stored) -> Result<(), Failure> {
+    fn read(
+        &mut self,
+        desk: &Desk,
+        snapshot: &Snapshot,
+        url: &CanonicalUrl,
+        stored: &Stored,
+    ) -> Result<(), Failure> {
         let document = stored.document(url);
         let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         (self.title, self.description) = (some(&document.title), some(&document.description));
@@ -190,7 +196,10 @@ fn view(desk: &Desk, about: About) -> View {
         original: Some(url.clone()).filter(|url| shown::is_link(url)),
         cached: (!about.versions.is_empty()).then(|| address("/cached", &[("url", &url)])),
         similar: story.page_id.map(|_| address("/similar", &[("url", &url)])),
-        site: story.site.as_ref().map(|site| (shown::url(&site.site), address("/site", &[("name", &site.site)]))),
+        site: story
+            .site
+            .as_ref()
+            .map(|site| (shown::url(&site.site), address("/site", &[("name", &site.site)]))),
         linking: address("/", &[("q", &format!("links-to:{url}"))]),
         description: shown::shown(about.description.as_deref().unwrap_or_default(), shown::TEXT_CHARACTERS),
         facts: facts(story),
@@ -208,7 +217,14 @@ fn view(desk: &Desk, about: About) -> View {
         links: about
             .links
             .iter()
-            .map(|link| link_row(&link.url, &link.text, link.kind, if link.known { "" } else { "not in the collection" }))
+            .map(|link| {
+                link_row(
+                    &link.url,
+                    &link.text,
+                    link.kind,
+                    if link.known { "" } else { "not in the collection" },
+                )
+            })
             .collect(),
         links_total: words::counted(about.links_total as u64, "link"),
         ranks: about.ranks.iter().map(|rank| (rank.name.replace('-', " "), number(rank.value))).collect(),

@@ -16,7 +16,8 @@ const FILES: [(&str, &str, &str); 3] = [
 /// A file by its name: nothing is looked for on the disk.
 pub(crate) async fn file(Path(name): Path<String>) -> Result<Response, Failure> {
     let found = FILES.iter().find(|(own, ..)| *own == name);
-    let (_, media_type, content) = found.ok_or_else(|| Failure::NotThere("there is no such file".to_owned()))?;
+    let (_, media_type, content) =
+        found.ok_or_else(|| Failure::NotThere("there is no such file".to_owned()))?;
     let headers = [(header::CONTENT_TYPE, *media_type), (header::CACHE_CONTROL, "private, max-age=300")];
     Ok((headers, *content).into_response())
 }

@@ -74,7 +74,10 @@ fn view(desk: &Desk, asked: &Asked) -> Result<View, Failure> {
     }
     let media_type = shown::shown(stored.content_type.split(';').next().unwrap_or_default(), 60);
     if !is_text {
-        remark.push_str(&format!("It is a file of the type {media_type}, {}, which is not shown here.", words::size(stored.body.len() as u64)));
+        remark.push_str(&format!(
+            "It is a file of the type {media_type}, {}, which is not shown here.",
+            words::size(stored.body.len() as u64)
+        ));
     }
     Ok(View {
         frame: Frame::new(desk, Part::Other, &format!("Copy of {}", shown::url(url.as_str()))),

@@ -127,13 +127,18 @@ pub(crate) fn steer(desk: &Desk, order: Order, form: &Bytes) -> Result<Redirect,
 }
 
 /// The same for programs.
-pub(crate) async fn steer_api(desk: Arc<Desk>, order: Order, form: Bytes) -> Result<Json<CrawlAnswer>, Failure> {
+pub(crate) async fn steer_api(
+    desk: Arc<Desk>,
+    order: Order,
+    form: Bytes,
+) -> Result<Json<CrawlAnswer>, Failure> {
     obey(&desk, order, &Asked::of(&form))?;
     api(State(desk), Asked::default()).await
 }
 
 fn obey(desk: &Desk, order: Order, asked: &Asked) -> Result<(), Failure> {
-    let none = || Failure::NotReady("no crawl runs in this process; `weir crawl --serve` starts one".to_owned());
+    let none =
+        || Failure::NotReady("no crawl runs in this process; `weir crawl --serve` starts one".to_owned());
     let helm = desk.helm.as_ref().ok_or_else(none)?;
     match order {
         Order::Pause => helm.pause(),
@@ -173,7 +178,9 @@ fn state(live: &Live) -> (&'static str, String) {
     }
     match (progress.paused_until_ms, progress.paused_by_budget) {
         (0, _) => ("runs", "Crawling".to_owned()),
-        (until_ms, true) => ("runs", format!("The day's requests are used up until {}", words::time(until_ms as i64))),
+        (until_ms, true) => {
+            ("runs", format!("The day's requests are used up until {}", words::time(until_ms as i64)))
+        }
         (until_ms, false) => ("runs", format!("Nothing is due until {}", words::time(until_ms as i64))),
     }
 }
@@ -265,7 +272,11 @@ fn live_facts(live: &Live) -> Vec<(&'static str, String, String)> {
     }
     facts.push(("Batches", words::count(live.progress.cycles), String::new()));
     if let Some(commit) = &live.commit {
-        facts.push(("Last commit", ago(commit.time_ms), format!("number {}, {} ms", commit.generation, commit.took_ms)));
+        facts.push((
+            "Last commit",
+            ago(commit.time_ms),
+            format!("number {}, {} ms", commit.generation, commit.took_ms),
+        ));
     }
     let budgets = &live.budgets;
     if let Some(most) = budgets.requests_per_day {
@@ -289,7 +300,10 @@ fn site_row(site: &LiveSite, now_ms: u64) -> SiteRow {
         visits: words::count(site.visits),
         failures: words::count(site.failures),
         mean: site.mean_ms.map(|ms| format!("{} ms", words::count(ms))).unwrap_or_default(),
-        note: left.filter(|left| *left > 0).map(|left| format!("left alone for {}", words::duration(left))).unwrap_or_default(),
+        note: left
+            .filter(|left| *left > 0)
+            .map(|left| format!("left alone for {}", words::duration(left)))
+            .unwrap_or_default(),
     }
 }
 

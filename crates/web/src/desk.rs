@@ -69,7 +69,9 @@ impl Desk {
         let snapshot = self.snapshot()?;
         // While one counts, others wait for it; after a panic it is counted again.
         let mut known = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(status) = known.as_ref().filter(|status| status.generation == snapshot.manifest.generation) {
+        if let Some(status) =
+            known.as_ref().filter(|status| status.generation == snapshot.manifest.generation)
+        {
             return Ok(Arc::clone(status));
         }
         let status = Arc::new(Status::of(&snapshot, now_ms())?);

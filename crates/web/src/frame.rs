@@ -38,7 +38,11 @@ impl Frame {
     pub(crate) fn new(desk: &Desk, part: Part, title: &str) -> Frame {
         let collection = crate::shown::shown(&desk.name, 40);
         Frame {
-            title: if title.is_empty() { format!("{collection} \u{b7} weir") } else { format!("{title} \u{b7} {collection}") },
+            title: if title.is_empty() {
+                format!("{collection} \u{b7} weir")
+            } else {
+                format!("{title} \u{b7} {collection}")
+            },
             collection,
             secret: desk.secrets.form.as_str().to_owned(),
             part,

@@ -37,7 +37,8 @@ fn view(desk: &Desk, was_wrong: bool) -> View {
 
 pub(crate) async fn show(State(desk): State<Arc<Desk>>, form: Bytes) -> Result<Response, Failure> {
     let asked = Asked::of(&form);
-    let is_right = desk.secrets.token.as_ref().is_none_or(|token| asked.all("token").any(|sent| token.is(sent)));
+    let is_right =
+        desk.secrets.token.as_ref().is_none_or(|token| asked.all("token").any(|sent| token.is(sent)));
     if !is_right {
         sleep(WRONG_TIME).await;
         return Ok((axum::http::StatusCode::FORBIDDEN, page(&view(&desk, true))?).into_response());

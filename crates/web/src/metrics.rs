@@ -66,14 +66,27 @@ fn commit(text: &mut Text, status: &Status) {
     );
     let reason = |(name, pages): (&&str, &u64)| (format!("{{reason=\"{name}\"}}"), *pages as f64);
     let reasons: Vec<(String, f64)> = status.reasons.iter().map(reason).collect();
-    text.one("weir_pages_without_content", "gauge", "Pages that were not fetched, or not with success, by reason.", &reasons);
+    text.one(
+        "weir_pages_without_content",
+        "gauge",
+        "Pages that were not fetched, or not with success, by reason.",
+        &reasons,
+    );
     text.gauge("weir_sites", "Sites whose name is known.", status.sites as f64);
-    text.gauge("weir_sites_left_alone", "Sites that are left alone after failures.", status.states.backed_off as f64);
+    text.gauge(
+        "weir_sites_left_alone",
+        "Sites that are left alone after failures.",
+        status.states.backed_off as f64,
+    );
     text.gauge("weir_links", "Links in the table of links.", status.links as f64);
     text.gauge("weir_page_files_bytes", "Size of the stored pages.", status.bytes as f64);
     text.gauge("weir_disk_bytes", "Size of all files of the last commit.", status.disk_bytes as f64);
     text.gauge("weir_commit_generation", "Number of the last commit.", status.generation as f64);
-    text.gauge("weir_commit_time_seconds", "When it was made, in Unix time.", status.committed_ms as f64 / 1e3);
+    text.gauge(
+        "weir_commit_time_seconds",
+        "When it was made, in Unix time.",
+        status.committed_ms as f64 / 1e3,
+    );
 }
 
 fn crawl(text: &mut Text, live: &Live) {
@@ -84,7 +97,11 @@ fn crawl(text: &mut Text, live: &Live) {
     text.counter("weir_crawl_pages_total", "Pages that brought content.", progress.pages);
     text.counter("weir_crawl_bytes_total", "Bytes of bodies, as transferred.", progress.bytes);
     text.counter("weir_crawl_requests_total", "Requests that began.", progress.requests);
-    text.gauge("weir_crawl_requests_under_way", "Requests that have not ended.", progress.requests_under_way as f64);
+    text.gauge(
+        "weir_crawl_requests_under_way",
+        "Requests that have not ended.",
+        progress.requests_under_way as f64,
+    );
     text.counter("weir_crawl_errors_total", "Visits that brought nothing.", progress.errors);
     let outcome = |(outcome, visits): (crawl::Outcome, u64)| {
         (format!("{{outcome=\"{}\"}}", outcome.as_str()), visits as f64)
@@ -94,7 +111,11 @@ fn crawl(text: &mut Text, live: &Live) {
     text.counter("weir_crawl_links_total", "Links that were found.", progress.links);
     text.counter("weir_crawl_batches_total", "Batches that were made.", progress.cycles);
     text.gauge("weir_crawl_active_sites", "Sites with work in the harvester.", progress.active_sites as f64);
-    text.gauge("weir_crawl_waiting_pages", "Pages in open batches that were not visited yet.", progress.waiting_pages as f64);
+    text.gauge(
+        "weir_crawl_waiting_pages",
+        "Pages in open batches that were not visited yet.",
+        progress.waiting_pages as f64,
+    );
     text.gauge("weir_crawl_pages_known", "Pages of which the URL is known.", progress.pages_known as f64);
     if let Some(bytes) = live.memory_bytes {
         text.gauge("weir_memory_bytes", "Memory that the process occupies.", bytes as f64);

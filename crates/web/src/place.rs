@@ -24,18 +24,26 @@ impl Place {
             None => asked.text("url")?.to_owned(),
         };
         if text.is_empty() {
-            return Err(Failure::WrongQuestion("say which page: url=https://example.org/, or id=NUMBER".to_owned()));
+            return Err(Failure::WrongQuestion(
+                "say which page: url=https://example.org/, or id=NUMBER".to_owned(),
+            ));
         }
         let url = desk.settings.rules.gather.rules.canonical(&text).map_err(|rejected| {
             let text = crate::shown::url(&text);
-            Failure::WrongQuestion(format!("`{text}` is no URL: {rejected}; write one such as https://example.org/"))
+            Failure::WrongQuestion(format!(
+                "`{text}` is no URL: {rejected}; write one such as https://example.org/"
+            ))
         })?;
         let page = snapshot.urls.find(&url)?;
         Ok(Place { url, page })
     }
 
     /// The same, where the collection has to know it.
-    pub(crate) fn known(desk: &Desk, snapshot: &Snapshot, asked: &Asked) -> Result<(CanonicalUrl, PageId), Failure> {
+    pub(crate) fn known(
+        desk: &Desk,
+        snapshot: &Snapshot,
+        asked: &Asked,
+    ) -> Result<(CanonicalUrl, PageId), Failure> {
         let Place { url, page } = Place::of(desk, snapshot, asked)?;
         let page = page.ok_or_else(|| {
             Failure::NotThere(format!("the collection does not know {}", crate::shown::url(url.as_str())))

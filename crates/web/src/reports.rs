@@ -71,7 +71,10 @@ fn broken(error: report::Error) -> Failure {
 }
 
 fn not_analysed(desk: &Desk) -> Failure {
-    Failure::NotReady(format!("the collection was not analysed yet: run `weir analyze {}`", desk.folder().display()))
+    Failure::NotReady(format!(
+        "the collection was not analysed yet: run `weir analyze {}`",
+        desk.folder().display()
+    ))
 }
 
 /// What there is, and the report below it.
@@ -101,11 +104,16 @@ pub(crate) async fn whole(State(desk): State<Arc<Desk>>) -> Result<Response, Fai
 }
 
 /// The data of one of its figures.
-pub(crate) async fn data(State(desk): State<Arc<Desk>>, Path(name): Path<String>) -> Result<Response, Failure> {
+pub(crate) async fn data(
+    State(desk): State<Arc<Desk>>,
+    Path(name): Path<String>,
+) -> Result<Response, Failure> {
     desk.work(move |desk| {
         let (_, report) = report(desk)?.ok_or_else(|| not_analysed(desk))?;
-        let text = report.csv(&name).ok_or_else(|| Failure::NotThere("the report has no such data".to_owned()))?;
-        let headers = [(header::CONTENT_TYPE, "text/csv; charset=utf-8"), (header::CONTENT_DISPOSITION, "attachment")];
+        let text =
+            report.csv(&name).ok_or_else(|| Failure::NotThere("the report has no such data".to_owned()))?;
+        let headers =
+            [(header::CONTENT_TYPE, "text/csv; charset=utf-8"), (header::CONTENT_DISPOSITION, "attachment")];
         Ok((headers, text.to_owned()).into_response())
     })
     .await

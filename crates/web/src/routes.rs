@@ -37,7 +37,9 @@ pub(crate) fn router(desk: &Arc<Desk>) -> Router {
     }
     router
         .fallback(|| async { Failure::NotThere("there is no such page".to_owned()) })
-        .method_not_allowed_fallback(|| async { Failure::WrongQuestion("this address is asked in another way".to_owned()) })
+        .method_not_allowed_fallback(|| async {
+            Failure::WrongQuestion("this address is asked in another way".to_owned())
+        })
         .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
         .layer(from_fn_with_state(Arc::clone(desk), guard))
         .layer(from_fn_with_state(Arc::clone(desk), put_into_words))
@@ -92,7 +94,9 @@ fn interface() -> Vec<Row> {
 }
 
 fn steer(order: Order) -> MethodRouter<Arc<Desk>> {
-    post(move |State(desk): State<Arc<Desk>>, form: Bytes| async move { dashboard::steer(&desk, order, &form) })
+    post(
+        move |State(desk): State<Arc<Desk>>, form: Bytes| async move { dashboard::steer(&desk, order, &form) },
+    )
 }
 
 fn steer_api(order: Order) -> MethodRouter<Arc<Desk>> {

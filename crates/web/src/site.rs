@@ -78,7 +78,8 @@ fn site(desk: &Desk, asked: &Asked) -> Result<Site, Failure> {
         last_seen_ms: Some(ms(record.last_seen_s)).filter(|seen_ms| *seen_ms > 0),
         pages_static: record.pages_static,
         pages_dynamic: record.pages_dynamic,
-        robots_text: robots.map(|text| String::from_utf8_lossy(&text[..text.len().min(MOST_BYTES)]).into_owned()),
+        robots_text: robots
+            .map(|text| String::from_utf8_lossy(&text[..text.len().min(MOST_BYTES)]).into_owned()),
         pages: pages(&snapshot, id)?,
     })
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod analyze;
 pub(crate) mod anchors;
+pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod compact;
 pub(crate) mod crawl;
@@ -10,6 +11,7 @@ pub(crate) mod export;
 pub(crate) mod gatherer;
 pub(crate) mod harvester;
 pub(crate) mod import;
+pub(crate) mod index;
 pub(crate) mod init;
 pub(crate) mod manager;
 pub(crate) mod parse;

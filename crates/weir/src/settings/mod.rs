@@ -19,7 +19,7 @@ mod value;
 use sections::{
     CommitSection, CrawlSection, DnsSection, ExtensionsSection, FetchSection, FocusSection, LimitsSection,
     MemorySection, NetworkSection, PagesSection, ParseSection, PolitenessSection, QualitySection,
-    RevisitSection, ScopeSection, SitemapsSection, TrapsSection, WebSection,
+    RevisitSection, ScopeSection, SearchSection, SitemapsSection, TrapsSection, WebSection,
 };
 
 pub(crate) use contact::checked_contact;
@@ -50,6 +50,7 @@ pub(crate) struct Settings {
     pub(crate) pages: PagesSection,
     pub(crate) commit: CommitSection,
     pub(crate) memory: MemorySection,
+    pub(crate) search: SearchSection,
     pub(crate) web: WebSection,
     /// What is different for some sites; of those that fit, the last one that says something counts.
     pub(crate) sites: Vec<SiteSection>,
@@ -57,7 +58,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// All sections, in the order of the file.
-    fn sections(&self) -> [&dyn Section; 18] {
+    fn sections(&self) -> [&dyn Section; 19] {
         [
             &self.crawl,
             &self.quality,
@@ -76,11 +77,12 @@ impl Settings {
             &self.pages,
             &self.commit,
             &self.memory,
+            &self.search,
             &self.web,
         ]
     }
 
-    fn sections_mut(&mut self) -> [&mut dyn Section; 18] {
+    fn sections_mut(&mut self) -> [&mut dyn Section; 19] {
         [
             &mut self.crawl,
             &mut self.quality,
@@ -99,6 +101,7 @@ impl Settings {
             &mut self.pages,
             &mut self.commit,
             &mut self.memory,
+            &mut self.search,
             &mut self.web,
         ]
     }

@@ -9,6 +9,7 @@ use fetch::{Credentials, DnsSettings, FetchSettings, Networks, Proxy, SiteExtras
 use frontier::{DomainBudget, HostList, Limits, Patience, Profit, RejectPatterns, Scope, TrapRules, Waits};
 use model::{ParameterList, UrlRules};
 use parse::html::{KeptTags, Limits as ParseLimits, Options};
+use search::IndexSettings;
 use store::{PageSettings, StoreSettings};
 use web::{Token, WebSettings};
 
@@ -150,6 +151,16 @@ impl Settings {
             level: self.pages.compression_level,
             keep_requests: self.pages.requests,
             focus: Focus::default(),
+        })
+    }
+
+    /// How the index of the text is made.
+    pub(crate) fn index_settings(&self) -> Result<IndexSettings, WrongUse> {
+        Ok(IndexSettings {
+            positions: self.search.positions,
+            memory_bytes: self.search.memory.0 as usize,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            options: self.gathering()?.options,
         })
     }
 
