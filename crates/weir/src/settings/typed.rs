@@ -9,7 +9,7 @@ use fetch::{Credentials, DnsSettings, FetchSettings, Networks, Proxy, SiteExtras
 use frontier::{DomainBudget, HostList, Limits, Patience, Profit, RejectPatterns, Scope, TrapRules, Waits};
 use model::{ParameterList, UrlRules};
 use parse::html::{KeptTags, Limits as ParseLimits, Options};
-use search::IndexSettings;
+use search::{IndexSettings, Ranking};
 use store::{PageSettings, StoreSettings};
 use web::{Token, WebSettings};
 
@@ -162,6 +162,12 @@ impl Settings {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             options: self.gathering()?.options,
         })
+    }
+
+    /// What makes one page a better answer than another.
+    pub(crate) fn ranking(&self) -> Ranking {
+        let SearchSection { title, headings, anchor, url, body, links, links_half, .. } = self.search;
+        Ranking { title, headings, anchor, url, body, links, links_half }
     }
 
     /// Which URLs belong.
