@@ -45,6 +45,8 @@ impl Settings {
         let (folder, names, rules) =
             (folder.to_owned(), self.web.names.clone(), self.crawl_settings(folder)?);
         Ok(WebSettings { folder, listen, token, names, rules })
+        let (names, rules, ranking) = (self.web.names.clone(), self.crawl_settings(folder)?, self.ranking());
+        Ok(WebSettings { folder: folder.to_owned(), listen, token, names, rules, ranking })
     }
 
     /// How URLs are made canonical.
