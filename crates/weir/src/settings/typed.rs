@@ -9,12 +9,12 @@ use fetch::{Credentials, DnsSettings, FetchSettings, Networks, Proxy, SiteExtras
 use frontier::{DomainBudget, HostList, Limits, Patience, Profit, RejectPatterns, Scope, TrapRules, Waits};
 use model::{ParameterList, UrlRules};
 use parse::html::{KeptTags, Limits as ParseLimits, Options};
-use search::IndexSettings;
+use search::{IndexSettings, Ranking};
 use store::{PageSettings, StoreSettings};
 use web::{Token, WebSettings};
 
 use super::place::Login;
-use super::sections::ScopeSection;
+use super::sections::{ScopeSection, SearchSection};
 use super::value::Value;
 use super::{FILE, Settings, SiteMatch, SiteSection};
 use crate::failure::WrongUse;
@@ -45,6 +45,8 @@ impl Settings {
         let (folder, names, rules) =
             (folder.to_owned(), self.web.names.clone(), self.crawl_settings(folder)?);
         Ok(WebSettings { folder, listen, token, names, rules })
+        let (names, rules, ranking) = (self.web.names.clone(), self.crawl_settings(folder)?, self.ranking());
+        Ok(WebSettings { folder: folder.to_owned(), listen, token, names, rules, ranking })
     }
 
     /// How URLs are made canonical.
@@ -163,6 +165,12 @@ impl Settings {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             options: self.gathering()?.options,
         })
+    }
+
+    /// What makes one page a better answer than another.
+    pub(crate) fn ranking(&self) -> Ranking {
+        let SearchSection { title, headings, anchor, url, body, links, links_half, .. } = self.search;
+        Ranking { title, headings, anchor, url, body, links, links_half }
     }
 
     /// Which URLs belong.
