@@ -20,7 +20,9 @@ use ::report::words;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, anchors, cat, check, compact, crawl, demo, export, gatherer, harvester, import, index, init, manager, parse, report, robots, search, seeder, serve, similar, simulate, simweb, sites, snapshots, sql, status, url, why,
+    analyze, anchors, cat, check, compact, crawl, demo, export, gatherer, harvester, import, index, init,
+    manager, parse, report, robots, search, seeder, serve, similar, simulate, simweb, sites, snapshots, sql,
+    status, url, why,
 };
 use crate::printer::Printer;
 

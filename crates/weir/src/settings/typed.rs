@@ -42,9 +42,6 @@ impl Settings {
         listen: SocketAddr,
         token: Option<Token>,
     ) -> Result<WebSettings, WrongUse> {
-        let (folder, names, rules) =
-            (folder.to_owned(), self.web.names.clone(), self.crawl_settings(folder)?);
-        Ok(WebSettings { folder, listen, token, names, rules })
         let (names, rules, ranking) = (self.web.names.clone(), self.crawl_settings(folder)?, self.ranking());
         Ok(WebSettings { folder: folder.to_owned(), listen, token, names, rules, ranking })
     }
