@@ -49,7 +49,7 @@ impl Searching {
                 return Ok(Arc::clone(&open.searcher));
             }
         }
-        let searcher = Arc::new(Searcher::open(Snapshot::open(&self.folder, None)?, self.ranking)?);
+        let searcher = Arc::new(Searcher::open(Snapshot::open(&self.folder, None)?, self.ranking.clone())?);
         let (generation, now) = (searcher.index().generation()?, Instant::now());
         *open = Some(Open { searcher: Arc::clone(&searcher), generation, opened: now, looked: now });
         Ok(searcher)
