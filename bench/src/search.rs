@@ -198,13 +198,14 @@ fn fill(folder: &Path, pages: u32) -> anyhow::Result<()> {
         }
         let mut stored = Vec::with_capacity(urls.len());
         for (page, url) in numbers.zip(&urls) {
+            let body = body(page);
             let capture = Capture {
                 url,
                 fetched_at_ms: 0,
                 address: None,
                 protocols: &[],
                 head: b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n",
-                body: body(page).as_bytes(),
+                body: body.as_bytes(),
                 truncated: None,
                 request: None,
                 metadata: &[],

@@ -12,7 +12,6 @@ use search::{LinkAnswers, LinkCondition, LinkKind, Query, Request, Searcher};
 use store::Snapshot;
 
 use crate::failure::WrongUse;
-use crate::known_sites;
 use crate::printer::Printer;
 use crate::settings::Settings;
 
@@ -153,9 +152,9 @@ fn answer_links(
     LinkAnswers::gather(query, |condition: &LinkCondition| {
         let url = rules
             .canonical(&condition.url)
-            .map_err(|rejected| known_sites::mistyped(snapshot, &condition.url, &rejected))?;
+            .map_err(|rejected| crawl::mistyped_url(snapshot, &condition.url, rejected))?;
         let Some(page) = snapshot.urls.find(&url)? else {
-            let known = known_sites::suggestion(snapshot, url.as_str());
+            let known = crawl::suggest_sites(snapshot, url.as_str());
             let known = known.map_or_else(String::new, |known| format!("; {known}"));
             let sentence = format!("{} does not know {url}{known}", args.dir.display());
             return Err(WrongUse(sentence).into());

@@ -1,6 +1,7 @@
 //! What do the other crates want to know of the settings?
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use crawl::{CrawlSettings, Focus, GatherSettings, Revisits, SiteOverride};
@@ -10,6 +11,7 @@ use model::{ParameterList, UrlRules};
 use parse::html::{KeptTags, Limits as ParseLimits, Options};
 use search::{IndexSettings, Ranking};
 use store::{PageSettings, StoreSettings};
+use web::{Token, WebSettings};
 
 use super::place::Login;
 use super::sections::{ScopeSection, SearchSection};
@@ -31,6 +33,17 @@ impl Settings {
             changed_sites: self.memory.changed_sites as usize,
             cached_urls: self.memory.cached_urls as usize,
         }
+    }
+
+    /// What a server is to know that shows a collection at an address.
+    pub(crate) fn web_settings(
+        &self,
+        folder: &Path,
+        listen: SocketAddr,
+        token: Option<Token>,
+    ) -> Result<WebSettings, WrongUse> {
+        let (names, rules, ranking) = (self.web.names.clone(), self.crawl_settings(folder)?, self.ranking());
+        Ok(WebSettings { folder: folder.to_owned(), listen, token, names, rules, ranking })
     }
 
     /// How URLs are made canonical.
