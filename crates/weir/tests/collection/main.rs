@@ -7,6 +7,7 @@ mod anchors;
 mod check;
 mod compact;
 mod export;
+mod index;
 mod init;
 mod own_figures;
 mod report;
@@ -20,6 +21,10 @@ mod sql;
 mod sql_and_duckdb;
 mod statistics;
 mod status;
+#[path = "../../../search/tests/index/dump.rs"]
+mod dump;
+#[path = "../../../search/tests/index/sample.rs"]
+mod texts;
 #[path = "../../../store/tests/python/venv.rs"]
 mod venv;
 mod why;
