@@ -5,7 +5,7 @@
 use fetch::{DnsSettings, FetchSettings, SiteRequest};
 use frontier::{Limits, Patience, Profit, Strategy, Waits, Weights};
 use model::CanonicalUrl;
-use store::{PageFlags, ScanRow, Stage};
+use store::{PageFlags, ScanRow, SiteRecord, Stage};
 
 use crate::clock::Clock;
 use crate::gatherer::GatherSettings;
@@ -197,6 +197,12 @@ impl CrawlSettings {
     /// What is different for the site of this URL.
     pub fn site(&self, url: &CanonicalUrl) -> Option<&SiteOverride> {
         self.sites.iter().find(|site| site.sites.holds(url))
+    }
+
+    /// Time between two requests to a site of which this is recorded, and that has this wait of its own.
+    pub(crate) fn wait_ms(&self, site: &SiteRecord, own_wait_ms: Option<u64>) -> u64 {
+        let wait_ms = self.waits.site_wait_ms(site.pages_known, u64::from(site.crawl_delay_ms), own_wait_ms);
+        wait_ms.max(u64::from(site.asked_wait_ms))
     }
 
     /// The clock that a crawl which begins now goes by.

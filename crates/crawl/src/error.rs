@@ -45,6 +45,18 @@ pub enum Error {
         /// Which one.
         term: frontier::Term,
     },
+    /// What was given for a URL is none.
+    #[error("`{input}` is no URL: {rejected}; write one such as {example}{known}")]
+    NoUrl {
+        /// As it was given.
+        input: String,
+        /// What is wrong with it.
+        rejected: model::Rejected,
+        /// What to write instead.
+        example: String,
+        /// What the collection knows of the same host, behind a semicolon.
+        known: String,
+    },
     /// The operating system refused.
     #[error("cannot {what} {}: {source}", path.display())]
     Io {

@@ -1,17 +1,16 @@
-//! How far has a crawl come, by a commit? Counts of pages and sites in every state.
+//! How much does a collection hold, and what became of the pages that it knows?
 
 use std::collections::BTreeMap;
 
 use model::Reason;
 use serde::Serialize;
-use store::{Column, SiteRecord, Snapshot, Stage};
+use store::{Column, Result, Snapshot, Stage};
 
-use crate::batch::RobotsCopy;
 use crate::places::last_batch;
-use crate::robots_answer::Robots;
+use crate::robots_kind::RobotsKind;
 
 /// What a commit holds. Scripts rely on the names.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
 pub struct Status {
     /// Whose URL is known.
     pub pages_known: u64,
@@ -19,7 +18,7 @@ pub struct Status {
     pub pages_fetched: u64,
     /// In a batch that is not finished.
     pub pages_queued: u64,
-    /// Whose name is known.
+    /// How many sites are known.
     pub sites: u64,
     /// Of the page files.
     pub bytes: u64,
@@ -33,23 +32,23 @@ pub struct Status {
     pub pages_new: u64,
     /// Of the crawl that was just made; 0 if none was.
     pub cycle: u64,
-    /// The number of the commit.
+    /// The number of the commit; 0 before the first.
     pub generation: u64,
-    /// When that was, in Unix milliseconds.
+    /// When it was made.
     pub committed_ms: i64,
     /// Of all files of the commit.
     pub disk_bytes: u64,
-    /// How many these are.
+    /// How many files it has.
     pub files: u64,
     /// Pages that were rejected or brought nothing, by reason.
     pub reasons: BTreeMap<&'static str, u64>,
-    /// Of the sites.
+    /// How many sites are in which state.
     #[serde(rename = "site_states")]
     pub states: SiteStates,
 }
 
 /// How many sites are in which state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Default, Clone, Copy)]
 pub struct SiteStates {
     /// With pages in a batch.
     pub queued: u64,
@@ -67,49 +66,9 @@ pub struct SiteStates {
     pub robots_unknown: u64,
 }
 
-/// What is known of a site's robots.txt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RobotsKind {
-    /// It was not asked for.
-    Unknown,
-    /// There are rules in it, or it is empty.
-    Rules,
-    /// There is none.
-    None,
-    /// It cannot be had.
-    Unreachable,
-}
-
-impl RobotsKind {
-    /// By the record of a site.
-    pub fn of(site: &SiteRecord) -> RobotsKind {
-        if site.robots_fetched_s == 0 {
-            return RobotsKind::Unknown;
-        }
-        let copy =
-            RobotsCopy { fetched_s: site.robots_fetched_s, status: site.robots_status, text: Vec::new() };
-        match (Robots::of(&copy, ""), site.robots_status) {
-            (Robots::Unreachable, _) => RobotsKind::Unreachable,
-            (Robots::Rules(_), 200..300) => RobotsKind::Rules,
-            (Robots::Rules(_), _) => RobotsKind::None,
-        }
-    }
-
-    /// As it stands in tables and JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RobotsKind::Unknown => "unknown",
-            RobotsKind::Rules => "rules",
-            RobotsKind::None => "none",
-            RobotsKind::Unreachable => "unreachable",
-        }
-    }
-}
-
 impl Status {
-    /// Counts what a commit holds. The time tells which sites are left alone.
-    pub fn of(snapshot: &Snapshot, now_ms: u64) -> store::Result<Status> {
+    /// Counts what a commit holds; `now_ms` tells which sites are left alone.
+    pub fn of(snapshot: &Snapshot, now_ms: u64) -> Result<Status> {
         let manifest = &snapshot.manifest;
         // A number for each stage and reason.
         let counts = snapshot.pages.scan(&[Column::Marks], |counts: &mut Vec<u64>, row| {
@@ -152,7 +111,7 @@ impl Status {
 
 const STAGES: usize = 5;
 
-fn site_states(snapshot: &Snapshot, now_ms: u64) -> store::Result<SiteStates> {
+fn site_states(snapshot: &Snapshot, now_ms: u64) -> Result<SiteStates> {
     let parts = snapshot.sites.scan(|states: &mut SiteStates, _, site| {
         states.queued += u64::from(site.pages_queued > 0);
         states.backed_off += u64::from(site.back_off_until_ms > now_ms);

@@ -8,7 +8,8 @@ use crate::csv::csv;
 use crate::draw::{Shown, draw};
 use crate::error::Result;
 use crate::figure::{Drawing, Figure, Section};
-use crate::files::against;
+use crate::files::{against, csv_name};
+use crate::html;
 use crate::own_figure::OwnFigure;
 use crate::side::Side;
 use crate::table::Table;
@@ -62,6 +63,17 @@ impl Report {
     /// How many figures have nothing to show.
     pub fn without_data(&self) -> usize {
         self.entries.iter().filter(|entry| entry.shown == Shown::Nothing).count()
+    }
+
+    /// The report as one page of HTML. It links to its data as `data/NAME.csv`.
+    pub fn page(&self) -> String {
+        html::page(self)
+    }
+
+    /// The data of a figure, by the name of its file.
+    pub fn csv(&self, file: &str) -> Option<&str> {
+        let files = self.entries.iter().flat_map(|entry| &entry.csv);
+        files.into_iter().find(|(name, _)| csv_name(name) == file).map(|(_, text)| text.as_str())
     }
 
     /// Nothing: this was built without typst.

@@ -25,6 +25,29 @@ pub enum Error {
         /// The collection.
         folder: PathBuf,
     },
+    /// Somebody asks for words in a row, and the index does not know where words stand.
+    #[error(
+        "this index has no positions, so that phrases and NEAR cannot be found; set search.positions and run `weir index`"
+    )]
+    NoPositions,
+    /// Somebody asks for what only an analysis knows.
+    #[error("`{condition}:` is not known before an analysis; run `weir analyze`")]
+    NotAnalysed {
+        /// The condition.
+        condition: &'static str,
+    },
+    /// Somebody asks for hits far down the list.
+    #[error("only the first {most} pages of an answer can be shown; ask for something narrower")]
+    TooFar {
+        /// So many can be.
+        most: usize,
+    },
+    /// Nobody has asked the link graph.
+    #[error("nobody has looked up which pages `{condition}` means")]
+    LinksUnanswered {
+        /// The condition.
+        condition: String,
+    },
     /// The operating system refused.
     #[error("cannot {operation} {}: {source}", path.display())]
     Io {

@@ -52,7 +52,7 @@ pub(crate) fn forms(word: &QueryWord, languages: &[&str]) -> Forms {
         forms.terms.push(word.text.clone());
         return forms;
     }
-    let mut stems = Stems::new();
+    let mut stems = Stems::of_few();
     // Who leaves out accents means the word with them; its stem may differ from that of what is written.
     let plain = stems.term(Language::NONE, &word.text).unwrap_or(&word.text).to_owned();
     let languages = languages.iter().map(|code| Language::of_code(code)).chain([Language::NONE]);

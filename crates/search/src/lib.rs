@@ -1,7 +1,8 @@
 //! Which pages say what somebody wants to know? An inverted index of the text, beside a collection, and a language to ask it in.
 //!
 //! [`index`] reads the pages of a snapshot and keeps `DIR/text/` up to date; [`TextIndex`] is what a search opens. The words of
-//! a page become terms by one way (`cutter`, `stems`), which queries take too.
+//! a page become terms by one way (`cutter`, `stems`), which queries take too. [`Query`] reads what somebody asks, and
+//! [`Searcher`] finds the pages.
 //!
 //! This crate never sees a live collection: it reads snapshots, and what an analysis left beside them.
 
@@ -21,6 +22,7 @@ mod part;
 mod plan;
 mod query;
 mod schema;
+mod searcher;
 mod seen;
 mod stems;
 mod text_folder;
@@ -35,6 +37,10 @@ pub use left_out::LeftOutCounts;
 pub use query::{
     Compare, Condition, LinkCondition, LinkKind, Measure, NEAR_LIMIT, Part, Period, QUERY_LIMIT_BYTES,
     QUERY_LIMIT_DEPTH, QUERY_LIMIT_TERMS, Query, QueryError, Words,
+};
+pub use searcher::{
+    Answer, FacetCount, Facets, Hit, LinkAnswers, Piece, Ranking, Request, SEARCH_LIMIT_HITS, Searcher,
+    Share, Snippet, Sort,
 };
 pub use text_index::TextIndex;
 pub use vocabulary::Vocabulary;

@@ -15,6 +15,8 @@ use crate::word_counts::WordCounts;
 
 /// Words that are remembered.
 const PLACES: usize = 1 << 14;
+/// Words of one page that are remembered.
+const FEW_PLACES: usize = 1 << 9;
 
 /// Makes terms of words; one per thread.
 pub(crate) struct Stems {
@@ -50,6 +52,12 @@ impl Stems {
         Stems { places: Vec::new(), analyzers: vec![None; Language::COUNT], counter: None }
     }
 
+    /// Knows nothing yet, and remembers few words: for one query or one page.
+    pub(crate) fn of_few() -> Stems {
+        let places = vec![Place::default(); FEW_PLACES];
+        Stems { places, analyzers: vec![None; Language::COUNT], counter: None }
+    }
+
     /// Counts words as they are written, too. Those met once only while they were remembered do not count: they may be
     /// mistakes.
     pub(crate) fn counting(counts: Arc<WordCounts>) -> Stems {
@@ -63,7 +71,8 @@ impl Stems {
             self.places.resize(PLACES, Place::default());
         }
         let hash = xxh3_64_with_seed(word.as_bytes(), language.number().into());
-        let place = &mut self.places[hash as usize % PLACES];
+        let places = self.places.len();
+        let place = &mut self.places[hash as usize % places];
         if place.language != language || place.word != word {
             if let Some(counter) = &mut self.counter {
                 counter.take(place);

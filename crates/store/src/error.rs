@@ -45,6 +45,12 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
+    /// A snapshot cannot be kept under this name.
+    #[error("{sentence}")]
+    SnapshotName {
+        /// Why not.
+        sentence: String,
+    },
     /// It was written by a program that knows more, or less.
     #[error(
         "{} has format version {found}, and this program knows {known}; use {} weir",

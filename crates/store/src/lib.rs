@@ -52,8 +52,8 @@ pub use page_stream::{
 pub use ranks::{RankColumn, RankEntry, RankValue, Ranked, list_ranks, write_ranks};
 pub use site_state::{SiteRecord, SiteState, SiteStateReader};
 pub use snapshot::{
-    SNAPSHOT_NAME_LIMIT_BYTES, Snapshot, SnapshotEntry, find_snapshot, list_snapshots, pin_snapshot,
-    unpin_snapshot,
+    SNAPSHOT_NAME_LIMIT_BYTES, Snapshot, SnapshotEntry, find_snapshot, keep_snapshot, list_snapshots,
+    pin_snapshot, unpin_snapshot,
 };
 pub use statistics::{PowerLaw, Statistic, Value, read_statistics, read_statistics_of, write_statistics};
 pub use tables::{

@@ -102,6 +102,37 @@ pub fn find_snapshot(folder: &Path, wanted: Option<&str>) -> Result<Manifest> {
     }
 }
 
+/// Keeps a commit, or the newest one, under a name that can be one and that no other has.
+pub fn keep_snapshot(folder: &Path, name: &str, generation: Option<u64>) -> Result<()> {
+    let refused = |sentence: String| Err(Error::SnapshotName { sentence });
+    let digits = name.bytes().all(|byte| byte.is_ascii_digit());
+    if name.trim() != name
+        || digits
+        || name.len() > SNAPSHOT_NAME_LIMIT_BYTES
+        || name.contains(char::is_control)
+    {
+        return refused(format!(
+            "`{name}` cannot be a name: it needs a letter, no space at its ends, no control character, and at most \
+             {SNAPSHOT_NAME_LIMIT_BYTES} bytes"
+        ));
+    }
+    let entries = list_snapshots(folder)?;
+    if let Some(entry) = entries.iter().find(|entry| entry.name.as_deref() == Some(name)) {
+        return refused(format!("commit {} is kept as `{name}` already; drop it first", entry.generation));
+    }
+    let wanted = match generation {
+        Some(generation) => entries.iter().find(|entry| entry.generation == generation),
+        None => entries.last(),
+    };
+    match wanted {
+        Some(SnapshotEntry { name: Some(other), generation, .. }) => {
+            refused(format!("commit {generation} is kept as `{other}` already; drop that first"))
+        }
+        Some(entry) => pin_snapshot(folder, entry.generation, name),
+        None => Err(Error::NoSnapshot { name: generation.unwrap_or_default().to_string() }),
+    }
+}
+
 /// Keeps a commit under a name until it is let go.
 pub fn pin_snapshot(folder: &Path, generation: u64, name: &str) -> Result<()> {
     let pin = layout::pin(folder, generation);

@@ -2,6 +2,18 @@
 //!
 //! This crate never buffers more than one record: what goes in comes out before the next is read.
 
+mod ask;
 mod export;
+mod form;
+mod handler;
+mod handler_run;
+mod outflow;
+mod page_view;
 
+pub use ask::{Ask, WrongAsk};
 pub use export::{Exported, export_mirror, export_tables, export_warc};
+pub use form::{Column, Form, Format};
+pub use handler::{Handler, HandlerError};
+pub use handler_run::{HandlerRun, RunSummary, Stopped};
+pub use outflow::{Given, Outflow};
+pub use page_view::{PageView, SeenLink, Viewer};

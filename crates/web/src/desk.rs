@@ -2,11 +2,11 @@
 //! done that takes a while.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use crawl::Helm;
+use crawl::{Helm, Status};
 use store::Snapshot;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
@@ -15,7 +15,10 @@ use tokio::time::timeout;
 use crate::error::Result;
 use crate::failure::Failure;
 use crate::newest::Newest;
+use crate::reports::Drawn;
+use crate::searching::Searching;
 use crate::secrets::Secrets;
+use crate::sites::now_ms;
 use crate::web_settings::WebSettings;
 
 /// Who waits longer for a thread is sent away.
@@ -29,9 +32,12 @@ pub(crate) struct Desk {
     pub(crate) settings: WebSettings,
     pub(crate) helm: Option<Helm>,
     pub(crate) secrets: Secrets,
+    pub(crate) reports: Drawn,
+    pub(crate) searching: Searching,
     /// The collection as people call it.
     pub(crate) name: String,
     newest: Newest,
+    counted: Mutex<Option<Arc<Status>>>,
     places: Arc<Semaphore>,
 }
 
@@ -42,6 +48,9 @@ impl Desk {
         Ok(Desk {
             name: name_of(&settings.folder),
             newest: Newest::new(settings.folder.clone()),
+            counted: Mutex::new(None),
+            reports: Drawn::default(),
+            searching: Searching::new(settings.folder.clone(), settings.ranking.clone()),
             secrets: Secrets::new(settings.token.clone(), port)?,
             places: Arc::new(Semaphore::new(places)),
             helm,
@@ -56,6 +65,21 @@ impl Desk {
     /// The newest commit.
     pub(crate) fn snapshot(&self) -> std::result::Result<Arc<Snapshot>, Failure> {
         Ok(self.newest.snapshot()?)
+    }
+
+    /// What the newest commit holds. It is counted once.
+    pub(crate) fn status(&self) -> std::result::Result<Arc<Status>, Failure> {
+        let snapshot = self.snapshot()?;
+        // While one counts, others wait for it; after a panic it is counted again.
+        let mut known = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(status) =
+            known.as_ref().filter(|status| status.generation == snapshot.manifest.generation)
+        {
+            return Ok(Arc::clone(status));
+        }
+        let status = Arc::new(Status::of(&snapshot, now_ms())?);
+        *known = Some(Arc::clone(&status));
+        Ok(status)
     }
 
     /// Does work that reads files or takes time, on a thread that is free for it.

@@ -5,18 +5,33 @@
 //!
 //! This crate never holds logic that others need: it shows what the crates below have found.
 
+mod about;
 mod asked;
+mod assets;
+mod cached;
+mod curve;
+mod dashboard;
 mod desk;
 mod error;
 mod failure;
+mod finding;
+mod frame;
 mod guard;
 mod harmless;
+mod login;
+mod metrics;
 mod newest;
-
+mod place;
+mod reports;
 mod routes;
+mod searching;
 mod secrets;
 mod server;
 mod shown;
+mod similar;
+mod site;
+mod sites;
+mod snapshots;
 mod stored;
 mod token;
 mod web_settings;

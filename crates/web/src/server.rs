@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use axum::Router;
+use crawl::Helm;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -18,8 +19,8 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{sleep, timeout};
 
+use crate::desk::Desk;
 use crate::error::{Error, Result};
-use crate::live::Live;
 use crate::routes;
 use crate::web_settings::WebSettings;
 
@@ -39,12 +40,12 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     settings: WebSettings,
-    live: Option<Live>,
+    helm: Option<Helm>,
 }
 
 impl Server {
-    /// Takes the address; tells whether it can be had, and may be.
-    pub fn bind(settings: WebSettings, live: Option<Live>) -> Result<Server> {
+    /// Takes the address, for a collection and the crawl of it that this helm steers, if one runs here; tells whether it can be had, and may be.
+    pub fn bind(settings: WebSettings, helm: Option<Helm>) -> Result<Server> {
         let address = settings.listen;
         if !address.ip().is_loopback() && settings.token.is_none() {
             return Err(Error::NoToken { address });
@@ -55,7 +56,7 @@ impl Server {
             Ok((listener.local_addr()?, listener))
         });
         let (address, listener) = bound.map_err(|source| Error::Listen { address, source })?;
-        Ok(Server { listener, address, settings, live })
+        Ok(Server { listener, address, settings, helm })
     }
 
     /// Where it listens.
@@ -65,10 +66,10 @@ impl Server {
 
     /// Answers from now on, on another thread.
     pub fn start(self) -> Result<Serving> {
-        let Server { listener, address, settings, live } = self;
+        let Server { listener, address, settings, helm } = self;
         let start = |source| Error::Start { source };
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(start)?;
-        let router = routes::router(settings, live);
+        let router = routes::router(&Arc::new(Desk::new(settings, helm, address.port())?));
         let (stop, stopped) = oneshot::channel();
         let work = move || run(&runtime, listener, router, stopped);
         let thread = thread::Builder::new().name("web".to_owned()).spawn(work).map_err(start)?;

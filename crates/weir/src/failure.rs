@@ -19,16 +19,27 @@ impl std::error::Error for WrongUse {}
 
 /// Whether a collection or a snapshot was named that is not there, one to be made that is, or one that is in use.
 fn names_the_wrong_one(error: &store::Error) -> bool {
-    use store::Error::{AlreadyACollection, Locked, NoSnapshot, NotACollection, UnknownSite, WrongPosition};
+    use store::Error::{
+        AlreadyACollection, Locked, NoSnapshot, NotACollection, SnapshotName, UnknownSite, WrongPosition,
+    };
     matches!(
         error,
         AlreadyACollection { .. }
             | Locked { .. }
             | NoSnapshot { .. }
             | NotACollection { .. }
+            | SnapshotName { .. }
             | UnknownSite { .. }
             | WrongPosition { .. }
     )
+}
+
+/// The same of a crawl, or of a page of it.
+fn cannot_be_crawled(error: &crawl::Error) -> bool {
+    match error {
+        crawl::Error::Store(error) => names_the_wrong_one(error),
+        error => matches!(error, crawl::Error::NotAnalysed { .. } | crawl::Error::NoUrl { .. }),
+    }
 }
 
 /// The same of an analysis.
@@ -47,6 +58,16 @@ fn cannot_be_asked(error: &sql::Error) -> bool {
     }
 }
 
+/// The same of a search.
+fn cannot_be_searched(error: &search::Error) -> bool {
+    use search::Error::{Locked, NoPositions, NotAnalysed, NotIndexed, Store, TooFar};
+    match error {
+        Store(error) => names_the_wrong_one(error),
+        NotIndexed { .. } | NotAnalysed { .. } | NoPositions | TooFar { .. } | Locked { .. } => true,
+        _ => false,
+    }
+}
+
 /// The same of a report.
 fn cannot_be_reported(error: &report::Error) -> bool {
     match error {
@@ -55,6 +76,14 @@ fn cannot_be_reported(error: &report::Error) -> bool {
             use report::Error::{NotAnalysed, SnapshotNotAnalysed};
             matches!(error, NotAnalysed { .. } | SnapshotNotAnalysed { .. })
         }
+    }
+}
+
+/// The same of a server.
+fn cannot_be_served(error: &web::Error) -> bool {
+    match error {
+        web::Error::Store(error) => names_the_wrong_one(error),
+        error => matches!(error, web::Error::NoToken { .. } | web::Error::WeakToken { .. }),
     }
 }
 
@@ -80,7 +109,10 @@ pub(crate) fn exit_code(answer: anyhow::Result<ExitCode>) -> ExitCode {
     let wrong_use = error.downcast_ref::<WrongUse>().is_some()
         || error.downcast_ref::<store::Error>().is_some_and(names_the_wrong_one)
         || error.downcast_ref::<analysis::Error>().is_some_and(cannot_be_analysed)
+        || error.downcast_ref::<web::Error>().is_some_and(cannot_be_served)
         || error.downcast_ref::<sql::Error>().is_some_and(cannot_be_asked)
+        || error.downcast_ref::<crawl::Error>().is_some_and(cannot_be_crawled)
+        || error.downcast_ref::<search::Error>().is_some_and(cannot_be_searched)
         || matches!(error.downcast_ref(), Some(crawl::Error::NotAnalysed { .. }))
         || error.downcast_ref::<report::Error>().is_some_and(cannot_be_reported);
     // Nothing is left to be done if even stderr is gone.

@@ -1,73 +1,17 @@
-//! Which site did somebody mean who named one that the collection does not know?
+//! Which sites did somebody mean who named some? Those of a selection, or a sentence with those that may have been meant.
 
-use model::{Rejected, SiteId};
 use store::{Selection, SiteSet, Snapshot};
 
 use crate::failure::WrongUse;
-
-/// Sites that are named in a suggestion.
-const MOST: usize = 3;
 
 /// The sites of a selection; if one is not known, what may have been meant.
 pub(crate) fn find(snapshot: &Snapshot, selection: &Selection) -> anyhow::Result<Option<SiteSet>> {
     match selection.find_sites(snapshot) {
         Err(store::Error::UnknownSite { what, name }) => {
-            let meant = suggestion(snapshot, &name).map_or_else(String::new, |meant| format!("; {meant}"));
+            let meant = crawl::suggest_sites(snapshot, &name);
+            let meant = meant.map_or_else(String::new, |meant| format!("; {meant}"));
             Err(WrongUse(format!("the collection knows no {what} {name}{meant}")).into())
         }
         found => Ok(found?),
-    }
-}
-
-/// A sentence with the known sites of the same host, whatever their scheme and port; none if there is none. `meant` may be
-/// a URL, a site or a host.
-pub(crate) fn suggestion(snapshot: &Snapshot, meant: &str) -> Option<String> {
-    let wanted = host(meant);
-    let names = (0..snapshot.sites.sites()).filter_map(|site| snapshot.urls.site_name(SiteId(site)));
-    let found: Vec<&str> = names.filter(|name| host(name).eq_ignore_ascii_case(wanted)).take(MOST).collect();
-    (!found.is_empty()).then(|| format!("of this host the collection knows {}", found.join(", ")))
-}
-
-/// What to type instead of something that is no URL.
-pub(crate) fn mistyped(snapshot: &Snapshot, input: &str, rejected: &Rejected) -> WrongUse {
-    let example = match rejected {
-        Rejected::Relative if input.contains('.') => format!("https://{input}"),
-        _ => "https://example.org/news/".to_owned(),
-    };
-    let known = suggestion(snapshot, input);
-    let known = known.map_or_else(String::new, |known| format!("; {known}"));
-    WrongUse(format!("`{input}` is no URL: {rejected}; write one such as {example}{known}"))
-}
-
-/// The host in a URL, or in what is left of one: without scheme, port and path.
-fn host(text: &str) -> &str {
-    let behind_scheme = text.split_once("://").map_or(text, |(_, rest)| rest);
-    let authority = behind_scheme.split(['/', '?', '#']).next().unwrap_or_default();
-    match authority.rsplit_once(':') {
-        // The last part of an IPv6 address is no port.
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !host.ends_with(':') => host,
-        _ => authority,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_host_is_found_in_whatever_was_typed() {
-        let cases = [
-            ("http://a.test:8080/b", "a.test"),
-            ("a.test", "a.test"),
-            ("a.test:80", "a.test"),
-            ("a.test/b:1", "a.test"),
-            ("https://a.test?x", "a.test"),
-            ("http://[::1]:80/", "[::1]"),
-            ("http://[::1]/", "[::1]"),
-            ("", ""),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(host(text), expected, "{text}");
-        }
     }
 }

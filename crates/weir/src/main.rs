@@ -20,8 +20,9 @@ use ::report::words;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, anchors, check, compact, crawl, demo, export, gatherer, harvester, import, index, init, manager,
-    parse, report, robots, seeder, similar, simulate, simweb, sites, snapshots, sql, status, url, why,
+    analyze, anchors, cat, check, compact, crawl, demo, export, gatherer, harvester, import, index, init,
+    manager, parse, report, robots, search, seeder, serve, similar, simulate, simweb, sites, snapshots, sql,
+    status, url, why,
 };
 use crate::printer::Printer;
 
@@ -46,9 +47,12 @@ Examples:
   weir why web https://example.org/news/
   weir analyze web                           rank pages and sites, find their structure
   weir index web                             make its text searchable
+  weir search web 'garden chair inlinks:>=10'
   weir similar web https://example.org/      pages that are like a page
   weir sql web 'select outcome, count(*) from fetches group by 1'
+  weir cat web --format jsonl | head         its pages, one after the other
   weir report web                            describe it: figures, tables, their data
+  weir serve web                             search page, dashboard and API in a browser
   weir simulate --synthetic                  compare strategies without fetching anything
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
   weir url 'HTTP://Example.com/a/../b?utm_source=x'
@@ -67,12 +71,15 @@ enum Command {
     Parse(parse::Args),
     Import(import::Args),
     Export(export::Args),
+    Cat(cat::Args),
     Analyze(analyze::Args),
     Anchors(anchors::Args),
     Index(index::Args),
+    Search(search::Args),
     Similar(similar::Args),
     Sql(sql::Args),
     Report(report::Args),
+    Serve(serve::Args),
     Check(check::Args),
     Snapshots(snapshots::Args),
     Compact(compact::Args),
@@ -99,12 +106,15 @@ fn main() -> ExitCode {
         Command::Parse(args) => parse::run(args, &mut printer),
         Command::Import(args) => import::run(&args, &mut printer),
         Command::Export(args) => export::run(&args, &mut printer),
+        Command::Cat(args) => cat::run(&args, &mut printer),
         Command::Analyze(args) => analyze::run(&args, &mut printer),
         Command::Anchors(args) => anchors::run(&args, &mut printer),
         Command::Index(args) => index::run(&args, &mut printer),
+        Command::Search(args) => search::run(&args, &mut printer),
         Command::Similar(args) => similar::run(&args, &mut printer),
         Command::Sql(args) => sql::run(&args, &mut printer),
         Command::Report(args) => report::run(&args, &mut printer),
+        Command::Serve(args) => serve::run(&args, &mut printer),
         Command::Check(args) => check::run(&args, &mut printer),
         Command::Snapshots(args) => snapshots::run(&args, &mut printer),
         Command::Compact(args) => compact::run(&args, &mut printer),

@@ -1,8 +1,14 @@
-//! What does this process use, and how wide is its terminal?
+//! What time is it, what does this process use, and how wide is its terminal?
 
 use std::os::fd::AsFd;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, clock_gettime};
+
+/// The time, in Unix milliseconds.
+pub(crate) fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
+}
 
 /// Time that all cores together have spent on this process.
 pub(crate) fn cpu_seconds() -> f64 {

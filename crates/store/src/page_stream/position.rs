@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::page_store::PageLocation;
 
 /// The order of a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum PageOrder {
     /// As the pages lie in their files: in the order in which they were fetched.
     #[default]
@@ -80,8 +80,8 @@ pub struct PagePlace {
 }
 
 /// A place in a stream, behind a page: whoever goes on from there gets the next one. It is good for one commit and one order,
-/// with whatever selection; as text, it is some numbers with dots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// with whatever selection; as text, it is some numbers with dots. Those of a stream ascend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The commit.
     pub generation: u64,

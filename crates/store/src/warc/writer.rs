@@ -122,6 +122,29 @@ impl Preparer {
         Ok(member)
     }
 
+    /// A record that says something else about what another record holds: its text, its links. The same twice gives the same
+    /// bytes.
+    pub fn derived(
+        &mut self,
+        kind: WarcKind,
+        of: &WarcRecord,
+        content_type: &str,
+        block: &[u8],
+    ) -> Result<Vec<u8>> {
+        let field = |name| of.header.get(name).unwrap_or_default();
+        let original = field("WARC-Record-ID");
+        let id = record_id(xxh3_128_with_seed(original.as_bytes(), kind as u64));
+        let mut header = WarcHeader::default();
+        header.push("WARC-Type", kind.name());
+        header.push("WARC-Record-ID", id);
+        header.push("WARC-Date", field("WARC-Date"));
+        header.push("WARC-Target-URI", of.header.url().unwrap_or_default());
+        header.push("WARC-Refers-To", original);
+        let mut member = Vec::new();
+        self.push_block(header, content_type, block, &mut member)?;
+        Ok(member)
+    }
+
     /// Says that the payload of `response` would be that of `original`, and how that is known; takes over the id, for
     /// other records refer to it.
     pub(crate) fn revisit(
@@ -288,11 +311,15 @@ impl RecordIds {
     fn next(&mut self) -> String {
         self.count += 1;
         let input = [self.count.to_le_bytes(), self.seed[1].to_le_bytes()].concat();
-        let random = xxh3_128_with_seed(&input, self.seed[0]);
-        let versioned = random & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
-        let hex = format!("{versioned:032x}");
-        format!("<urn:uuid:{}-{}-{}-{}-{}>", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+        record_id(xxh3_128_with_seed(&input, self.seed[0]))
     }
+}
+
+/// An id in the form of a version 4 UUID.
+fn record_id(random: u128) -> String {
+    let versioned = random & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
+    let hex = format!("{versioned:032x}");
+    format!("<urn:uuid:{}-{}-{}-{}-{}>", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
 #[cfg(test)]

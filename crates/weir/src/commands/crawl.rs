@@ -206,7 +206,7 @@ fn answer(
     cpu_seconds: f64,
     printer: &mut Printer,
 ) -> anyhow::Result<()> {
-    let status = status::look(&Snapshot::open(folder, None)?)?;
+    let status = Status::of(&Snapshot::open(folder, None)?, process::now_ms())?;
     let seconds = summary.duration.as_secs_f64();
     let pages_now = summary.progress.pages;
     let pages_per_second = pages_now as f64 / seconds.max(0.001);

@@ -2,6 +2,7 @@
 
 pub(crate) mod analyze;
 pub(crate) mod anchors;
+pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod compact;
 pub(crate) mod crawl;
@@ -16,7 +17,9 @@ pub(crate) mod manager;
 pub(crate) mod parse;
 pub(crate) mod report;
 pub(crate) mod robots;
+pub(crate) mod search;
 pub(crate) mod seeder;
+pub(crate) mod serve;
 pub(crate) mod similar;
 pub(crate) mod simulate;
 pub(crate) mod simweb;

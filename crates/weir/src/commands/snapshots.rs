@@ -1,12 +1,11 @@
 //! `weir snapshots`: which commits can be read, and which of them are to stay.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde::Serialize;
-use store::{SNAPSHOT_NAME_LIMIT_BYTES, SnapshotEntry, list_snapshots, pin_snapshot, unpin_snapshot};
+use store::{SnapshotEntry, keep_snapshot, list_snapshots, unpin_snapshot};
 
-use crate::failure::WrongUse;
 use crate::printer::{Meaning, Printer};
 use crate::words::time;
 
@@ -47,7 +46,7 @@ struct Answer<'e> {
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     if let Some(name) = &args.keep {
-        keep(&args.dir, name, args.generation)?;
+        keep_snapshot(&args.dir, name, args.generation)?;
     }
     if let Some(name) = &args.drop {
         unpin_snapshot(&args.dir, name)?;
@@ -62,34 +61,4 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         printer.line(format!("{generation:10}  {moment:23}  {name}").trim_end())?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn keep(folder: &Path, name: &str, generation: Option<u64>) -> anyhow::Result<()> {
-    let wrong = |sentence: String| Err(WrongUse(sentence).into());
-    let digits = name.bytes().all(|byte| byte.is_ascii_digit());
-    if name.trim() != name
-        || digits
-        || name.len() > SNAPSHOT_NAME_LIMIT_BYTES
-        || name.contains(char::is_control)
-    {
-        return wrong(format!(
-            "`{name}` cannot be a name: it needs a letter, no space at its ends, no control character, and at most \
-             {SNAPSHOT_NAME_LIMIT_BYTES} bytes"
-        ));
-    }
-    let entries = list_snapshots(folder)?;
-    if let Some(entry) = entries.iter().find(|entry| entry.name.as_deref() == Some(name)) {
-        return wrong(format!("commit {} is kept as `{name}` already; drop it first", entry.generation));
-    }
-    let wanted = match generation {
-        Some(generation) => entries.iter().find(|entry| entry.generation == generation),
-        None => entries.last(),
-    };
-    match wanted {
-        Some(SnapshotEntry { name: Some(other), generation, .. }) => {
-            wrong(format!("commit {generation} is kept as `{other}` already; drop that first"))
-        }
-        Some(entry) => Ok(pin_snapshot(folder, entry.generation, name)?),
-        None => Err(store::Error::NoSnapshot { name: generation.unwrap_or_default().to_string() }.into()),
-    }
 }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use crawl::Status;
@@ -10,6 +9,7 @@ use model::Reason;
 use store::Snapshot;
 
 use crate::printer::{Meaning, Printer};
+use crate::process::now_ms;
 use crate::words::{count, size, time};
 
 const EXAMPLES: &str = "\
@@ -33,8 +33,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
-    let answer =
-        look(&snapshot).with_context(|| format!("cannot tell the status of {}", args.dir.display()))?;
+    let answer = Status::of(&snapshot, now_ms())
+        .with_context(|| format!("cannot tell the status of {}", args.dir.display()))?;
     if printer.json() {
         printer.object(&answer)?;
         return Ok(ExitCode::SUCCESS);
@@ -99,10 +99,4 @@ pub(crate) fn parts(status: &Status) -> String {
         count(status.errors),
         count(status.pages_rejected),
     )
-}
-
-/// Counts what a commit holds.
-pub(crate) fn look(snapshot: &Snapshot) -> store::Result<Status> {
-    let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
-    Status::of(snapshot, now_ms)
 }

@@ -1,9 +1,7 @@
 //! `weir why`: the story of a URL. What is known of it and of its site, what the rules say, what a visit is worth, who links
 //! to it, and what came of each visit.
 
-mod facts;
 mod tell;
-mod worth;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,6 +9,7 @@ use std::process::ExitCode;
 use store::Snapshot;
 
 use crate::printer::Printer;
+use crate::process::now_ms;
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
@@ -38,8 +37,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
-    let settings = Settings::load(&args.dir)?;
-    let story = facts::story(&snapshot, &settings, &args.url)?;
+    let rules = Settings::load(&args.dir)?.crawl_settings(&args.dir)?;
+    let story = crawl::story(&snapshot, &rules, &args.url, now_ms())?;
     if printer.json() {
         printer.object(&story)?;
     } else {

@@ -4,6 +4,7 @@
 
 mod analyze;
 mod anchors;
+mod cat;
 mod check;
 mod compact;
 mod export;

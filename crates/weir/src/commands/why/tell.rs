@@ -1,10 +1,10 @@
 //! How is the story of a URL told to people?
 
+use crawl::{LinkStory, PageStory, RobotsStory, SiteStory, Story, VisitStory, Worth};
 use model::Reason;
 
-use super::facts::{LinkAnswer, PageAnswer, RobotsAnswer, SiteAnswer, Story, VisitAnswer, now_ms};
-use super::worth::WorthAnswer;
 use crate::printer::{Meaning, Printer, printable};
+use crate::process::now_ms;
 use crate::words::{count, counted, duration, size, time};
 
 pub(super) fn tell(story: &Story, printer: &mut Printer) -> anyhow::Result<()> {
@@ -53,7 +53,7 @@ fn line(printer: &mut Printer, name: &str, text: &str) -> anyhow::Result<()> {
     printer.line(&format!("  {name}  {}", printable(text).replace('\n', " ")))
 }
 
-fn page_line(page: &PageAnswer, number: u32, class: Option<&str>) -> String {
+fn page_line(page: &PageStory, number: u32, class: Option<&str>) -> String {
     let place = match (page.seed, page.depth) {
         (true, _) => "a seed".to_owned(),
         (false, depth) => format!("{} deep", counted(u64::from(depth), "link")),
@@ -71,13 +71,13 @@ fn page_line(page: &PageAnswer, number: u32, class: Option<&str>) -> String {
     parts.join(", ")
 }
 
-fn quality_line(worth: &WorthAnswer) -> String {
+fn quality_line(worth: &Worth) -> String {
     let parts: Vec<String> =
         worth.terms.iter().map(|part| format!("{} {:.3}", part.term, part.value)).collect();
     format!("{:.3} = {}", worth.quality, parts.join(" + "))
 }
 
-fn profit_line(worth: &WorthAnswer) -> String {
+fn profit_line(worth: &Worth) -> String {
     let mut parts = vec![format!("{:.3} for {}", worth.profit, worth.aim)];
     parts.push(match worth.fresh {
         Some(_) if worth.known_stale => "its site says that it has changed".to_owned(),
@@ -96,7 +96,7 @@ fn profit_line(worth: &WorthAnswer) -> String {
     parts.join(", ")
 }
 
-fn site_line(site: &SiteAnswer) -> String {
+fn site_line(site: &SiteStory) -> String {
     format!(
         "{}: {} known, {} fetched of at most {}, {} queued",
         site.site,
@@ -107,7 +107,7 @@ fn site_line(site: &SiteAnswer) -> String {
     )
 }
 
-fn site_parts(site: &SiteAnswer) -> Vec<String> {
+fn site_parts(site: &SiteStory) -> Vec<String> {
     let seconds = site.wait_ms as f64 / 1_000.0;
     let mut parts = Vec::new();
     parts.extend(site.alias_of.as_ref().map(|other| format!("it is another name of {other}")));
@@ -128,7 +128,7 @@ fn site_parts(site: &SiteAnswer) -> Vec<String> {
     parts
 }
 
-fn robots_line(robots: &RobotsAnswer) -> String {
+fn robots_line(robots: &RobotsStory) -> String {
     let asked = format!("asked {}", time(robots.fetched_ms as i64));
     let verdict = match (&robots.rule, robots.line, robots.allowed) {
         (Some(rule), Some(line), true) => format!("allowed by line {line}: {rule}"),
@@ -140,7 +140,7 @@ fn robots_line(robots: &RobotsAnswer) -> String {
     format!("{verdict}; {asked}")
 }
 
-fn visit_line(visit: &VisitAnswer) -> String {
+fn visit_line(visit: &VisitStory) -> String {
     let mut parts = vec![time(visit.time_ms), visit.outcome.replace('_', " ")];
     if visit.status != 0 {
         parts.push(format!("status {}", visit.status));
@@ -164,7 +164,7 @@ fn visit_line(visit: &VisitAnswer) -> String {
     parts.join(", ")
 }
 
-fn link_line(link: &LinkAnswer) -> String {
+fn link_line(link: &LinkStory) -> String {
     let anchor = link.anchor.as_ref().filter(|anchor| !anchor.is_empty());
     let anchor = anchor.map_or_else(String::new, |anchor| format!(" \"{anchor}\""));
     let reason = link.reason.as_ref().map_or_else(String::new, |reason| format!(" (not followed: {reason})"));

@@ -1,0 +1,487 @@
+//! What does a query mean to the index? Conditions become queries of tantivy: a word all of its forms in all fields.
+
+use tantivy::query::{
+    AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, Query, TermQuery, TermSetQuery,
+};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{Searcher as IndexSearcher, Term};
+
+use super::expansion::{Expansion, Pattern};
+use super::marks::Marks;
+use super::placed::{PlacedQuery, Slot};
+use super::ranks::Ranks;
+use super::statistics::WordStatistics;
+use super::{LinkAnswers, Ranking, Searcher, predicate};
+use crate::error::{Error, Result};
+use crate::forms::{Forms, QueryWord, forms, query_words};
+use crate::query::{Condition, Measure, Part, Words};
+use crate::schema::Fields;
+
+/// What a condition adds to a score that only chooses.
+pub(super) const NO_SCORE: f32 = 0.0;
+
+/// A query as the index understands it.
+pub(super) struct Compiled {
+    pub(super) query: Box<dyn Query>,
+    pub(super) statistics: WordStatistics,
+    /// What adds to scores, with its name.
+    pub(super) leaves: Vec<(String, Box<dyn Query>)>,
+    pub(super) marks: Marks,
+    pub(super) is_cut: bool,
+}
+
+/// Where words are looked for.
+#[derive(Debug, Clone, Copy)]
+struct TextField {
+    field: Field,
+    weight: f32,
+    name: &'static str,
+}
+
+/// What a condition became.
+enum Clause {
+    /// It says nothing: punctuation alone.
+    Nothing,
+    /// A word so frequent that some languages leave it out of the index: nice to have, beside others.
+    Wish(Wish),
+    /// One of them has to fit; of none, nothing fits.
+    Any(Vec<Box<dyn Query>>),
+    /// It must not fit.
+    Not(Box<dyn Query>),
+}
+
+/// A word that pages need not have.
+struct Wish {
+    queries: Vec<Box<dyn Query>>,
+    /// Pages in a language that leaves it out; nothing if most pages are.
+    excused: Option<Box<dyn Query>>,
+}
+
+/// Compiles one query.
+pub(super) struct Compiler<'s> {
+    searcher: &'s Searcher,
+    index: &'s IndexSearcher,
+    ranks: &'s Ranks,
+    links: &'s LinkAnswers,
+    languages: Vec<String>,
+    everywhere: Vec<TextField>,
+    statistics: WordStatistics,
+    leaves: Vec<(String, Box<dyn Query>)>,
+    marks: Marks,
+    expansion: Expansion,
+    /// Whether pages must not have what is compiled now.
+    is_negated: bool,
+}
+
+impl<'s> Compiler<'s> {
+    pub(super) fn new(
+        searcher: &'s Searcher,
+        index: &'s IndexSearcher,
+        ranks: &'s Ranks,
+        links: &'s LinkAnswers,
+        condition: &Condition,
+    ) -> Result<Compiler<'s>> {
+        let named = named_language(condition).map(|code| vec![code.to_owned()]);
+        Ok(Compiler {
+            languages: named.map_or_else(|| searcher.index.languages(), Ok)?,
+            everywhere: everywhere(&searcher.index.fields, &searcher.ranking),
+            statistics: WordStatistics::new(index)?,
+            leaves: Vec::new(),
+            marks: Marks::default(),
+            expansion: Expansion::new(),
+            is_negated: false,
+            searcher,
+            index,
+            ranks,
+            links,
+        })
+    }
+
+    pub(super) fn compile(mut self, condition: &Condition) -> Result<Compiled> {
+        let query = match self.clause(condition)? {
+            Clause::Nothing => Box::new(EmptyQuery),
+            clause => positive(clause),
+        };
+        let Compiler { statistics, leaves, marks, expansion, .. } = self;
+        Ok(Compiled { query, statistics, leaves, marks, is_cut: expansion.is_cut })
+    }
+
+    fn clause(&mut self, condition: &Condition) -> Result<Clause> {
+        match condition {
+            Condition::All(all) => self.all(all),
+            Condition::Any(any) => self.any(any),
+            Condition::Not(not) => self.not(not),
+            Condition::Text { part, words } => self.text(*part, words),
+            Condition::Near { words, within } => self.near(words, within),
+            chosen => Ok(Clause::Any(vec![self.choice(chosen)?])),
+        }
+    }
+
+    fn all(&mut self, all: &[Condition]) -> Result<Clause> {
+        let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
+        let mut wishes = Vec::new();
+        for condition in all {
+            match self.clause(condition)? {
+                Clause::Nothing => {}
+                Clause::Wish(wish) => wishes.push(wish),
+                Clause::Any(queries) => clauses.push((Occur::Must, one_of(queries))),
+                Clause::Not(query) => clauses.push((Occur::MustNot, query)),
+            }
+        }
+        let is_required = |(occur, _): &(Occur, Box<dyn Query>)| *occur == Occur::Must;
+        match (clauses.iter().any(is_required), wishes.is_empty(), clauses.is_empty()) {
+            (_, true, true) => return Ok(Clause::Nothing),
+            // Nothing but frequent words: one of them has to be there.
+            (false, false, _) => {
+                let queries = wishes.into_iter().flat_map(|wish| wish.queries).collect();
+                clauses.push((Occur::Must, one_of(queries)));
+            }
+            (false, true, false) => clauses.push((Occur::Must, every_page())),
+            (true, ..) => clauses.extend(wishes.into_iter().map(Wish::beside_others)),
+        }
+        Ok(Clause::Any(vec![Box::new(BooleanQuery::new(clauses))]))
+    }
+
+    fn any(&mut self, any: &[Condition]) -> Result<Clause> {
+        let mut queries = Vec::new();
+        for condition in any {
+            match self.clause(condition)? {
+                Clause::Nothing => {}
+                Clause::Any(more) | Clause::Wish(Wish { queries: more, .. }) => queries.extend(more),
+                not @ Clause::Not(_) => queries.push(positive(not)),
+            }
+        }
+        Ok(Clause::Any(queries))
+    }
+
+    fn not(&mut self, not: &Condition) -> Result<Clause> {
+        self.is_negated = !self.is_negated;
+        let clause = self.clause(not);
+        self.is_negated = !self.is_negated;
+        Ok(match clause? {
+            Clause::Nothing => Clause::Nothing,
+            Clause::Not(query) => Clause::Any(vec![query]),
+            clause => Clause::Not(positive(clause)),
+        })
+    }
+
+    fn text(&mut self, part: Option<Part>, words: &Words) -> Result<Clause> {
+        let fields = self.fields(part);
+        match words {
+            Words::Prefix(start) => self.expanded(start, Pattern::Start, &fields),
+            Words::Within(piece) => self.expanded(piece, Pattern::Within, &fields),
+            Words::Word(text) => {
+                let words = query_words(text);
+                match words.as_slice() {
+                    [] => Ok(Clause::Nothing),
+                    [word] => self.word(word, &fields),
+                    // An index without positions still knows pages with all parts of `foo-bar`.
+                    words if !self.searcher.index.has_positions() => self.each(words, &fields),
+                    _ => self.placed(&[words], &[], &fields),
+                }
+            }
+            Words::Phrase(text) => {
+                let words = query_words(text);
+                match words.as_slice() {
+                    [] => Ok(Clause::Nothing),
+                    [word] => self.word(word, &fields),
+                    _ => self.placed(&[words], &[], &fields),
+                }
+            }
+        }
+    }
+
+    fn near(&mut self, words: &[Words], within: &[u16]) -> Result<Clause> {
+        let text = |words: &Words| match words {
+            Words::Word(text) | Words::Phrase(text) | Words::Prefix(text) | Words::Within(text) => {
+                query_words(text)
+            }
+        };
+        let groups: Vec<Vec<QueryWord>> = words.iter().map(text).collect();
+        if groups.iter().any(Vec::is_empty) {
+            // Nothing is near a hyphen; the other words are wanted all the same.
+            let others = groups.concat();
+            let fields = self.fields(None);
+            return self.each(&others, &fields);
+        }
+        self.placed(&groups, within, &self.fields(None))
+    }
+
+    /// All of some words.
+    fn each(&mut self, words: &[QueryWord], fields: &[TextField]) -> Result<Clause> {
+        let mut clauses = Vec::new();
+        for word in words {
+            if let Clause::Any(queries) = self.word(word, fields)? {
+                clauses.push((Occur::Must, one_of(queries)));
+            }
+        }
+        let is_empty = clauses.is_empty();
+        Ok(if is_empty { Clause::Nothing } else { Clause::Any(vec![Box::new(BooleanQuery::new(clauses))]) })
+    }
+
+    fn forms(&self, word: &QueryWord) -> Forms {
+        let languages: Vec<&str> = self.languages.iter().map(String::as_str).collect();
+        forms(word, &languages)
+    }
+
+    fn word(&mut self, word: &QueryWord, fields: &[TextField]) -> Result<Clause> {
+        let forms = self.forms(word);
+        if forms.is_single {
+            return self.expanded(&word.text, Pattern::Within, fields);
+        }
+        let known = self.statistics.add_word(terms_by_field(&forms, fields))?;
+        let mut queries: Vec<Box<dyn Query>> = Vec::new();
+        for (field, terms) in fields.iter().zip(known) {
+            for term in terms {
+                let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
+                let query: Box<dyn Query> = Box::new(BoostQuery::new(Box::new(query), field.weight));
+                self.add_leaf(format!("{} in the {}", word.text, field.name), &query);
+                queries.push(query);
+            }
+        }
+        if !self.is_negated {
+            self.marks.add_word(&forms.terms);
+        }
+        if !forms.is_stop_word {
+            return Ok(Clause::Any(queries));
+        }
+        Ok(Clause::Wish(Wish { queries, excused: self.excused(word)? }))
+    }
+
+    /// The pages in languages that leave a word out of the index; nothing if these are most.
+    fn excused(&self, word: &QueryWord) -> Result<Option<Box<dyn Query>>> {
+        let languages = self.languages.iter().filter(|code| forms(word, &[code.as_str()]).is_stop_word);
+        let language = |code: &String| Term::from_field_text(self.searcher.index.fields.language, code);
+        let languages: Vec<Term> = languages.map(language).collect();
+        let mut pages = 0;
+        for language in &languages {
+            pages += self.index.doc_freq(language)?;
+        }
+        let are_few = pages < self.index.num_docs() / 2;
+        Ok(are_few.then(|| predicate::any_term(languages.into_iter())))
+    }
+
+    /// Words in a row, and rows near each other.
+    fn placed(&mut self, groups: &[Vec<QueryWord>], within: &[u16], fields: &[TextField]) -> Result<Clause> {
+        if !self.searcher.index.has_positions() {
+            return Err(Error::NoPositions);
+        }
+        let mut by_field: Vec<Vec<Vec<Slot>>> = vec![Vec::new(); fields.len()];
+        for group in groups {
+            let forms: Vec<Forms> = group.iter().map(|word| self.forms(word)).collect();
+            let has_rare = forms.iter().any(|forms| !forms.is_stop_word);
+            by_field.iter_mut().for_each(|groups| groups.push(Vec::new()));
+            for (word, forms) in group.iter().zip(forms).filter(|(_, forms)| !has_rare || !forms.is_stop_word)
+            {
+                let known = self.statistics.add_word(terms_by_field(&forms, fields))?;
+                for (groups, terms) in by_field.iter_mut().zip(known) {
+                    if let Some(slots) = groups.last_mut() {
+                        slots.push(Slot { offset: word.position, terms });
+                    }
+                }
+                if !self.is_negated {
+                    self.marks.add_word(&forms.terms);
+                }
+            }
+        }
+        let texts: Vec<String> = groups.iter().map(|group| written(group)).collect();
+        let mut queries = Vec::new();
+        for (field, groups) in fields.iter().zip(by_field) {
+            if groups.iter().flatten().any(|slot| slot.terms.is_empty()) {
+                continue;
+            }
+            let query = PlacedQuery::new(field.field, groups, within.to_vec());
+            let query: Box<dyn Query> = Box::new(BoostQuery::new(Box::new(query), field.weight));
+            self.add_leaf(format!("{} in the {}", texts.join(" near "), field.name), &query);
+            queries.push(query);
+        }
+        Ok(Clause::Any(queries))
+    }
+
+    fn expanded<'p>(
+        &mut self,
+        text: &'p str,
+        pattern: impl Fn(&'p str) -> Pattern<'p>,
+        fields: &[TextField],
+    ) -> Result<Clause> {
+        let words = query_words(text);
+        let Some(last) = words.last() else { return Ok(Clause::Nothing) };
+        // `foo-ba*`: the words before the last are words, the last one is cut short.
+        let plain = self.plain(last);
+        let forms = self.forms(last);
+        let is_start = matches!(pattern(text), Pattern::Start(_));
+        let mut queries: Vec<Box<dyn Query>> = Vec::new();
+        for field in fields {
+            let pattern = if is_start { Pattern::Start(&plain) } else { Pattern::Within(&plain) };
+            let mut terms = self.expansion.terms(self.index, field.field, pattern)?;
+            if is_start {
+                // `running*` means running, too, which the index knows as `run`.
+                terms.extend(forms.terms.iter().map(|term| Term::from_field_text(field.field, term)));
+            }
+            let query: Box<dyn Query> =
+                Box::new(ConstScoreQuery::new(Box::new(TermSetQuery::new(terms)), field.weight));
+            self.add_leaf(format!("words with {plain} in the {}", field.name), &query);
+            queries.push(query);
+        }
+        if !self.is_negated {
+            if is_start {
+                self.marks.add_start(&plain);
+            } else {
+                self.marks.add_piece(&plain);
+            }
+        }
+        let expanded = Clause::Any(queries);
+        match words.len() {
+            1 => Ok(expanded),
+            count => {
+                let before = self.each(&words[..count - 1], fields)?;
+                let both = vec![(Occur::Must, positive(before)), (Occur::Must, positive(expanded))];
+                Ok(Clause::Any(vec![Box::new(BooleanQuery::new(both))]))
+            }
+        }
+    }
+
+    /// A word as terms are written that no language has changed.
+    fn plain(&self, word: &QueryWord) -> String {
+        forms(word, &[]).terms.into_iter().next().unwrap_or_else(|| word.text.clone())
+    }
+
+    /// A condition that is no word.
+    fn choice(&self, condition: &Condition) -> Result<Box<dyn Query>> {
+        let (fields, snapshot) = (&self.searcher.index.fields, &self.searcher.snapshot);
+        let term = |field, text: &str| predicate::any_term([Term::from_field_text(field, text)].into_iter());
+        Ok(match condition {
+            Condition::Site(host) => predicate::on_site(fields.site_id, snapshot, host),
+            Condition::Domain(domain) => {
+                match self.index.doc_freq(&Term::from_field_text(fields.domain, domain))? {
+                    0 => predicate::under_domain(fields.site_id, snapshot, domain),
+                    _ => term(fields.domain, domain),
+                }
+            }
+            Condition::Language(code) => term(fields.language, code),
+            Condition::Type(wanted) => {
+                predicate::any_term(predicate::types(self.index, fields.mime, wanted)?.into_iter())
+            }
+            Condition::Date { compare, period } => predicate::dated(fields.date, *compare, *period),
+            Condition::Number { measure, compare, value } => match measure {
+                Measure::Depth => predicate::number(fields.depth, *compare, *value),
+                Measure::Status => predicate::number(fields.status, *compare, *value),
+                Measure::Size => predicate::number(fields.size, *compare, *value),
+                Measure::InLinks => {
+                    predicate::ranked(fields.page_id, self.ranks.all_in_links()?, *compare, *value)
+                }
+                Measure::OutLinks => {
+                    predicate::ranked(fields.page_id, self.ranks.all_out_links()?, *compare, *value)
+                }
+                Measure::PageRank => {
+                    predicate::ranked(fields.page_id, self.ranks.pageranks()?, *compare, *value)
+                }
+            },
+            Condition::Link(link) => {
+                let pages = self.links.pages(link);
+                let pages =
+                    pages.ok_or_else(|| Error::LinksUnanswered { condition: condition.to_string() })?;
+                predicate::listed(fields.page_id, pages, snapshot.urls.pages())
+            }
+            // These are no choices, and `clause` takes them.
+            Condition::All(_)
+            | Condition::Any(_)
+            | Condition::Not(_)
+            | Condition::Text { .. }
+            | Condition::Near { .. } => Box::new(EmptyQuery),
+        })
+    }
+
+    fn fields(&self, part: Option<Part>) -> Vec<TextField> {
+        let Some(part) = part else { return self.everywhere.clone() };
+        let (fields, ranking) = (&self.searcher.index.fields, &self.searcher.ranking);
+        let (field, weight) = match part {
+            Part::Title => (fields.title, ranking.title),
+            Part::Url => (fields.url, ranking.url),
+            Part::Anchor => (fields.anchor, ranking.anchor),
+        };
+        let name = match part {
+            Part::Title => "title",
+            Part::Url => "URL",
+            Part::Anchor => "anchors",
+        };
+        vec![TextField { field, weight: if weight > 0.0 { weight } else { 1.0 }, name }]
+    }
+
+    fn add_leaf(&mut self, what: String, query: &Box<dyn Query>) {
+        if !self.is_negated {
+            self.leaves.push((what, query.box_clone()));
+        }
+    }
+}
+
+impl Wish {
+    /// What it means where other words are required.
+    fn beside_others(mut self) -> (Occur, Box<dyn Query>) {
+        let Some(excused) = self.excused else { return (Occur::Should, one_of(self.queries)) };
+        self.queries.push(excused);
+        (Occur::Must, one_of(self.queries))
+    }
+}
+
+/// The fields that count, where none is named.
+fn everywhere(fields: &Fields, ranking: &Ranking) -> Vec<TextField> {
+    let all = [
+        (fields.title, ranking.title, "title"),
+        (fields.headings, ranking.headings, "headings"),
+        (fields.anchor, ranking.anchor, "anchors"),
+        (fields.url, ranking.url, "URL"),
+        (fields.body, ranking.body, "text"),
+    ];
+    let weighed = all.into_iter().filter(|(_, weight, _)| *weight > 0.0);
+    weighed.map(|(field, weight, name)| TextField { field, weight, name }).collect()
+}
+
+/// The language that every page found is in, if the query says so.
+fn named_language(condition: &Condition) -> Option<&str> {
+    match condition {
+        Condition::Language(code) => Some(code),
+        Condition::All(all) => all.iter().find_map(|condition| match condition {
+            Condition::Language(code) => Some(code.as_str()),
+            _ => None,
+        }),
+        _ => None,
+    }
+}
+
+fn terms_by_field(forms: &Forms, fields: &[TextField]) -> Vec<Vec<Term>> {
+    let of_field =
+        |field: &TextField| forms.terms.iter().map(|term| Term::from_field_text(field.field, term)).collect();
+    fields.iter().map(of_field).collect()
+}
+
+/// The words of a row, for people.
+fn written(words: &[QueryWord]) -> String {
+    words.iter().map(|word| word.text.as_str()).collect::<Vec<&str>>().join(" ")
+}
+
+fn one_of(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
+    match (queries.len(), queries.pop()) {
+        (_, None) => Box::new(EmptyQuery),
+        (1, Some(only)) => only,
+        (_, Some(last)) => {
+            queries.push(last);
+            Box::new(BooleanQuery::union(queries))
+        }
+    }
+}
+
+/// What fits, as a query of its own.
+fn positive(clause: Clause) -> Box<dyn Query> {
+    match clause {
+        Clause::Nothing => every_page(),
+        Clause::Wish(Wish { queries, .. }) | Clause::Any(queries) => one_of(queries),
+        Clause::Not(query) => {
+            Box::new(BooleanQuery::new(vec![(Occur::Must, every_page()), (Occur::MustNot, query)]))
+        }
+    }
+}
+
+fn every_page() -> Box<dyn Query> {
+    Box::new(ConstScoreQuery::new(Box::new(AllQuery), NO_SCORE))
+}

@@ -1,0 +1,134 @@
+//! Which pages fit a condition that is no word? What the index or an analysis knows of a page is looked up for those pages
+//! that fit the rest of the query.
+
+use std::sync::Arc;
+
+use model::SiteId;
+use store::Snapshot;
+use tantivy::query::doc_predicate_query::{DocPredicateQuery, FunctionPredicate};
+use tantivy::query::{BooleanQuery, ConstScoreQuery, Query, TermQuery};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocId, Searcher, SegmentReader, Term};
+
+use super::Shared;
+use super::compile::NO_SCORE;
+use crate::error::Result;
+use crate::query::{Compare, Period};
+
+/// Pages whose number in a column by page id compares so with a value.
+pub(super) fn ranked<V>(page_id: Field, column: Shared<V>, compare: Compare, value: f64) -> Box<dyn Query>
+where
+    V: Copy + Into<f64> + Send + Sync + 'static,
+{
+    by_number(page_id, move |page| {
+        column.get(page as usize).is_some_and(|number| compare.holds((*number).into(), value))
+    })
+}
+
+/// Pages of a list.
+pub(super) fn listed(page_id: Field, pages: &[u32], known: u32) -> Box<dyn Query> {
+    by_number(page_id, in_set(pages, known))
+}
+
+/// Pages of the sites that a host lies in, or under.
+pub(super) fn under_domain(site_id: Field, snapshot: &Snapshot, domain: &str) -> Box<dyn Query> {
+    let is_under = |site: &u32| {
+        let name = snapshot.urls.site_name(SiteId(*site)).unwrap_or_default();
+        let host = name.split_once("://").map_or(name, |(_, host)| host);
+        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+        host.strip_suffix(domain).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    };
+    let sites = snapshot.urls.sites();
+    by_number(site_id, in_set(&(0..sites).filter(is_under).collect::<Vec<u32>>(), sites))
+}
+
+/// Pages with a number in the index that compares so with a value.
+pub(super) fn number(field: Field, compare: Compare, value: f64) -> Box<dyn Query> {
+    by_number(field, move |number| compare.holds(number as f64, value))
+}
+
+/// Pages of a time.
+pub(super) fn dated(field: Field, compare: Compare, period: Period) -> Box<dyn Query> {
+    let (start_ms, end_ms) = (period.start_ms(), period.end_ms());
+    let holds = move |date_ms: i64| match compare {
+        Compare::Equal => (start_ms..end_ms).contains(&date_ms),
+        Compare::Less => date_ms < start_ms,
+        Compare::AtMost => date_ms < end_ms,
+        Compare::More => date_ms >= end_ms,
+        Compare::AtLeast => date_ms >= start_ms,
+    };
+    unscored(DocPredicateQuery::from(FunctionPredicate::from(move |reader: &SegmentReader| {
+        let column = reader.fast_fields().i64(reader.schema().get_field_name(field))?;
+        Ok(move |doc: DocId| column.first(doc).is_some_and(|date_s| holds(date_s.saturating_mul(1_000))))
+    })))
+}
+
+/// Pages of the sites of a host, by any protocol, or of the one site that is named with its protocol.
+pub(super) fn on_site(site_id: Field, snapshot: &Snapshot, host: &str) -> Box<dyn Query> {
+    let host = host.trim_end_matches('/');
+    let names = match host.contains("://") {
+        true => vec![host.to_owned()],
+        false => ["https", "http", "ftp", "gopher"].map(|protocol| format!("{protocol}://{host}")).into(),
+    };
+    let sites = names.iter().filter_map(|name| snapshot.urls.find_site(name));
+    any_term(sites.map(|site| Term::from_field_u64(site_id, site.0.into())))
+}
+
+/// Pages with any of some terms.
+pub(super) fn any_term(terms: impl Iterator<Item = Term>) -> Box<dyn Query> {
+    let query = |term| Box::new(TermQuery::new(term, IndexRecordOption::Basic)) as Box<dyn Query>;
+    unscored(BooleanQuery::union(terms.map(query).collect()))
+}
+
+/// The types that a word means: `text/html` itself, `html` and `xhtml` for `html`, all texts for `text`.
+pub(super) fn types(searcher: &Searcher, mime: Field, wanted: &str) -> Result<Vec<Term>> {
+    let is_meant = |name: &str| {
+        let (main, sub) = name.split_once('/').unwrap_or((name, ""));
+        let mut parts = sub.split(['+', '.', '-']);
+        name == wanted
+            || main == wanted
+            || sub == wanted
+            || parts.any(|part| part == wanted || part.strip_prefix('x') == Some(wanted))
+    };
+    let mut found = Vec::new();
+    for segment in searcher.segment_readers() {
+        let terms = segment.inverted_index(mime)?;
+        let mut stream = terms.terms().stream().map_err(tantivy::TantivyError::from)?;
+        while let Some((term, _)) = stream.next() {
+            let name = String::from_utf8_lossy(term);
+            if is_meant(&name) {
+                found.push(Term::from_field_text(mime, &name));
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// Pages whose number in a column of the index fits.
+fn by_number(field: Field, fits: impl Fn(u64) -> bool + Send + Sync + 'static) -> Box<dyn Query> {
+    let fits = Arc::new(fits);
+    unscored(DocPredicateQuery::from(FunctionPredicate::from(move |reader: &SegmentReader| {
+        let name = reader.schema().get_field_name(field);
+        let column = reader.fast_fields().column_first_or_default::<u64>(name)?;
+        let fits = Arc::clone(&fits);
+        Ok(move |doc: DocId| fits(column.get_val(doc)))
+    })))
+}
+
+/// Whether a number is among some below a limit; one bit each.
+fn in_set(numbers: &[u32], limit: u32) -> impl Fn(u64) -> bool + Send + Sync + use<> {
+    let mut words = vec![0_u64; (limit as usize).div_ceil(64)];
+    for number in numbers.iter().copied() {
+        if let Some(word) = words.get_mut(number as usize / 64) {
+            *word |= 1 << (number % 64);
+        }
+    }
+    move |number| words.get(number as usize / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
+}
+
+/// A condition says nothing of how well a page fits.
+fn unscored(query: impl Query) -> Box<dyn Query> {
+    Box::new(ConstScoreQuery::new(Box::new(query), NO_SCORE))
+}

@@ -1,0 +1,5 @@
+//! Streams as those see them who study pages: handlers, clients, archives.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+mod handlers;
+mod sample;

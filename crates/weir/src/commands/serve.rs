@@ -1,0 +1,92 @@
+//! `weir serve`: a collection in a browser, until it is stopped.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use serde::Serialize;
+use store::Snapshot;
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+use web::{Server, Token};
+
+use crate::failure::WrongUse;
+use crate::printer::{Meaning, Printer};
+use crate::settings::Settings;
+
+/// Where `weir serve` listens if nothing is said.
+const LISTEN: &str = "127.0.0.1:9347";
+
+const EXAMPLES: &str = "\
+Examples:
+  weir serve web                                       http://127.0.0.1:9347/
+  weir serve web --listen 127.0.0.1:0                  on a port that is free
+  weir serve web --listen 0.0.0.0:80 --token-file secret    for others, who have to know the token
+
+It shows the newest commit, also while a crawl goes on in another process. Ctrl-C ends it. What
+programs can ask is described at /api/v1/openapi.json; docs/web.md tells more.";
+
+/// Show a collection in a browser: search page, dashboard, API.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The collection.
+    dir: PathBuf,
+
+    /// Where to listen; port 0 takes one that is free.
+    #[arg(long, value_name = "ADDR", default_value = LISTEN)]
+    listen: SocketAddr,
+
+    /// A file with the token that everybody must know who asks; needed to listen for other machines.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+}
+
+/// Scripts rely on the names.
+#[derive(Serialize)]
+struct Answer {
+    url: String,
+}
+
+pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+    // Who names what is no collection is told at once.
+    drop(Snapshot::open(&args.dir, None)?);
+    let token = args.token_file.as_deref().map(read_token).transpose()?;
+    let settings = Settings::load(&args.dir)?.web_settings(&args.dir, args.listen, token)?;
+    // Before anybody can ask, so that no signal falls into a gap.
+    let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+    let _guard = runtime.enter();
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to signals")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen to signals")?;
+    let serving = Server::bind(settings, None)?.start()?;
+    tell(serving.address(), printer)?;
+    runtime.block_on(async {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    });
+    serving.stop();
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The token in a file.
+pub(crate) fn read_token(file: &Path) -> anyhow::Result<Token> {
+    let text = fs::read_to_string(file)
+        .map_err(|error| WrongUse(format!("--token-file: cannot read {}: {error}", file.display())))?;
+    Ok(Token::new(&text)?)
+}
+
+/// Tells where it is.
+pub(crate) fn tell(address: SocketAddr, printer: &mut Printer) -> anyhow::Result<()> {
+    let url = format!("http://{address}/");
+    if printer.json() {
+        printer.object(&Answer { url })?;
+    } else {
+        printer.line(&url)?;
+        printer.line(&printer.paint(Meaning::Aside, "Ctrl-C ends it"))?;
+    }
+    printer.finish()
+}
