@@ -8,6 +8,7 @@ mod cat;
 mod check;
 mod compact;
 mod export;
+mod index;
 mod init;
 mod own_figures;
 mod report;
@@ -21,6 +22,10 @@ mod sql;
 mod sql_and_duckdb;
 mod statistics;
 mod status;
+#[path = "../../../search/tests/index/dump.rs"]
+mod dump;
+#[path = "../../../search/tests/index/sample.rs"]
+mod texts;
 #[path = "../../../store/tests/python/venv.rs"]
 mod venv;
 mod why;
