@@ -13,6 +13,7 @@ mod init;
 mod own_figures;
 mod report;
 mod sample;
+mod search;
 mod settings;
 mod similar;
 mod sites;
