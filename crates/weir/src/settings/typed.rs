@@ -14,7 +14,7 @@ use store::{PageSettings, StoreSettings};
 use web::{Token, WebSettings};
 
 use super::place::Login;
-use super::sections::ScopeSection;
+use super::sections::{ScopeSection, SearchSection};
 use super::value::Value;
 use super::{FILE, Settings, SiteMatch, SiteSection};
 use crate::failure::WrongUse;
