@@ -1,4 +1,4 @@
-//! How fast is it? `cargo run --release -p bench -- [gather|graph|parse|robots|scores|similarity|simulate|state|url|urls|warc|simweb|all]`
+//! How fast is it? `cargo run --release -p bench -- [gather|graph|parse|robots|scores|search|similarity|simulate|state|url|urls|warc|simweb|all]`
 //!
 //! Every figure is a ratio to a well-known yardstick that is measured in the same run, on the same data: absolute
 //! numbers say more about the machine than about the program. README.md tells how to read them.
@@ -10,6 +10,7 @@ mod parse;
 mod process;
 mod robots;
 mod scores;
+mod search;
 mod similarity;
 mod simulate;
 mod simweb;
@@ -30,6 +31,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("parse", parse::run),
     ("robots", robots::run),
     ("scores", scores::run),
+    ("search", search::run),
     ("similarity", similarity::run),
     ("simulate", simulate::run),
     ("simweb", simweb::run),

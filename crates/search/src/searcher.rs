@@ -63,6 +63,8 @@ pub struct Searcher {
     vocabulary: Mutex<Option<Arc<Vocabulary>>>,
 }
 
+/// Hits behind the last one wanted that are looked at for near duplicates of those before.
+const MORE_FOR_FOLDING: usize = 100;
 /// A query with fewer hits may have been mistyped.
 const FEW_HITS: u64 = 3;
 
@@ -145,7 +147,7 @@ pub struct Hit {
     pub in_links: Option<u32>,
     /// Its PageRank, by the last analysis.
     pub pagerank: Option<f32>,
-    /// Near duplicates of it that fit, too, and are left out.
+    /// Near duplicates of it that fit, too, and are left out; of very many, those that fit best.
     pub folded: u32,
     /// Where the score comes from; empty unless asked for.
     pub explanation: Vec<Share>,
@@ -188,7 +190,8 @@ impl Searcher {
         let searcher = self.index.reader.searcher();
         let compiler = Compiler::new(self, &searcher, &ranks, links, query.condition())?;
         let compiled = compiler.compile(query.condition())?;
-        let mut wanted = if request.fold { last * 2 } else { last };
+        let mut wanted =
+            if request.fold { (last * 2 + MORE_FOR_FOLDING).min(SEARCH_LIMIT_HITS) } else { last };
         let (found, folded) = loop {
             let collector = BestPages::new(wanted, request, &self.index, &ranks);
             let found = searcher.search_with_statistics_provider(

@@ -50,7 +50,7 @@ impl Desk {
             newest: Newest::new(settings.folder.clone()),
             counted: Mutex::new(None),
             reports: Drawn::default(),
-            searching: Searching::new(settings.folder.clone(), settings.ranking),
+            searching: Searching::new(settings.folder.clone(), settings.ranking.clone()),
             secrets: Secrets::new(settings.token.clone(), port)?,
             places: Arc::new(Semaphore::new(places)),
             helm,

@@ -255,7 +255,11 @@ fn view(desk: &Desk, asked: &Asked) -> Result<View, Failure> {
     let mut view = View {
         frame: Frame::new(desk, Part::Search, &title),
         query: wanted.query.clone(),
-        filters: wanted.filters.iter().map(|filter| (shown::shown(filter, 60), way.without(filter))).collect(),
+        filters: wanted
+            .filters
+            .iter()
+            .map(|filter| (shown::shown(filter, 60), way.without(filter)))
+            .collect(),
         hidden: way.hidden(),
         wrong: None,
         missing: None,
@@ -324,7 +328,9 @@ fn hit_view(hit: &Hit, way: &Way<'_>) -> HitView {
     if hit.mime != "text/html" {
         facts.push(shown::shown(&hit.mime, 40));
     }
-    facts.extend(hit.in_links.map(|links| words::counted(u64::from(links), "link in").replace("link ins", "links in")));
+    facts.extend(
+        hit.in_links.map(|links| words::counted(u64::from(links), "link in").replace("link ins", "links in")),
+    );
     let mut title = pieces(&hit.title, shown::TITLE_CHARACTERS);
     if title.is_empty() {
         title = vec![(shown::url(&hit.url), false)];
@@ -342,7 +348,11 @@ fn hit_view(hit: &Hit, way: &Way<'_>) -> HitView {
         more: way.with(&format!("site:{}", hit.site)),
         folded: (hit.folded > 0)
             .then(|| (words::counted(u64::from(hit.folded), "near duplicate"), way.unfolded())),
-        explanation: hit.explanation.iter().map(|share| (shown::shown(&share.what, 80), format!("{:.3}", share.score))).collect(),
+        explanation: hit
+            .explanation
+            .iter()
+            .map(|share| (shown::shown(&share.what, 80), format!("{:.3}", share.score)))
+            .collect(),
     }
 }
 
@@ -390,7 +400,9 @@ fn facets(answer: &Answer, wanted: &Wanted, way: &Way<'_>) -> Vec<(&'static str,
     };
     kinds
         .into_iter()
-        .map(|(title, prefix, counts)| (title, counts.iter().filter_map(|count| view(prefix, count)).collect()))
+        .map(|(title, prefix, counts)| {
+            (title, counts.iter().filter_map(|count| view(prefix, count)).collect())
+        })
         .filter(|(_, counts): &(&str, Vec<FacetView>)| !counts.is_empty())
         .collect()
 }
@@ -415,7 +427,13 @@ impl<'w> Way<'w> {
         let mut fields = vec![("q", query)];
         fields.extend(filters.iter().map(|filter| ("f", *filter)));
         let sort = if sort == SORTS[0].0 { "" } else { sort };
-        fields.extend([("sort", sort), ("fold", fold), ("explain", self.explain), ("count", self.count), ("from", &from)]);
+        fields.extend([
+            ("sort", sort),
+            ("fold", fold),
+            ("explain", self.explain),
+            ("count", self.count),
+            ("from", &from),
+        ]);
         address("/", &fields)
     }
 

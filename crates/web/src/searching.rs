@@ -49,7 +49,7 @@ impl Searching {
                 return Ok(Arc::clone(&open.searcher));
             }
         }
-        let searcher = Arc::new(Searcher::open(Snapshot::open(&self.folder, None)?, self.ranking)?);
+        let searcher = Arc::new(Searcher::open(Snapshot::open(&self.folder, None)?, self.ranking.clone())?);
         let (generation, now) = (searcher.index().generation()?, Instant::now());
         *open = Some(Open { searcher: Arc::clone(&searcher), generation, opened: now, looked: now });
         Ok(searcher)
@@ -67,7 +67,10 @@ pub(crate) fn link_answers(
     }
     let folder = snapshot.folder();
     let graph = LinkGraph::newest(folder)?.ok_or_else(|| {
-        Failure::NotReady(format!("links are not known before an analysis: run `weir analyze {}`", folder.display()))
+        Failure::NotReady(format!(
+            "links are not known before an analysis: run `weir analyze {}`",
+            folder.display()
+        ))
     })?;
     LinkAnswers::gather(query, |LinkCondition { kind, url }| {
         let wrong = |rejected| {

@@ -58,6 +58,16 @@ fn cannot_be_asked(error: &sql::Error) -> bool {
     }
 }
 
+/// The same of a search.
+fn cannot_be_searched(error: &search::Error) -> bool {
+    use search::Error::{Locked, NoPositions, NotAnalysed, NotIndexed, Store, TooFar};
+    match error {
+        Store(error) => names_the_wrong_one(error),
+        NotIndexed { .. } | NotAnalysed { .. } | NoPositions | TooFar { .. } | Locked { .. } => true,
+        _ => false,
+    }
+}
+
 /// The same of a report.
 fn cannot_be_reported(error: &report::Error) -> bool {
     match error {
@@ -102,6 +112,8 @@ pub(crate) fn exit_code(answer: anyhow::Result<ExitCode>) -> ExitCode {
         || error.downcast_ref::<web::Error>().is_some_and(cannot_be_served)
         || error.downcast_ref::<sql::Error>().is_some_and(cannot_be_asked)
         || error.downcast_ref::<crawl::Error>().is_some_and(cannot_be_crawled)
+        || error.downcast_ref::<search::Error>().is_some_and(cannot_be_searched)
+        || matches!(error.downcast_ref(), Some(crawl::Error::NotAnalysed { .. }))
         || error.downcast_ref::<report::Error>().is_some_and(cannot_be_reported);
     // Nothing is left to be done if even stderr is gone.
     let _ = writeln!(io::stderr(), "weir: {}", sentence(&error));

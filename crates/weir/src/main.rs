@@ -21,8 +21,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     analyze, anchors, cat, check, compact, crawl, demo, export, gatherer, harvester, import, index, init,
-    manager, parse, report, robots, seeder, serve, similar, simulate, simweb, sites, snapshots, sql, status,
-    url, why,
+    manager, parse, report, robots, search, seeder, serve, similar, simulate, simweb, sites, snapshots, sql,
+    status, url, why,
 };
 use crate::printer::Printer;
 
@@ -47,6 +47,7 @@ Examples:
   weir why web https://example.org/news/
   weir analyze web                           rank pages and sites, find their structure
   weir index web                             make its text searchable
+  weir search web 'garden chair inlinks:>=10'
   weir similar web https://example.org/      pages that are like a page
   weir sql web 'select outcome, count(*) from fetches group by 1'
   weir cat web --format jsonl | head         its pages, one after the other
@@ -74,6 +75,7 @@ enum Command {
     Analyze(analyze::Args),
     Anchors(anchors::Args),
     Index(index::Args),
+    Search(search::Args),
     Similar(similar::Args),
     Sql(sql::Args),
     Report(report::Args),
@@ -108,6 +110,7 @@ fn main() -> ExitCode {
         Command::Analyze(args) => analyze::run(&args, &mut printer),
         Command::Anchors(args) => anchors::run(&args, &mut printer),
         Command::Index(args) => index::run(&args, &mut printer),
+        Command::Search(args) => search::run(&args, &mut printer),
         Command::Similar(args) => similar::run(&args, &mut printer),
         Command::Sql(args) => sql::run(&args, &mut printer),
         Command::Report(args) => report::run(&args, &mut printer),

@@ -69,12 +69,12 @@ fn hits_come_in_the_order_that_is_asked_for() {
         ],
         &settings(),
     );
-    write_ranks(sample.folder.path(), Ranked::Pages, "pagerank", 1, [0.2_f32, 0.3, 0.25]).unwrap();
     let sorted = |sort| {
         let answer = sample.search("w1", &Request { sort, ..Request::default() });
         answer.hits.iter().map(|hit| crate::sample::path(&hit.url)).collect::<Vec<_>>()
     };
     assert_eq!(sorted(Sort::Relevance)[0], "/old");
     assert_eq!(sorted(Sort::Date), ["/new", "/old", "/none"]);
+    write_ranks(sample.folder.path(), Ranked::Pages, "pagerank", 1, [0.2_f32, 0.3, 0.25]).unwrap();
     assert_eq!(sorted(Sort::Rank), ["/none", "/new", "/old"]);
 }

@@ -12,7 +12,7 @@ fn words_are_found_in_all_their_forms() {
         "Die Häuser an dem Fluss wurden von den Müllern gebaut, die das Wasser für ihre Räder brauchten.";
     let sample = Sample::of(&[("/en", english), ("/de", german), ("/none", "xq7 weir")]);
     assert_eq!(sample.sorted("weir"), ["/en", "/none"]);
-    assert_eq!(sample.found("building"), ["/en"], "stems");
+    assert_eq!(sample.found("wheeled needs"), ["/en"], "stems");
     assert_eq!(sample.found("haus"), ["/de"]);
     assert_eq!(sample.found("HÄUSER"), ["/de"]);
     assert_eq!(sample.found("the weirs AND of the miller"), ["/en"], "stop words are no hindrance");

@@ -17,6 +17,7 @@ pub(crate) mod manager;
 pub(crate) mod parse;
 pub(crate) mod report;
 pub(crate) mod robots;
+pub(crate) mod search;
 pub(crate) mod seeder;
 pub(crate) mod serve;
 pub(crate) mod similar;
