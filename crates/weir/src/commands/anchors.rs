@@ -58,9 +58,8 @@ struct Users {
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
     let rules = Settings::load(&args.dir)?.url_rules();
-    let url = rules
-        .canonical(&args.url)
-        .map_err(|rejected| crawl::mistyped_url(&snapshot, &args.url, rejected))?;
+    let url =
+        rules.canonical(&args.url).map_err(|rejected| crawl::mistyped_url(&snapshot, &args.url, rejected))?;
     let page = snapshot.urls.find(&url)?;
     let links = links_to(snapshot.folder(), &snapshot.manifest, page, url.as_str(), MOST_PAGES)?;
     let answers = answers(&snapshot, &links)?;
