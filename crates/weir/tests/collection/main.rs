@@ -21,6 +21,7 @@ mod sql;
 mod sql_and_duckdb;
 mod statistics;
 mod status;
+mod stream;
 #[path = "../../../store/tests/python/venv.rs"]
 mod venv;
 mod why;
