@@ -27,6 +27,7 @@ mod status;
 mod dump;
 #[path = "../../../search/tests/index/sample.rs"]
 mod texts;
+mod stream;
 #[path = "../../../store/tests/python/venv.rs"]
 mod venv;
 mod why;
