@@ -28,16 +28,50 @@ impl Sample {
     /// A few pages of two sites about rivers.
     pub(crate) fn rivers() -> Sample {
         let mut pages = vec![
-            ("https://rivers.test/".to_owned(), page("Rivers", "en", "A river carries water from the hills to the sea. <a href=/weirs>weirs</a> <a href=/dams>dams and locks</a>")),
-            ("https://rivers.test/weirs".to_owned(), page("Weirs", "en", "A weir is a low dam across a river; the water of the river flows over it. <a href=/>rivers</a> <a href=https://flow.test/wehr>Wehr</a>")),
-            ("https://rivers.test/dams".to_owned(), page("Dams and locks", "en", "A dam holds the water of a river back, and a lock lets boats pass from one level to the other. <a href=/weirs>weirs</a>")),
-            ("https://flow.test/wehr".to_owned(), page("Das Wehr", "de", "Ein Wehr ist ein niedriger Damm in einem Fluss, und das Wasser fliesst darüber hinweg in das untere Becken. <a href=https://rivers.test/weirs>weirs</a>")),
+            (
+                "https://rivers.test/".to_owned(),
+                page(
+                    "Rivers",
+                    "en",
+                    "A river carries water from the hills to the sea. <a href=/weirs>weirs</a> <a href=/dams>dams and locks</a>",
+                ),
+            ),
+            (
+                "https://rivers.test/weirs".to_owned(),
+                page(
+                    "Weirs",
+                    "en",
+                    "A weir is a low dam across a river; the water of the river flows over it. <a href=/>rivers</a> <a href=https://flow.test/wehr>Wehr</a>",
+                ),
+            ),
+            (
+                "https://rivers.test/dams".to_owned(),
+                page(
+                    "Dams and locks",
+                    "en",
+                    "A dam holds the water of a river back, and a lock lets boats pass from one level to the other. <a href=/weirs>weirs</a>",
+                ),
+            ),
+            (
+                "https://flow.test/wehr".to_owned(),
+                page(
+                    "Das Wehr",
+                    "de",
+                    "Ein Wehr ist ein niedriger Damm in einem Fluss, und das Wasser fliesst darüber hinweg in das untere Becken. <a href=https://rivers.test/weirs>weirs</a>",
+                ),
+            ),
         ];
         for number in 1..=25 {
-            let text = format!("This is gauge number {number} of the river. It tells how high the water stands on each day of the year. <a href=/weirs>weirs</a> <a href=/>home</a>");
-            pages.push((format!("https://rivers.test/gauges/{number}"), page(&format!("Gauge {number}"), "en", &text)));
+            let text = format!(
+                "This is gauge number {number} of the river. It tells how high the water stands on each day of the year. <a href=/weirs>weirs</a> <a href=/>home</a>"
+            );
+            pages.push((
+                format!("https://rivers.test/gauges/{number}"),
+                page(&format!("Gauge {number}"), "en", &text),
+            ));
         }
-        let pages: Vec<(&str, &str)> = pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
+        let pages: Vec<(&str, &str)> =
+            pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
         Sample::of(&pages)
     }
 

@@ -29,7 +29,9 @@ pub(crate) struct Browser {
 fn chromium() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let names = ["chromium", "chromium-browser", "google-chrome"];
-    std::env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name))).find(|file| file.is_file())
+    std::env::split_paths(&path)
+        .flat_map(|folder| names.map(|name| folder.join(name)))
+        .find(|file| file.is_file())
 }
 
 impl Browser {
@@ -46,7 +48,11 @@ impl Browser {
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1"])
             .arg(program)
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"])
-            .args(["--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update"])
+            .args([
+                "--disable-dev-shm-usage",
+                "--disable-background-networking",
+                "--disable-component-update",
+            ])
             .arg(format!("--user-data-dir={}", folder.path().display()))
             .args(["--remote-debugging-pipe", "about:blank"])
             .stdin(Stdio::piped())
@@ -109,8 +115,12 @@ impl Browser {
         let parameters = &message["params"];
         let complaint = match message["method"].as_str().unwrap_or_default() {
             "Runtime.exceptionThrown" => Some(parameters["exceptionDetails"].to_string()),
-            "Runtime.consoleAPICalled" if parameters["type"] == "error" => Some(parameters["args"].to_string()),
-            "Log.entryAdded" if parameters["entry"]["level"] == "error" => Some(parameters["entry"].to_string()),
+            "Runtime.consoleAPICalled" if parameters["type"] == "error" => {
+                Some(parameters["args"].to_string())
+            }
+            "Log.entryAdded" if parameters["entry"]["level"] == "error" => {
+                Some(parameters["entry"].to_string())
+            }
             "Network.requestWillBeSent" => {
                 let url = parameters["request"]["url"].as_str().unwrap_or_default();
                 let is_ours = url.starts_with("http://127.0.0.1:") || url.starts_with("data:");
@@ -174,11 +184,19 @@ impl Browser {
                  catch {{}} if (is) done(true); else if (Date.now() - began > 1000) done(false); else setTimeout(look, 20); }}; look(); }})"
             );
             let parameters = json!({ "expression": look, "returnByValue": true, "awaitPromise": true });
-            if self.try_call("Runtime.evaluate", parameters).is_some_and(|answer| answer["result"]["value"] == true) {
+            if self
+                .try_call("Runtime.evaluate", parameters)
+                .is_some_and(|answer| answer["result"]["value"] == true)
+            {
                 return;
             }
             let is_late = began.elapsed().as_millis() as u64 > PATIENCE_MS;
-            assert!(!is_late, "in vain: {expression} at {}: {:?}", self.eval("location.href"), self.complaints.borrow());
+            assert!(
+                !is_late,
+                "in vain: {expression} at {}: {:?}",
+                self.eval("location.href"),
+                self.complaints.borrow()
+            );
         }
     }
 
@@ -210,7 +228,8 @@ impl Browser {
              const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; }})()"
         ));
         for kind in ["mousePressed", "mouseReleased"] {
-            let event = json!({ "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1 });
+            let event =
+                json!({ "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1 });
             self.call("Input.dispatchMouseEvent", event);
         }
     }

@@ -17,7 +17,8 @@ fn pictures(browser: &Browser, name: &str) {
         browser.size(width, height);
         browser.dark(dark);
         // A page wider than the screen has to be moved about to be read.
-        let wide = browser.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+        let wide =
+            browser.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");
         assert!(wide.as_i64().unwrap() <= 0, "{name} is wider than the screen ({form})");
         browser.screenshot(&format!("{name}-{form}"));
     }
@@ -71,13 +72,17 @@ fn somebody_searches() {
     browser.open(&served.url("/?q=dam+OR+damm"));
     browser.until("document.querySelectorAll('#facets a').length > 3");
     let all = browser.eval("document.querySelectorAll('.hit').length").as_u64().unwrap();
-    browser.eval("[...document.querySelectorAll('#facets a')].find(a => a.textContent.startsWith('de')).id = 'german'");
+    browser.eval(
+        "[...document.querySelectorAll('#facets a')].find(a => a.textContent.startsWith('de')).id = 'german'",
+    );
     browser.click("#german");
     browser.until("document.querySelectorAll('.chips a').length === 1");
     assert_eq!(browser.text(".chips a"), "lang:de");
     assert_eq!(browser.text(".hit h3"), "Das Wehr");
     browser.click(".chips a");
-    browser.until(&format!("document.querySelectorAll('.hit').length === {all} && !document.querySelector('.chips a')"));
+    browser.until(&format!(
+        "document.querySelectorAll('.hit').length === {all} && !document.querySelector('.chips a')"
+    ));
 
     // A mistake is pointed at; a word that nobody writes so is corrected.
     browser.open(&served.url("/?q=(river"));
@@ -88,7 +93,8 @@ fn somebody_searches() {
 
     // The copy of a page, and from there to another.
     browser.open(&served.url("/?q=weir+title:weirs"));
-    browser.eval("[...document.querySelectorAll('.hit a')].find(a => a.textContent === 'Cached').id = 'cached'");
+    browser
+        .eval("[...document.querySelectorAll('.hit a')].find(a => a.textContent === 'Cached').id = 'cached'");
     browser.click("#cached");
     browser.until("document.querySelector('iframe')");
     assert!(browser.text(".banner h1").starts_with("Copy of 2024-05-17"), "{}", browser.text(".banner h1"));
@@ -148,12 +154,15 @@ impl Drop for Crawl {
 /// Starts a crawl of a synthetic Web, and tells where it is shown.
 fn crawl(dir: &str) -> (Crawl, String) {
     let arguments = ["crawl", dir, "--serve", "127.0.0.1:0", "--index"];
-    let mut child = Command::new(program()).args(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        Command::new(program()).args(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let url = lines
         .by_ref()
         .map(|line| line.unwrap())
-        .find_map(|line| line.split("http://").nth(1).map(|rest| format!("http://{}", rest.trim_end_matches('/'))))
+        .find_map(|line| {
+            line.split("http://").nth(1).map(|rest| format!("http://{}", rest.trim_end_matches('/')))
+        })
         .unwrap();
     // Nobody else reads what it says.
     std::thread::spawn(move || lines.for_each(drop));
@@ -199,16 +208,22 @@ fn somebody_steers_a_crawl() {
     assert_eq!(browser.eval(pages).as_u64().unwrap(), paused);
     pictures(&browser, "paused");
     browser.click("#resume");
-    browser.until(&format!("document.querySelector('.state')?.dataset.state === 'runs' && {pages} > {paused}"));
+    browser
+        .until(&format!("document.querySelector('.state')?.dataset.state === 'runs' && {pages} > {paused}"));
 
     browser.click("#per_second");
     browser.type_and_enter("5");
-    browser.until("document.querySelector('#per_second')?.value === '5' && document.readyState === 'complete'");
+    browser
+        .until("document.querySelector('#per_second')?.value === '5' && document.readyState === 'complete'");
     // The pages that came so far can be found while the crawl goes on.
     browser.click("#stop");
     browser.until("['stopping', 'ended', 'none'].includes(document.querySelector('.state')?.dataset.state)");
     let errors = browser.complaints();
-    let is_end = |complaint: &String| complaint.contains("ERR_CONNECTION_REFUSED") || complaint.contains("ERR_EMPTY_RESPONSE") || complaint.contains("ERR_CONNECTION_RESET");
+    let is_end = |complaint: &String| {
+        complaint.contains("ERR_CONNECTION_REFUSED")
+            || complaint.contains("ERR_EMPTY_RESPONSE")
+            || complaint.contains("ERR_CONNECTION_RESET")
+    };
     assert!(errors.iter().all(is_end), "{errors:?}");
     drop(crawl);
 }

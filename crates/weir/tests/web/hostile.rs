@@ -76,7 +76,8 @@ fn hostile_pages_are_shown_harmlessly() {
         let (_, body) = reply.body.split_once("</style></head>").unwrap();
         assert_eq!(alive(body), None, "{path}: {body}");
         assert!(body.contains("river &lt;script&gt;alert(4)&lt;/script&gt; flows past the weir"), "{body}");
-        for gone in ["alert(5)", "alert(10)", "onload", "autofocus", "refresh", "y.css", "p.png", "\u{202e}"] {
+        for gone in ["alert(5)", "alert(10)", "onload", "autofocus", "refresh", "y.css", "p.png", "\u{202e}"]
+        {
             assert!(!body.contains(gone), "{path} has {gone}: {body}");
         }
         // A link may lead there, by way of us, and only if it is clicked.

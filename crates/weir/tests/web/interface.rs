@@ -70,7 +70,12 @@ fn answers_fit_their_description() {
     ];
     for (path, status, word) in wrong {
         let reply = served.get(path);
-        assert_eq!((reply.status, reply.json()["error"].as_str()), (status, Some(word)), "{path}: {}", reply.body);
+        assert_eq!(
+            (reply.status, reply.json()["error"].as_str()),
+            (status, Some(word)),
+            "{path}: {}",
+            reply.body
+        );
         check(&document, path, "get", &reply);
     }
     assert_eq!(served.get("/api/v1/search?q=(river").json()["column"], 7);
@@ -82,19 +87,36 @@ fn what_is_found_is_what_is_there() {
     let sample = Sample::rivers();
     let served = Served::start(&sample.dir(), &[]);
     let found = served.get("/api/v1/search?q=weir%20dam").json();
-    let urls: Vec<&str> = found["hits"].as_array().unwrap().iter().map(|hit| hit["url"].as_str().unwrap()).collect();
+    let urls: Vec<&str> =
+        found["hits"].as_array().unwrap().iter().map(|hit| hit["url"].as_str().unwrap()).collect();
     assert!(urls.contains(&"https://rivers.test/weirs"), "{found}");
-    let hit = found["hits"].as_array().unwrap().iter().find(|hit| hit["url"] == "https://rivers.test/weirs").unwrap();
+    let hit = found["hits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|hit| hit["url"] == "https://rivers.test/weirs")
+        .unwrap();
     let snippet: Vec<char> = hit["snippet"].as_str().unwrap().chars().collect();
-    let matched: Vec<String> = hit["matches"].as_array().unwrap().iter().map(|span| {
-        let at = |place: usize| span[place].as_u64().unwrap() as usize;
-        snippet[at(0)..at(1)].iter().collect::<String>().to_lowercase()
-    }).collect();
+    let matched: Vec<String> = hit["matches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|span| {
+            let at = |place: usize| span[place].as_u64().unwrap() as usize;
+            snippet[at(0)..at(1)].iter().collect::<String>().to_lowercase()
+        })
+        .collect();
     assert!(matched.iter().any(|word| word.starts_with("weir")), "{matched:?}: {hit}");
     let linking = served.get("/api/v1/search?q=links-to:https://flow.test/wehr").json();
-    assert_eq!((&linking["total"], &linking["hits"][0]["url"]), (&1.into(), &"https://rivers.test/weirs".into()));
+    assert_eq!(
+        (&linking["total"], &linking["hits"][0]["url"]),
+        (&1.into(), &"https://rivers.test/weirs".into())
+    );
     let page = served.get("/api/v1/page?url=HTTPS://RIVERS.test:443/weirs").json();
-    assert_eq!((&page["state"], &page["title"], &page["links_total"]), (&"fetched".into(), &"Weirs".into(), &2.into()));
+    assert_eq!(
+        (&page["state"], &page["title"], &page["links_total"]),
+        (&"fetched".into(), &"Weirs".into(), &2.into())
+    );
     assert_eq!(served.get("/api/v1/status").json()["pages_fetched"], 29);
 }
 

@@ -95,7 +95,8 @@ fn what_changes_something_comes_from_our_pages() {
     let (cookie, secret) = (page.cookie(), secret(&page.body));
     let form = format!("secret={secret}&name=kept");
     let origin = served.url("");
-    let keep = |headers: &[(&str, &str)], form: &str| served.ask("POST", "/snapshots/keep", headers, form).status;
+    let keep =
+        |headers: &[(&str, &str)], form: &str| served.ask("POST", "/snapshots/keep", headers, form).status;
     let refused: [(&[(&str, &str)], &str); 7] = [
         (&[], &form),
         (&[("Cookie", cookie)], "name=kept"),
@@ -147,8 +148,12 @@ fn too_much_is_refused() {
     let served = Served::start(&sample.dir(), &[]);
     let long = "x".repeat(100_000);
     let status = |request: &str| served.send(request.as_bytes()).status;
-    assert!([414, 431, 400].contains(&status(&format!("GET /?q={long} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))));
-    assert!([431, 400].contains(&status(&format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {long}\r\nConnection: close\r\n\r\n"))));
+    assert!([414, 431, 400].contains(&status(&format!(
+        "GET /?q={long} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    ))));
+    assert!([431, 400].contains(&status(&format!(
+        "GET / HTTP/1.1\r\nHost: localhost\r\nX: {long}\r\nConnection: close\r\n\r\n"
+    ))));
     assert_eq!(served.get(&format!("/api/v1/search?q={}", "x".repeat(5_000))).status, 400);
     let page = served.get("/snapshots");
     let form = format!("secret={}&name={long}", secret(&page.body));

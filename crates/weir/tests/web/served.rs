@@ -46,7 +46,8 @@ impl Reply {
 impl Served {
     /// Serves a collection at a port that is free.
     pub(crate) fn start(dir: &str, arguments: &[&str]) -> Served {
-        let listen: &[&str] = if arguments.contains(&"--listen") { &[] } else { &["--listen", "127.0.0.1:0"] };
+        let listen: &[&str] =
+            if arguments.contains(&"--listen") { &[] } else { &["--listen", "127.0.0.1:0"] };
         Served::run(&[&["serve", dir, "--json"], listen, arguments].concat())
     }
 
