@@ -17,7 +17,12 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::progress::{Display, Style};
 
 /// A process that was interrupted ends with this.
-pub(crate) const INTERRUPTED: u8 = 130;
+const INTERRUPTED: u8 = 130;
+
+/// The exit code of a process whose work is done, or was interrupted.
+pub(crate) fn exit_code(interrupted: bool) -> ExitCode {
+    if interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS }
+}
 
 /// The way to whoever shows a crawl, for those who work beside it.
 pub(crate) struct Teller(UnboundedSender<String>);
@@ -31,13 +36,13 @@ impl Teller {
 }
 
 /// Does the work of a crawl on this thread, while another one shows how it goes and listens to signals. Tells what came of
-/// the work, and the exit code for it.
+/// the work, and whether it was interrupted.
 pub(crate) fn steer<T>(
     helm: &Helm,
     style: Style,
     reload: impl Fn() -> String + Send,
     work: impl FnOnce(&Teller) -> anyhow::Result<T>,
-) -> anyhow::Result<(T, ExitCode)> {
+) -> anyhow::Result<(T, bool)> {
     // Before the work begins, so that no signal falls into a gap.
     let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
     let signals = runtime.block_on(async { Signals::listen() }).context("cannot listen to signals")?;
@@ -50,8 +55,8 @@ pub(crate) fn steer<T>(
         // The watcher listens until this is gone.
         drop(done);
         let interrupted = watcher.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let code = if interrupted? { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS };
-        outcome.map(|outcome| (outcome, code))
+        let interrupted = interrupted?;
+        outcome.map(|outcome| (outcome, interrupted))
     })
 }
 

@@ -136,12 +136,12 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         manner: &args.manner,
         index: args.index,
     };
-    let (summary, code) = crawl_on(&mut collection, &plan, printer)?;
+    let (summary, interrupted) = crawl_on(&mut collection, &plan, printer)?;
     if !printer.json() {
         let next = what_next(&args.dir, &summary, crawl::open_batches(&args.dir)?.len());
         printer.line(&printer.paint(Meaning::Aside, &next))?;
     }
-    Ok(code)
+    Ok(steering::exit_code(interrupted))
 }
 
 fn what_next(folder: &Path, summary: &CrawlSummary, lent: usize) -> String {
@@ -180,7 +180,7 @@ pub(crate) fn show(
 ) -> anyhow::Result<Serving> {
     let settings = settings.web_settings(folder, listen, token)?;
     let serving = Server::bind(settings, Some(helm.clone()))?.start()?;
-    writeln!(io::stderr(), "watch and steer it at http://{}/", serving.address())?;
+    writeln!(io::stderr(), "watch and steer it at http://{}/dashboard", serving.address())?;
     Ok(serving)
 }
 
@@ -194,12 +194,12 @@ pub(crate) struct Plan<'p> {
     pub(crate) index: bool,
 }
 
-/// Crawls, shows how it goes, and tells what came of it.
+/// Crawls, shows how it goes, and tells what came of it, and whether it was interrupted.
 pub(crate) fn crawl_on(
     collection: &mut Collection,
     plan: &Plan<'_>,
     printer: &mut Printer,
-) -> anyhow::Result<(CrawlSummary, ExitCode)> {
+) -> anyhow::Result<(CrawlSummary, bool)> {
     let Plan { settings, helm, end, manner, index } = *plan;
     let folder = collection.folder().to_owned();
     let style = Style::choose(printer.json(), manner.progress);
@@ -213,7 +213,7 @@ pub(crate) fn crawl_on(
         };
         reload(settings, read(), helm)
     };
-    let ((summary, indexed), code) = steering::steer(helm, style, reload, |teller| {
+    let ((summary, indexed), interrupted) = steering::steer(helm, style, reload, |teller| {
         if !index {
             return Ok((crawl::crawl(collection, helm, end)?, None));
         }
@@ -223,7 +223,7 @@ pub(crate) fn crawl_on(
     })?;
     let indexed = indexed.map(|indexed| indexed.pages);
     answer(&folder, &summary, process::cpu_seconds() - cpu_before, indexed, printer)?;
-    Ok((summary, code))
+    Ok((summary, interrupted))
 }
 
 /// Lets a crawl take new settings; says what it took.

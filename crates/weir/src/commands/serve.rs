@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 use serde::Serialize;
 use store::Snapshot;
-use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use web::{Server, Token};
 
 use crate::failure::WrongUse;
@@ -56,20 +56,42 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let token = args.token_file.as_deref().map(read_token).transpose()?;
     let settings = Settings::load(&args.dir)?.web_settings(&args.dir, args.listen, token)?;
     // Before anybody can ask, so that no signal falls into a gap.
-    let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
-    let _guard = runtime.enter();
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to signals")?;
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen to signals")?;
+    let ending = Ending::listen()?;
     let serving = Server::bind(settings, None)?.start()?;
     tell(serving.address(), printer)?;
-    runtime.block_on(async {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    });
+    ending.wait();
     serving.stop();
     Ok(ExitCode::SUCCESS)
+}
+
+/// The wish of the user that something ends which would go on for ever: Ctrl-C or SIGTERM.
+pub(crate) struct Ending {
+    runtime: Runtime,
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Ending {
+    /// Listens from now on.
+    pub(crate) fn listen() -> anyhow::Result<Ending> {
+        let runtime = Builder::new_current_thread().enable_all().build().context("cannot start a runtime")?;
+        let listen = |kind| {
+            let _guard = runtime.enter();
+            signal(kind).context("cannot listen to signals")
+        };
+        let (interrupt, terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+        Ok(Ending { runtime, interrupt, terminate })
+    }
+
+    /// Until somebody wants it.
+    pub(crate) fn wait(mut self) {
+        self.runtime.block_on(async {
+            tokio::select! {
+                _ = self.interrupt.recv() => {}
+                _ = self.terminate.recv() => {}
+            }
+        });
+    }
 }
 
 /// The token in a file.
