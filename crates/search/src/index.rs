@@ -118,6 +118,7 @@ pub fn index(
     let mut summary = IndexSummary::default();
     let note = if is_new {
         folder.sweep(&note.files(&folder))?;
+        let anchors = anchors.map(Anchors::find_groups).transpose()?;
         let mut run = Run { snapshot, settings, folder: &folder, anchors, note, summary, told };
         let note = run.run(open)?;
         summary = run.summary;

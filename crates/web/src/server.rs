@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use crawl::Helm;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -122,16 +122,17 @@ async fn accept(listener: &tokio::net::TcpListener, router: Router, connections:
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((socket, peer)) = listener.accept().await else {
             sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let service = TowerToHyperService::new(router.clone());
+        let client = Extension(stream::ClientAddress(peer.ip()));
+        let service = TowerToHyperService::new(router.clone().layer(client));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIME)
             .max_buf_size(MOST_HEAD_BYTES)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(TokioIo::new(socket), service);
         let connection = connections.watch(connection);
         tokio::spawn(async move {
             // A client that went away, or never spoke HTTP, is no failure of ours.

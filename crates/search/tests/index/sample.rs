@@ -7,7 +7,6 @@ use model::{PageId, UrlRules};
 use search::{IndexSettings, IndexSummary};
 use store::{Capture, Collection, PageFlags, PageRecord, Snapshot, Stage, StoreSettings, UrlBatch};
 use tempfile::TempDir;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// A collection that grows by visits.
 pub(crate) struct Sample {
@@ -66,7 +65,7 @@ impl Sample {
                 (record.stage, record.status, record.visits) = (stage, status, record.visits + 1);
                 if status == 200 {
                     record.stored = Some(stored);
-                    record.content_hash = xxh3_64(body.as_bytes());
+                    record.content_hash = hash_of(body);
                     record.content_bytes = body.len() as u32;
                 }
             })
@@ -101,4 +100,9 @@ impl Sample {
         let found = terms.get(&(field.to_owned(), term.to_owned()));
         found.map(BTreeMap::keys).into_iter().flatten().copied().collect()
     }
+}
+
+fn hash_of(body: &str) -> u64 {
+    body.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

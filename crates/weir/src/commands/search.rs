@@ -143,8 +143,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
 /// The query; what is wrong with it is pointed at.
 fn read(text: &str, any: bool) -> Result<Query, WrongUse> {
     if any {
-        return Query::of_any_word(text)
-            .ok_or_else(|| WrongUse("the query has no word; write one".to_owned()));
+        return Query::about(text).ok_or_else(|| WrongUse("the query has no word; write one".to_owned()));
     }
     Query::parse(text).map_err(|error| {
         let pointed = error.pointed(text).replace('\n', "\n  ");
