@@ -80,7 +80,7 @@ impl Cost {
 }
 
 /// The pages as their server would have sent them.
-fn fetched(pages: &[Page]) -> anyhow::Result<Vec<Fetched>> {
+pub(crate) fn fetched(pages: &[Page]) -> anyhow::Result<Vec<Fetched>> {
     let rules = UrlRules::default();
     let mut fetched = Vec::with_capacity(pages.len());
     for (number, page) in pages.iter().enumerate() {

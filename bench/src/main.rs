@@ -1,4 +1,4 @@
-//! How fast is it? `cargo run --release -p bench -- [gather|graph|parse|robots|scores|similarity|simulate|state|stream|url|urls|warc|simweb|all]`
+//! How fast is it? `cargo run --release -p bench -- [gather|graph|index|parse|robots|scores|search|similarity|simulate|state|stream|url|urls|warc|simweb|all]`
 //!
 //! Every figure is a ratio to a well-known yardstick that is measured in the same run, on the same data: absolute
 //! numbers say more about the machine than about the program. README.md tells how to read them.
@@ -6,10 +6,12 @@
 mod corpus;
 mod gather;
 mod graph;
+mod index;
 mod parse;
 mod process;
 mod robots;
 mod scores;
+mod search;
 mod similarity;
 mod simulate;
 mod simweb;
@@ -28,9 +30,11 @@ type Bench = fn() -> anyhow::Result<()>;
 const BENCHES: &[(&str, Bench)] = &[
     ("gather", gather::run),
     ("graph", graph::run),
+    ("index", index::run),
     ("parse", parse::run),
     ("robots", robots::run),
     ("scores", scores::run),
+    ("search", search::run),
     ("similarity", similarity::run),
     ("simulate", simulate::run),
     ("simweb", simweb::run),

@@ -53,6 +53,12 @@ pub fn rate(per_second: f64) -> String {
     if per_second < 99.95 { format!("{per_second:.1}") } else { count(per_second.round() as u64) }
 }
 
+/// A day, given by a moment of it in Unix milliseconds: `2026-11-15`.
+pub fn date(unix_ms: i64) -> String {
+    let moment = time(unix_ms);
+    moment.split(' ').next().unwrap_or_default().to_owned()
+}
+
 /// A moment, given in Unix milliseconds, to the second: `2026-11-15 08:30:00 UTC`.
 pub fn time(unix_ms: i64) -> String {
     parse::date_text(unix_ms.div_euclid(1_000))
@@ -82,6 +88,7 @@ mod tests {
         assert_eq!(time(0), "1970-01-01 00:00:00 UTC");
         assert_eq!(time(951_782_400_000), "2000-02-29 00:00:00 UTC");
         assert_eq!(time(1_794_731_400_999), "2026-11-15 08:30:00 UTC");
+        assert_eq!(date(1_794_731_400_999), "2026-11-15");
         assert_eq!(time(-1), "1969-12-31 23:59:59 UTC");
     }
 }

@@ -23,16 +23,20 @@ pub(crate) struct Anchors {
 impl Anchors {
     /// Those of the last analysis; `None` if there was none.
     pub(crate) fn open(folder: &Path) -> Result<Option<Anchors>> {
-        let Some(pages) = TableReader::<AnchorRows>::derived(folder)? else { return Ok(None) };
-        let pages = pages.with_columns(&["page_id"]);
-        let mut groups = Vec::with_capacity(pages.groups());
-        for group in 0..pages.groups() {
+        let table = TableReader::derived(folder)?;
+        Ok(table.map(|table| Anchors { table, groups: Vec::new() }))
+    }
+
+    /// Finds out which pages each group of rows has; before that, no words are found.
+    pub(crate) fn find_groups(self) -> Result<Anchors> {
+        let table = self.table.with_columns(&["page_id"]);
+        let mut groups = Vec::with_capacity(table.groups());
+        for group in 0..table.groups() {
             let (mut first, mut last) = (u32::MAX, 0);
-            pages.for_each(group, |row| (first, last) = (first.min(row.page_id), last.max(row.page_id)))?;
+            table.for_each(group, |row| (first, last) = (first.min(row.page_id), last.max(row.page_id)))?;
             groups.push((first, last));
         }
-        let table = pages.with_columns(&["page_id", "anchor"]);
-        Ok(Some(Anchors { table, groups }))
+        Ok(Anchors { table: table.with_columns(&["page_id", "anchor"]), groups })
     }
 
     /// The commit that was analysed.

@@ -51,7 +51,7 @@ impl<'s> EntryReader<'s> {
         let url = self.rules.canonical(&task.url).ok();
         let top_level_domain = url.as_ref().and_then(|url| url.host().rsplit('.').next());
         self.document.read(&body.bytes, content_type.as_deref(), top_level_domain, &self.options);
-        if !matches!(self.document.kind, PageKind::Html | PageKind::Text) {
+        if bytes == 0 || !matches!(self.document.kind, PageKind::Html | PageKind::Text) {
             return Ok((ReadPage::NotText, bytes));
         }
         let robots = self.document.robots.merge(header_robots(&stored, &self.options.agent));

@@ -72,7 +72,10 @@ pub(crate) fn forms(word: &QueryWord, languages: &[&str]) -> Forms {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::tokenizer::for_each_term;
 
     fn forms_of(text: &str, languages: &[&str]) -> Forms {
         let words = query_words(text);
@@ -87,5 +90,29 @@ mod tests {
         assert!(the.is_stop_word && the.terms == ["the"]);
         assert!(!forms_of("weir", &["en", "de"]).is_stop_word);
         assert!(forms_of("水", &["zh"]).is_single);
+    }
+
+    proptest! {
+        #[test]
+        fn a_query_finds_every_word_of_a_page(
+            text in "(\\PC{0,8}|[a-zäöüßéèñ]{1,12}| |(the|und|les|вода|реки|東京都|ไทย)){0,30}",
+            code in "(en|de|fr|ru|tr|el|zh|xx)",
+        ) {
+            let mut terms = std::collections::HashMap::new();
+            let mut last = None;
+            for_each_term(Some(&code), &text, |term, position, range| {
+                assert!(last < Some(position) && text.get(range).is_some());
+                last = Some(position);
+                terms.insert(position as u32, term.to_owned());
+            });
+            for word in query_words(&text) {
+                let forms = forms(&word, &[&code]);
+                match terms.remove(&word.position) {
+                    Some(term) => prop_assert!(forms.terms.contains(&term), "{term} of {word:?}"),
+                    None => prop_assert!(forms.is_stop_word, "{word:?}"),
+                }
+            }
+            prop_assert!(terms.is_empty());
+        }
     }
 }

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use parse::html::Options;
 use store::Snapshot;
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::index::SegmentId;
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, MergePolicy, NoMergePolicy};
 use tantivy::{Index, IndexWriter};
 
 use crate::anchors::Anchors;
@@ -90,6 +91,9 @@ const LEAST_MEMORY_BYTES: usize = 64 << 20;
 /// Tantivy's least for a thread, and some more.
 const LEAST_WRITER_BYTES: usize = 16 << 20;
 
+/// Larger segments are not merged: that would take longer than it gains.
+const MOST_MERGED_PAGES: u32 = 5_000_000;
+
 /// A segment of which more is deleted is written anew.
 const MOST_DELETED: f32 = 0.2;
 
@@ -114,6 +118,7 @@ pub fn index(
     let mut summary = IndexSummary::default();
     let note = if is_new {
         folder.sweep(&note.files(&folder))?;
+        let anchors = anchors.map(Anchors::find_groups).transpose()?;
         let mut run = Run { snapshot, settings, folder: &folder, anchors, note, summary, told };
         let note = run.run(open)?;
         summary = run.summary;
@@ -178,6 +183,7 @@ impl Run<'_> {
         let counts = WordCounts::new();
         index.tokenizers().register(TOKENIZER, PageTokenizer::counting(&counts));
         let memory_bytes = self.settings.memory_bytes.max(LEAST_MEMORY_BYTES);
+        let before = index.searchable_segment_ids()?;
         let mut writer = writer(&index, self.settings.threads, memory_bytes / 2)?;
         let crew = Crew::new(self.snapshot, fields, self.settings, memory_bytes / 8);
         let mut since_commit = 0;
@@ -216,6 +222,7 @@ impl Run<'_> {
         next.generation = self.snapshot.manifest.generation;
         next.anchors = self.anchors.as_ref().map_or(0, Anchors::generation);
         self.commit(&mut writer, &mut next, &counts)?;
+        merge_segments(&index, &mut writer, &before)?;
         writer.wait_merging_threads()?;
         Ok(self.note.clone())
     }
@@ -257,8 +264,32 @@ fn writer(index: &Index, threads: usize, memory_bytes: usize) -> Result<IndexWri
         .num_merge_threads(1)
         .build();
     let writer = index.writer_with_options(options)?;
-    let mut policy = LogMergePolicy::default();
-    policy.set_del_docs_ratio_before_merge(MOST_DELETED);
-    writer.set_merge_policy(Box::new(policy));
+    writer.set_merge_policy(Box::new(NoMergePolicy));
     Ok(writer)
+}
+
+/// Makes few segments of many: smaller, and searched faster. What a run wrote becomes one; others are merged when there are
+/// several of about the same size, or when much of them is deleted.
+fn merge_segments(index: &Index, writer: &mut IndexWriter<Entry>, before: &[SegmentId]) -> Result<()> {
+    let mut new = index.searchable_segment_metas()?;
+    new.retain(|segment| !before.contains(&segment.id()));
+    let mut docs = 0;
+    let groups = new.chunk_by(|_, next| {
+        docs += next.num_docs();
+        let is_more = docs <= MOST_MERGED_PAGES;
+        docs = if is_more { docs } else { 0 };
+        is_more
+    });
+    for group in groups.filter(|group| group.len() > 1) {
+        let segments: Vec<SegmentId> = group.iter().map(|segment| segment.id()).collect();
+        writer.merge(&segments).wait()?;
+    }
+    let mut policy = LogMergePolicy::default();
+    policy.set_max_docs_before_merge(MOST_MERGED_PAGES as usize);
+    policy.set_del_docs_ratio_before_merge(MOST_DELETED);
+    for candidate in policy.compute_merge_candidates(&index.searchable_segment_metas()?) {
+        writer.merge(&candidate.0).wait()?;
+    }
+    writer.garbage_collect_files().wait()?;
+    Ok(())
 }

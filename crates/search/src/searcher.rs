@@ -25,9 +25,10 @@ mod predicate;
 mod ranking;
 mod ranks;
 mod snippet;
+mod spelling;
 mod statistics;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{PageId, SiteId};
 use store::Snapshot;
@@ -42,6 +43,7 @@ pub use snippet::{Piece, Snippet};
 use crate::error::{Error, Result};
 use crate::query::Query;
 use crate::text_index::TextIndex;
+use crate::vocabulary::Vocabulary;
 use best_pages::{BestPages, Candidate};
 use columns::Columns;
 use compile::{Compiled, Compiler};
@@ -58,7 +60,13 @@ pub struct Searcher {
     index: TextIndex,
     ranking: Ranking,
     ranks: RankCache,
+    vocabulary: Mutex<Option<Arc<Vocabulary>>>,
 }
+
+/// Hits behind the last one wanted that are looked at for near duplicates of those before.
+const MORE_FOR_FOLDING: usize = 100;
+/// A query with fewer hits may have been mistyped.
+const FEW_HITS: u64 = 3;
 
 /// Which hits are wanted, and what of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,7 +147,7 @@ pub struct Hit {
     pub in_links: Option<u32>,
     /// Its PageRank, by the last analysis.
     pub pagerank: Option<f32>,
-    /// Near duplicates of it that fit, too, and are left out.
+    /// Near duplicates of it that fit, too, and are left out; of very many, those that fit best.
     pub folded: u32,
     /// Where the score comes from; empty unless asked for.
     pub explanation: Vec<Share>,
@@ -159,7 +167,7 @@ impl Searcher {
     pub fn open(snapshot: Snapshot, ranking: Ranking) -> Result<Searcher> {
         let index = TextIndex::open(snapshot.folder())?;
         let ranks = RankCache::new(snapshot.folder());
-        Ok(Searcher { snapshot, index, ranking, ranks })
+        Ok(Searcher { snapshot, index, ranking, ranks, vocabulary: Mutex::new(None) })
     }
 
     /// What it reads.
@@ -182,7 +190,8 @@ impl Searcher {
         let searcher = self.index.reader.searcher();
         let compiler = Compiler::new(self, &searcher, &ranks, links, query.condition())?;
         let compiled = compiler.compile(query.condition())?;
-        let mut wanted = if request.fold { last * 2 } else { last };
+        let mut wanted =
+            if request.fold { (last * 2 + MORE_FOR_FOLDING).min(SEARCH_LIMIT_HITS) } else { last };
         let (found, folded) = loop {
             let collector = BestPages::new(wanted, request, &self.index, &ranks);
             let found = searcher.search_with_statistics_provider(
@@ -202,8 +211,20 @@ impl Searcher {
             .map(|hit| self.hit(&searcher, &compiled, &ranks, hit, request.explain))
             .collect::<Result<Vec<Hit>>>()?;
         let facets = found.facets.named(|site| self.site_name(site));
-        let is_cut = compiled.is_cut;
-        Ok(Answer { total: found.total, hits, facets, suggestion: None, is_cut })
+        let suggestion = if found.total < FEW_HITS { self.suggestion(query)? } else { None };
+        Ok(Answer { total: found.total, hits, facets, suggestion, is_cut: compiled.is_cut })
+    }
+
+    /// The query as it was perhaps meant.
+    fn suggestion(&self, query: &Query) -> Result<Option<String>> {
+        // Whoever died with the lock in his hands had read nothing yet.
+        let mut held = self.vocabulary.lock().unwrap_or_else(PoisonError::into_inner);
+        let vocabulary = match held.as_ref() {
+            Some(vocabulary) => Arc::clone(vocabulary),
+            None => Arc::clone(held.insert(Arc::new(self.index.vocabulary()?))),
+        };
+        drop(held);
+        Ok(spelling::corrected(query.condition(), &vocabulary).map(|condition| condition.to_string()))
     }
 
     fn site_name(&self, site: u64) -> String {
@@ -276,6 +297,3 @@ impl Searcher {
 
 /// Columns by page id that many searches share.
 type Shared<T> = Arc<Vec<T>>;
-
-#[cfg(test)]
-mod tests;

@@ -10,6 +10,7 @@
 //! DIR/parquet/TABLE/                links to the Parquet files of the newest commit, for people and their tools
 //! DIR/ranks/                        what the last analysis found, by page and site; no part of a commit
 //! DIR/graph/                        the link graph of the last analysis; no part of a commit
+//! DIR/text/                         the index of the text; no part of a commit
 //! DIR/urls/ state/ pages/ tables/ links/    the components' files, all named in manifests
 //! ```
 

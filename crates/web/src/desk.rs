@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::failure::Failure;
 use crate::newest::Newest;
 use crate::reports::Drawn;
+use crate::searching::Searching;
 use crate::secrets::Secrets;
 use crate::sites::now_ms;
 use crate::web_settings::WebSettings;
@@ -32,6 +33,7 @@ pub(crate) struct Desk {
     pub(crate) helm: Option<Helm>,
     pub(crate) secrets: Secrets,
     pub(crate) reports: Drawn,
+    pub(crate) searching: Searching,
     /// The collection as people call it.
     pub(crate) name: String,
     newest: Newest,
@@ -48,6 +50,7 @@ impl Desk {
             newest: Newest::new(settings.folder.clone()),
             counted: Mutex::new(None),
             reports: Drawn::default(),
+            searching: Searching::new(settings.folder.clone(), settings.ranking.clone()),
             secrets: Secrets::new(settings.token.clone(), port)?,
             places: Arc::new(Semaphore::new(places)),
             helm,

@@ -15,9 +15,9 @@ pub(crate) enum Failure {
     /// The question makes no sense; the sentence says what would.
     #[error("{0}")]
     WrongQuestion(String),
-    /// A query that cannot be understood from this byte on.
+    /// A query that cannot be understood from this character on, counted from 1; also as lines with a mark.
     #[error("{sentence}")]
-    WrongQuery { query: String, at: usize, sentence: String },
+    WrongQuery { pointed: String, column: usize, sentence: String },
     /// Who asks may not.
     #[error("{0}")]
     Forbidden(String),
@@ -73,11 +73,11 @@ impl Failure {
 
     /// As programs get it.
     pub(crate) fn answer(&self) -> FailureAnswer {
-        let at = match self {
-            Failure::WrongQuery { at, .. } => Some(*at),
+        let column = match self {
+            Failure::WrongQuery { column, .. } => Some(*column),
             _ => None,
         };
-        FailureAnswer { error: self.word(), sentence: self.to_string(), at }
+        FailureAnswer { error: self.word(), sentence: self.to_string(), column }
     }
 }
 
@@ -86,8 +86,8 @@ impl Failure {
 pub(crate) struct FailureAnswer {
     error: &'static str,
     sentence: String,
-    /// The byte of the query from which on it cannot be understood.
-    at: Option<usize>,
+    /// The character of the query from which on it cannot be understood, counted from 1.
+    column: Option<usize>,
 }
 
 /// Without words yet: those are made where it is known who asked.
@@ -114,6 +114,19 @@ impl From<analysis::Error> for Failure {
 impl From<crawl::Error> for Failure {
     fn from(error: crawl::Error) -> Failure {
         Failure::Broken(error.to_string())
+    }
+}
+
+impl From<search::Error> for Failure {
+    fn from(error: search::Error) -> Failure {
+        use search::Error::{NoPositions, NotAnalysed, NotIndexed, TooFar, Unreadable};
+        match error {
+            NoPositions | NotAnalysed { .. } | NotIndexed { .. } | Unreadable { .. } => {
+                Failure::NotReady(error.to_string())
+            }
+            TooFar { .. } => Failure::WrongQuestion(error.to_string()),
+            error => Failure::Broken(error.to_string()),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::frame::{Frame, Part};
 use crate::guard::guard;
-use crate::{about, assets, cached, login, metrics, reports, similar, site, sites, snapshots};
+use crate::{about, assets, cached, finding, login, metrics, reports, similar, site, sites, snapshots};
 
 /// Largest form or question.
 const MOST_BODY_BYTES: usize = 16 << 10;
@@ -50,6 +50,7 @@ pub(crate) fn router(desk: &Arc<Desk>) -> Router {
 #[rustfmt::skip]
 fn pages() -> Vec<Row> {
     vec![
+        ("/", "get", get(finding::html)),
         ("/cached", "get", get(cached::html)),
         ("/cached/copy", "get", get(cached::copy)),
         ("/cached/file", "get", get(cached::file)),
@@ -79,6 +80,7 @@ fn interface() -> Vec<Row> {
     vec![
         ("/api/v1/openapi.json", "get", get(openapi)),
         ("/api/v1/status", "get", get(status)),
+        ("/api/v1/search", "get", get(finding::api)),
         ("/api/v1/page", "get", get(about::api)),
         ("/api/v1/similar", "get", get(similar::api)),
         ("/api/v1/site", "get", get(site::api)),

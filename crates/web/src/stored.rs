@@ -11,7 +11,6 @@ const BODY_LIMIT_BYTES: usize = 16 << 20;
 
 /// One version of a page.
 pub(crate) struct Stored {
-    pub(crate) url: String,
     pub(crate) fetched_ms: i64,
     pub(crate) status: Option<u16>,
     pub(crate) content_type: String,
@@ -45,7 +44,6 @@ impl Stored {
         let kind =
             PageKind::of(Some(&content_type).filter(|name| !name.is_empty()).map(String::as_str), &body);
         Ok(Some(Stored {
-            url: url.to_owned(),
             fetched_ms: stored.fetched_at_ms(),
             status: stored.status(),
             content_type,

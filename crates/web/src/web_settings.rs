@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crawl::CrawlSettings;
+use search::Ranking;
 
 use crate::token::Token;
 
@@ -21,4 +22,6 @@ pub struct WebSettings {
     pub names: Vec<String>,
     /// By which URLs are understood and judged.
     pub rules: CrawlSettings,
+    /// What makes one page a better answer than another.
+    pub ranking: Ranking,
 }

@@ -58,6 +58,16 @@ fn cannot_be_asked(error: &sql::Error) -> bool {
     }
 }
 
+/// The same of a search.
+fn cannot_be_searched(error: &search::Error) -> bool {
+    use search::Error::{Locked, NoPositions, NotAnalysed, NotIndexed, Store, TooFar};
+    match error {
+        Store(error) => names_the_wrong_one(error),
+        NotIndexed { .. } | NotAnalysed { .. } | NoPositions | TooFar { .. } | Locked { .. } => true,
+        _ => false,
+    }
+}
+
 /// The same of a report.
 fn cannot_be_reported(error: &report::Error) -> bool {
     match error {
@@ -66,6 +76,14 @@ fn cannot_be_reported(error: &report::Error) -> bool {
             use report::Error::{NotAnalysed, SnapshotNotAnalysed};
             matches!(error, NotAnalysed { .. } | SnapshotNotAnalysed { .. })
         }
+    }
+}
+
+/// The same of a server.
+fn cannot_be_served(error: &web::Error) -> bool {
+    match error {
+        web::Error::Store(error) => names_the_wrong_one(error),
+        error => matches!(error, web::Error::NoToken { .. } | web::Error::WeakToken { .. }),
     }
 }
 
@@ -91,8 +109,11 @@ pub(crate) fn exit_code(answer: anyhow::Result<ExitCode>) -> ExitCode {
     let wrong_use = error.downcast_ref::<WrongUse>().is_some()
         || error.downcast_ref::<store::Error>().is_some_and(names_the_wrong_one)
         || error.downcast_ref::<analysis::Error>().is_some_and(cannot_be_analysed)
+        || error.downcast_ref::<web::Error>().is_some_and(cannot_be_served)
         || error.downcast_ref::<sql::Error>().is_some_and(cannot_be_asked)
         || error.downcast_ref::<crawl::Error>().is_some_and(cannot_be_crawled)
+        || error.downcast_ref::<search::Error>().is_some_and(cannot_be_searched)
+        || matches!(error.downcast_ref(), Some(crawl::Error::NotAnalysed { .. }))
         || error.downcast_ref::<report::Error>().is_some_and(cannot_be_reported);
     // Nothing is left to be done if even stderr is gone.
     let _ = writeln!(io::stderr(), "weir: {}", sentence(&error));

@@ -5,6 +5,7 @@
 
 mod commands;
 mod failure;
+mod index_keeper;
 mod input;
 mod known_sites;
 mod printer;
@@ -21,8 +22,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     analyze, anchors, cat, check, compact, crawl, demo, export, gatherer, harvester, import, index, init,
-    manager, parse, report, robots, seeder, similar, simulate, simweb, sites, snapshots, sql, status, url,
-    why,
+    manager, parse, report, robots, search, seeder, serve, similar, simulate, simweb, sites, snapshots, sql,
+    status, url, why,
 };
 use crate::printer::Printer;
 
@@ -47,10 +48,12 @@ Examples:
   weir why web https://example.org/news/
   weir analyze web                           rank pages and sites, find their structure
   weir index web                             make its text searchable
+  weir search web 'garden chair inlinks:>=10'
   weir similar web https://example.org/      pages that are like a page
   weir sql web 'select outcome, count(*) from fetches group by 1'
   weir cat web --format jsonl | head         its pages, one after the other
   weir report web                            describe it: figures, tables, their data
+  weir serve web                             search page, dashboard and API in a browser
   weir simulate --synthetic                  compare strategies without fetching anything
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
   weir url 'HTTP://Example.com/a/../b?utm_source=x'
@@ -73,9 +76,11 @@ enum Command {
     Analyze(analyze::Args),
     Anchors(anchors::Args),
     Index(index::Args),
+    Search(search::Args),
     Similar(similar::Args),
     Sql(sql::Args),
     Report(report::Args),
+    Serve(serve::Args),
     Check(check::Args),
     Snapshots(snapshots::Args),
     Compact(compact::Args),
@@ -106,9 +111,11 @@ fn main() -> ExitCode {
         Command::Analyze(args) => analyze::run(&args, &mut printer),
         Command::Anchors(args) => anchors::run(&args, &mut printer),
         Command::Index(args) => index::run(&args, &mut printer),
+        Command::Search(args) => search::run(&args, &mut printer),
         Command::Similar(args) => similar::run(&args, &mut printer),
         Command::Sql(args) => sql::run(&args, &mut printer),
         Command::Report(args) => report::run(&args, &mut printer),
+        Command::Serve(args) => serve::run(&args, &mut printer),
         Command::Check(args) => check::run(&args, &mut printer),
         Command::Snapshots(args) => snapshots::run(&args, &mut printer),
         Command::Compact(args) => compact::run(&args, &mut printer),

@@ -21,6 +21,8 @@ pub(crate) enum Meaning {
     Bad,
     /// A name of a field or a remark beside the answer.
     Aside,
+    /// What was looked for.
+    Match,
 }
 
 /// Text from outside as a terminal may show it: line ends stay, other control characters, which could rewrite the
@@ -79,6 +81,7 @@ impl Printer {
             Meaning::Good => "32",
             Meaning::Bad => "31",
             Meaning::Aside => "2",
+            Meaning::Match => "1;33",
         };
         if self.colour { format!("\x1b[{code}m{word}\x1b[0m") } else { word.to_owned() }
     }

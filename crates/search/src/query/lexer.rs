@@ -283,7 +283,7 @@ impl<'q> Lexer<'q> {
             self.at += url.len();
             url.to_owned()
         };
-        if url.trim().is_empty() {
+        if !url.chars().any(char::is_alphanumeric) {
             return self.wrong(start, format!("a URL right after {}:", kind.as_str()));
         }
         Ok(Condition::Link(LinkCondition { kind, url: url.trim().to_owned() }))

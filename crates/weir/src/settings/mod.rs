@@ -19,7 +19,7 @@ mod value;
 use sections::{
     CommitSection, CrawlSection, DnsSection, ExtensionsSection, FetchSection, FocusSection, LimitsSection,
     MemorySection, NetworkSection, PagesSection, ParseSection, PolitenessSection, QualitySection,
-    RevisitSection, ScopeSection, SearchSection, SitemapsSection, TrapsSection,
+    RevisitSection, ScopeSection, SearchSection, SitemapsSection, TrapsSection, WebSection,
 };
 
 pub(crate) use contact::checked_contact;
@@ -51,13 +51,14 @@ pub(crate) struct Settings {
     pub(crate) commit: CommitSection,
     pub(crate) memory: MemorySection,
     pub(crate) search: SearchSection,
+    pub(crate) web: WebSection,
     /// What is different for some sites; of those that fit, the last one that says something counts.
     pub(crate) sites: Vec<SiteSection>,
 }
 
 impl Settings {
     /// All sections, in the order of the file.
-    fn sections(&self) -> [&dyn Section; 18] {
+    fn sections(&self) -> [&dyn Section; 19] {
         [
             &self.crawl,
             &self.quality,
@@ -77,10 +78,11 @@ impl Settings {
             &self.commit,
             &self.memory,
             &self.search,
+            &self.web,
         ]
     }
 
-    fn sections_mut(&mut self) -> [&mut dyn Section; 18] {
+    fn sections_mut(&mut self) -> [&mut dyn Section; 19] {
         [
             &mut self.crawl,
             &mut self.quality,
@@ -100,6 +102,7 @@ impl Settings {
             &mut self.commit,
             &mut self.memory,
             &mut self.search,
+            &mut self.web,
         ]
     }
 }

@@ -1,6 +1,7 @@
 //! What do the other crates want to know of the settings?
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use crawl::{CrawlSettings, Focus, GatherSettings, Revisits, SiteOverride};
@@ -8,11 +9,12 @@ use fetch::{Credentials, DnsSettings, FetchSettings, Networks, Proxy, SiteExtras
 use frontier::{DomainBudget, HostList, Limits, Patience, Profit, RejectPatterns, Scope, TrapRules, Waits};
 use model::{ParameterList, UrlRules};
 use parse::html::{KeptTags, Limits as ParseLimits, Options};
-use search::IndexSettings;
+use search::{IndexSettings, Ranking};
 use store::{PageSettings, StoreSettings};
+use web::{Token, WebSettings};
 
 use super::place::Login;
-use super::sections::ScopeSection;
+use super::sections::{ScopeSection, SearchSection};
 use super::value::Value;
 use super::{FILE, Settings, SiteMatch, SiteSection};
 use crate::failure::WrongUse;
@@ -31,6 +33,17 @@ impl Settings {
             changed_sites: self.memory.changed_sites as usize,
             cached_urls: self.memory.cached_urls as usize,
         }
+    }
+
+    /// What a server is to know that shows a collection at an address.
+    pub(crate) fn web_settings(
+        &self,
+        folder: &Path,
+        listen: SocketAddr,
+        token: Option<Token>,
+    ) -> Result<WebSettings, WrongUse> {
+        let (names, rules, ranking) = (self.web.names.clone(), self.crawl_settings(folder)?, self.ranking());
+        Ok(WebSettings { folder: folder.to_owned(), listen, token, names, rules, ranking })
     }
 
     /// How URLs are made canonical.
@@ -149,6 +162,12 @@ impl Settings {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             options: self.gathering()?.options,
         })
+    }
+
+    /// What makes one page a better answer than another.
+    pub(crate) fn ranking(&self) -> Ranking {
+        let SearchSection { title, headings, anchor, url, body, links, links_half, .. } = self.search;
+        Ranking { title, headings, anchor, url, body, links, links_half }
     }
 
     /// Which URLs belong.

@@ -7,11 +7,15 @@ mod anchors;
 mod cat;
 mod check;
 mod compact;
+#[path = "../../../search/tests/index/dump.rs"]
+mod dump;
 mod export;
+mod index;
 mod init;
 mod own_figures;
 mod report;
 mod sample;
+mod search;
 mod settings;
 mod similar;
 mod sites;
@@ -22,6 +26,8 @@ mod sql_and_duckdb;
 mod statistics;
 mod status;
 mod stream;
+#[path = "../../../search/tests/index/sample.rs"]
+mod texts;
 #[path = "../../../store/tests/python/venv.rs"]
 mod venv;
 mod why;

@@ -19,6 +19,7 @@ mod search;
 mod site;
 mod sitemaps;
 mod traps;
+mod web;
 
 use std::time::Duration;
 
@@ -41,6 +42,7 @@ pub(crate) use search::SearchSection;
 pub(crate) use site::SiteSection;
 pub(crate) use sitemaps::SitemapsSection;
 pub(crate) use traps::TrapsSection;
+pub(crate) use web::WebSection;
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);

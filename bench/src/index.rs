@@ -1,0 +1,138 @@
+//! The index of the text: how large is it, and how fast is it made, from the page store to the commit?
+//!
+//! Real pages are taken in as a crawl would, and analysed, so that the words of links are indexed as well. Ours then reads
+//! bodies, parses them, finds languages and indexes; the yardstick is tantivy alone, on as many threads and with as much memory,
+//! which is given the text of the same pages, extracted before, and makes terms of it by its own English rules.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use analysis::{Cores, GraphSettings};
+use crawl::{Fetched, Fold, GatherSettings, Gatherer};
+use parse::Document;
+use parse::html::Options;
+use search::{IndexSettings, IndexSummary};
+use store::{Collection, PageSettings, Snapshot};
+use tantivy::schema::{Schema, TextFieldIndexing, TextOptions};
+use tantivy::{Index, IndexWriter, TantivyDocument};
+
+use crate::corpus;
+use crate::gather::fetched;
+use crate::process::{load, memory_mb};
+
+const ROUNDS: usize = 3;
+const MEMORY_BYTES: usize = 512 << 20;
+const THREADS: usize = 2;
+const BATCH_PAGES: usize = 500;
+
+pub(crate) fn run() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let collection = folder.path().join("crawl");
+    let pages = fetched(&corpus::load(usize::MAX)?)?;
+    take_in(&collection, &pages)?;
+    let texts: Vec<Text> = pages.iter().map(Text::of).collect();
+    let megabytes = pages.iter().map(|page| page.body.len()).sum::<usize>() as f64 / 1e6;
+    drop(pages);
+    let mut out = io::stdout();
+    let mut best = [Duration::MAX; 2];
+    for _ in 0..ROUNDS {
+        best[0] = best[0].min(index(&collection, true)?.duration);
+        best[1] = best[1].min(tantivy_alone(&folder.path().join("bare"), &texts)?);
+    }
+    let with = index(&collection, true)?;
+    let without = index(&collection, false)?;
+    let share = |summary: &IndexSummary| 100.0 * summary.index_bytes as f64 / summary.body_bytes as f64;
+    writeln!(out, "index: {} of {} pages, load {}", with.pages, texts.len(), load())?;
+    writeln!(out, "index: with positions    {:5.2} % of the HTML (goal 9)", share(&with))?;
+    writeln!(out, "index: without positions {:5.2} % of the HTML (goal 2.5)", share(&without))?;
+    let [ours, bare] = best.map(|time| megabytes / time.as_secs_f64());
+    writeln!(
+        out,
+        "index: weir    {ours:6.1} MB of HTML/s on two cores (goal 35), {:.0} MB",
+        memory_mb("VmHWM")
+    )?;
+    writeln!(out, "index: tantivy {bare:6.1} MB of HTML/s, text extracted before")?;
+    writeln!(out, "index: ratio   {:6.2} (goal 0.8)", ours / bare)?;
+    Ok(())
+}
+
+/// Makes a collection of the pages, with an analysis.
+fn take_in(folder: &Path, pages: &[Fetched]) -> anyhow::Result<()> {
+    let settings = GatherSettings::default();
+    let mut collection = Collection::create(folder, PageSettings::default().into())?;
+    let mut gatherer = Gatherer::new(&settings);
+    let mut fold = Fold::new(1 << 20);
+    for pages in pages.chunks(BATCH_PAGES) {
+        let batch = pages.iter().map(|page| gatherer.read(page)).collect();
+        fold.fold(&mut collection, batch)?;
+    }
+    collection.commit(0)?;
+    drop(collection);
+    let settings = GraphSettings { memory_bytes: MEMORY_BYTES as u64, cores: Cores(THREADS) };
+    analysis::analyze(folder, &settings, &mut |_| {})?;
+    Ok(())
+}
+
+/// An index made from nothing.
+fn index(collection: &Path, positions: bool) -> anyhow::Result<IndexSummary> {
+    let text = collection.join("text");
+    if text.exists() {
+        std::fs::remove_dir_all(text)?;
+    }
+    let settings = IndexSettings {
+        positions,
+        memory_bytes: MEMORY_BYTES,
+        threads: THREADS,
+        options: Options::default(),
+    };
+    Ok(search::index(&Snapshot::open(collection, None)?, &settings, &mut |_| {})?)
+}
+
+/// What tantivy is given of a page.
+struct Text {
+    url: String,
+    title: String,
+    headings: String,
+    body: String,
+}
+
+impl Text {
+    fn of(page: &Fetched) -> Text {
+        let mut document = Document::default();
+        document.read(&page.body, Some("text/html"), None, &Options::default());
+        let headings: Vec<&str> = document.headings().map(|heading| heading.text).collect();
+        Text {
+            url: page.url.as_str().to_owned(),
+            headings: headings.join("\n"),
+            title: std::mem::take(&mut document.title),
+            body: std::mem::take(&mut document.text),
+        }
+    }
+}
+
+fn tantivy_alone(folder: &Path, texts: &[Text]) -> anyhow::Result<Duration> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder)?;
+    }
+    std::fs::create_dir_all(folder)?;
+    let start = Instant::now();
+    let mut schema = Schema::builder();
+    let indexing = TextFieldIndexing::default()
+        .set_tokenizer("en_stem")
+        .set_index_option(tantivy::schema::IndexRecordOption::WithFreqsAndPositions);
+    let words = TextOptions::default().set_indexing_options(indexing);
+    let fields = ["url", "title", "headings", "body"].map(|name| schema.add_text_field(name, words.clone()));
+    let index = Index::create_in_dir(folder, schema.build())?;
+    let mut writer: IndexWriter = index.writer_with_num_threads(THREADS, MEMORY_BYTES / 2)?;
+    for text in texts {
+        let mut document = TantivyDocument::new();
+        for (field, words) in fields.into_iter().zip([&text.url, &text.title, &text.headings, &text.body]) {
+            document.add_text(field, words);
+        }
+        writer.add_document(document)?;
+    }
+    writer.commit()?;
+    writer.wait_merging_threads()?;
+    Ok(start.elapsed())
+}

@@ -1,0 +1,239 @@
+//! The index of a collection's text, from the outside: what is in it after pages came, changed and went.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+mod dump;
+mod sample;
+
+use search::{Error, LeftOutCounts, TextIndex};
+use store::{AnchorRow, AnchorRows, DerivedTable, PageFlags, Snapshot, Stage};
+
+use sample::{Sample, settings};
+
+const ENGLISH: &str = "<title>The Weirs of England</title><h1>Building barriers</h1><p>A weir is a barrier across the \
+    width of a river that alters the flow of water and usually results in a change in the height of the river level. \
+    There are many designs of weir, but commonly water flows freely over the top of the weir crest.</p>";
+const GERMAN: &str = "<title>Häuser</title><p>Ein Wehr ist eine Stauanlage, die einen Fluss abschließt, um das Wasser \
+    zurückzuhalten und zu regulieren. Die Häuser am Fluss waren nicht immer vor dem Hochwasser geschützt, das in \
+    jedem Jahr wieder kam.</p>";
+const JAPANESE: &str =
+    "<title>堰</title><p>堰は、河川の水をせき止めるために設けられる構造物である。東京都の水道。</p>";
+
+#[test]
+fn words_are_found_by_the_stems_of_their_language() {
+    let mut sample = Sample::new();
+    let english = sample.visit("http://a.test/weirs/England", ENGLISH).0;
+    let german = sample.visit("http://b.test/", GERMAN).0;
+    let japanese = sample.visit("http://c.test/", JAPANESE).0;
+    let summary = sample.index();
+    assert_eq!((summary.pages, summary.added, summary.read), (3, 3, 3));
+    let found = |field: &str, term: &str| sample.pages_with(field, term);
+    assert_eq!(found("title", "weir"), [english]);
+    assert_eq!(found("title", "the"), Vec::<u32>::new(), "a stop word");
+    assert_eq!(found("headings", "barrier"), [english]);
+    assert_eq!(found("body", "river"), [english]);
+    assert_eq!(found("url", "weirs"), [english], "a URL stays as it is");
+    assert_eq!((found("title", "haus"), found("body", "fluss")), (vec![german], vec![german]));
+    assert_eq!((found("body", "東京"), found("title", "堰")), (vec![japanese], vec![japanese]));
+    assert_eq!(found("language", "de"), [german]);
+    assert_eq!(found("mime", "text/html"), [english, german, japanese]);
+    assert_eq!(found("domain", "b.test"), [german]);
+    // The, Weirs, of, England: stop words leave their places.
+    assert_eq!(sample.terms()[&("title".to_owned(), "england".to_owned())][&english], [3]);
+    let index = TextIndex::open(sample.path()).unwrap();
+    assert_eq!(index.languages().unwrap(), ["de", "en", "ja"]);
+    assert!(index.has_positions() && index.pages() == 3);
+}
+
+#[test]
+fn an_index_that_grew_is_the_one_that_is_made_at_once() {
+    let mut grown = Sample::new();
+    let mut pages = Vec::new();
+    for n in 0..60 {
+        pages.push(grown.visit(&format!("http://s{}.test/{n}", n % 4), &page(n, 0)));
+        if n % 7 == 0 {
+            grown.index();
+        }
+    }
+    for n in (0..60).step_by(3) {
+        grown.visit(&format!("http://s{}.test/{n}", n % 4), &page(n, 1));
+    }
+    for n in (0..60).step_by(5) {
+        grown.visit_with(&format!("http://s{}.test/{n}", n % 4), 404, "", "gone");
+    }
+    let summary = grown.index();
+    let indexed_later = 4 + (57..60).filter(|n| n % 5 != 0).count() as u64 - 4;
+    assert_eq!((summary.removed, summary.changed), (12, 15), "{summary:?}");
+    assert_eq!((summary.added, summary.pages), (indexed_later, 48));
+    assert_eq!(summary.left_out.no_content, 12);
+    let terms = grown.terms();
+    assert_eq!(grown.index().read, 0);
+    std::fs::remove_dir_all(grown.path().join("text")).unwrap();
+    let anew = grown.index();
+    assert_eq!((anew.added, anew.read, anew.left_out), (48, 48, summary.left_out));
+    assert!(terms == grown.terms());
+    assert!(terms.len() > 100);
+}
+
+fn page(number: usize, version: usize) -> String {
+    let words =
+        ["river", "weir", "water", "barrier", "flow", "crest", "dam", "sluice", "lock", "mill", "fish"];
+    let text: Vec<&str> = (0..40).map(|n| words[(number * 7 + version * 3 + n * n) % words.len()]).collect();
+    format!("<title>Page {number}</title><p>word{number} version{version} of the {}", text.join(" the "))
+}
+
+#[test]
+fn who_does_not_want_to_be_found_is_not() {
+    let mut sample = Sample::new();
+    let html = "Content-Type: text/html\r\n";
+    let meta = |content: &str| format!("<meta name=robots content='{content}'><p>some words");
+    sample.visit("http://a.test/meta", &meta("noindex"));
+    sample.visit("http://a.test/none", &meta("NONE"));
+    sample.visit("http://a.test/past", &meta("unavailable_after: 2020-01-01"));
+    let future = sample.visit("http://a.test/future", &meta("unavailable_after: 2090-01-01")).0;
+    let nofollow = sample.visit("http://a.test/nofollow", &meta("nofollow")).0;
+    let head = sample.visit_with(
+        "http://a.test/head",
+        200,
+        &format!("{html}X-Robots-Tag: noindex\r\n"),
+        "<p>some words",
+    );
+    sample.visit_with("http://a.test/image", 200, "Content-Type: image/png\r\n", "\u{0}PNG words");
+    sample.visit_with("http://a.test/empty", 200, html, "");
+    sample.visit_with("http://a.test/error", 500, html, "words");
+    let original = sample.visit("http://a.test/original", "<p>words twice");
+    let copy = sample.visit("http://a.test/copy", "<p>words twice");
+    sample.note(copy, |record| {
+        record.duplicate_of = Some(original);
+        record.flags = record.flags.with(PageFlags::DUPLICATE);
+    });
+    sample.page("http://a.test/unknown");
+    let summary = sample.index();
+    assert_eq!(summary.left_out, LeftOutCounts { noindex: 4, not_text: 2, duplicate: 1, no_content: 1 });
+    assert_eq!(sample.pages_with("body", "words"), [future, nofollow, original.0]);
+
+    // The same words, and a head that says something else.
+    sample.visit_with("http://a.test/head", 200, html, "<p>some words");
+    sample.visit_with(
+        "http://a.test/nofollow",
+        200,
+        &format!("{html}X-Robots-Tag: noindex\r\n"),
+        &meta("nofollow"),
+    );
+    sample.note(original, |record| record.stage = Stage::Failed);
+    let summary = sample.index();
+    assert_eq!((summary.added, summary.removed), (2, 2), "{summary:?}");
+    assert_eq!(sample.pages_with("body", "words"), [future, head.0, copy.0], "the copy stands in");
+    assert_eq!(summary.left_out, LeftOutCounts { noindex: 4, not_text: 2, duplicate: 0, no_content: 2 });
+}
+
+#[test]
+fn a_visit_that_brought_the_same_again_costs_a_look_at_its_head() {
+    let mut sample = Sample::new();
+    sample.visit("http://a.test/", ENGLISH);
+    sample.index();
+    sample.visit_with(
+        "http://a.test/",
+        200,
+        "Content-Type: text/html; charset=utf-8\r\nServer: other\r\n",
+        ENGLISH,
+    );
+    let summary = sample.index();
+    assert_eq!((summary.read, summary.read_bytes, summary.changed, summary.pages), (1, 0, 0, 1));
+}
+
+#[test]
+fn words_of_links_come_with_an_analysis() {
+    let mut sample = Sample::new();
+    let page = sample.visit("http://a.test/", ENGLISH).0;
+    let other = sample.visit("http://b.test/", GERMAN).0;
+    sample.index();
+    let write = |sample: &Sample, anchor: &str| {
+        let generation = sample.collection.manifest().unwrap().generation;
+        let mut table = DerivedTable::<AnchorRows>::create(sample.path(), generation).unwrap();
+        table.push(&AnchorRow { page_id: page, anchor, links: 3, sites: 2 }).unwrap();
+        table.finish().unwrap();
+    };
+    write(&sample, "dams and sluices");
+    let summary = index_again(&sample);
+    assert_eq!((summary.changed, summary.read), (1, 1), "only the page that others link to");
+    assert_eq!(sample.pages_with("anchor", "sluic"), [page]);
+    // A page that changes keeps its anchors.
+    sample.visit("http://a.test/", &format!("{ENGLISH}<p>more"));
+    sample.visit("http://b.test/", &format!("{GERMAN}<p>mehr"));
+    assert_eq!(sample.index().changed, 2);
+    assert_eq!(
+        (sample.pages_with("anchor", "sluic"), sample.pages_with("body", "mehr")),
+        (vec![page], vec![other])
+    );
+    write(&sample, "locks");
+    assert_eq!(index_again(&sample).changed, 1);
+    assert!(sample.pages_with("anchor", "sluic").is_empty());
+    assert_eq!(sample.pages_with("anchor", "lock"), [page]);
+}
+
+fn index_again(sample: &Sample) -> search::IndexSummary {
+    let snapshot = Snapshot::open(sample.path(), None).unwrap();
+    search::index(&snapshot, &settings(), &mut |_| {}).unwrap()
+}
+
+#[test]
+fn another_setting_or_damage_builds_anew() {
+    let mut sample = Sample::new();
+    let page = sample.visit("http://a.test/", ENGLISH).0;
+    assert!(matches!(TextIndex::open(sample.path()), Err(Error::NotIndexed { .. })));
+    sample.index();
+    let with = sample.terms();
+    let without = sample.index_with(&search::IndexSettings { positions: false, ..settings() });
+    assert_eq!((without.added, without.pages), (1, 1));
+    assert!(!TextIndex::open(sample.path()).unwrap().has_positions());
+    assert_eq!(sample.pages_with("body", "weir"), [page]);
+    assert_eq!((sample.index().added, sample.terms() == with), (1, true));
+    // What was seen of pages is damaged.
+    let seen = std::fs::read_dir(sample.path().join("text")).unwrap().map(|entry| entry.unwrap().path());
+    let seen =
+        seen.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("pages-")).last().unwrap();
+    std::fs::write(&seen, b"nonsense").unwrap();
+    sample.visit("http://b.test/", GERMAN);
+    assert_eq!(sample.index().added, 2);
+    // So is the index.
+    std::fs::write(sample.path().join("text/index/meta.json"), b"{}").unwrap();
+    assert!(matches!(TextIndex::open(sample.path()), Err(Error::Unreadable { .. })));
+    assert_eq!(index_again(&sample).added, 2);
+}
+
+#[test]
+fn suggestions_are_words_as_pages_write_them() {
+    let mut sample = Sample::new();
+    for n in 0..20 {
+        sample.visit(&format!("http://a.test/{n}"), &format!("{ENGLISH}<p>usually {n}"));
+    }
+    sample.index();
+    let vocabulary = TextIndex::open(sample.path()).unwrap().vocabulary().unwrap();
+    assert_eq!(vocabulary.nearest("barier"), Some("barrier"));
+    assert_eq!(vocabulary.nearest("usualy"), Some("usually"), "no stem");
+    assert_eq!(vocabulary.nearest("barrier"), None);
+    let before = vocabulary.count("river");
+    sample.visit("http://b.test/", &format!("<p>{}", "river ".repeat(100)));
+    sample.index();
+    let after = TextIndex::open(sample.path()).unwrap().vocabulary().unwrap().count("river");
+    assert_eq!(after, before + 100);
+}
+
+#[test]
+fn two_do_not_index_at_once() {
+    let mut sample = Sample::new();
+    sample.visit("http://a.test/", ENGLISH);
+    sample.index();
+    sample.visit("http://a.test/2", GERMAN);
+    sample.collection.commit(1).unwrap();
+    let snapshot = Snapshot::open(sample.path(), None).unwrap();
+    let mut inner = None;
+    let told = &mut |_| {
+        inner.get_or_insert_with(|| {
+            let snapshot = Snapshot::open(sample.path(), None).unwrap();
+            search::index(&snapshot, &settings(), &mut |_| {}).unwrap_err().to_string()
+        });
+    };
+    search::index(&snapshot, &settings(), told).unwrap();
+    assert!(inner.unwrap().contains("another process"));
+}

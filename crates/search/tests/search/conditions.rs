@@ -1,0 +1,91 @@
+//! Conditions on what is known of a page beside its words.
+
+use search::{Error, LinkAnswers, Query, Request};
+use store::{Ranked, write_ranks};
+
+use crate::sample::{Page, Sample, settings};
+
+fn sample() -> Sample {
+    let html = "Content-Type: text/html; charset=utf-8\r\nLast-Modified: Thu, 15 Feb 2024 10:00:00 GMT\r\n";
+    let xhtml = "Content-Type: application/xhtml+xml\r\nLast-Modified: Fri, 01 Mar 2024 00:00:00 GMT\r\n";
+    let plain = "Content-Type: text/plain\r\n";
+    let english =
+        "<p>w1 The weirs of the river were built by the millers who needed water for their wheels.</p>";
+    let page = |url, head, body, depth| Page { url, head, body, depth };
+    Sample::of_pages(
+        &[
+            page("http://www.one.test/a", html, english, 0),
+            page("https://www.one.test/b", xhtml, "<p>w1</p>", 1),
+            page("http://sub.deep.two.test/c", plain, "w1 w1 w1 w1 w1 w1 w1 w1 w1 w1 w1 w1", 2),
+            page("http://other.test:8080/d", html, "w1 w2", 3),
+        ],
+        &settings(),
+    )
+}
+
+#[test]
+fn pages_are_chosen_by_what_is_known_of_them() {
+    let sample = sample();
+    for (query, expected) in [
+        ("site:www.one.test", "/a /b"),
+        ("site:https://www.one.test/", "/b"),
+        ("site:one.test", ""),
+        ("site:other.test:8080", "/d"),
+        ("domain:one.test", "/a /b"),
+        ("domain:deep.two.test", "/c"),
+        ("domain:eep.two.test", ""),
+        ("domain:test", "/a /b /c /d"),
+        ("lang:en", "/a"),
+        ("-lang:en w1", "/b /c /d"),
+        ("type:html", "/a /b /d"),
+        ("type:text/html", "/a /d"),
+        ("type:text", "/a /c /d"),
+        ("type:plain", "/c"),
+        ("date:2024", "/a /b /d"),
+        ("date:2024-02", "/a /d"),
+        ("date:>2024-02", "/b"),
+        ("date:>=2024-02-15", "/a /b /d"),
+        ("date:<=2024-02-14", ""),
+        ("date:<2024-03-01", "/a /d"),
+        ("depth:0", "/a"),
+        ("depth:>1", "/c /d"),
+        ("status:200 depth:<=1", "/a /b"),
+        ("status:404", ""),
+        ("size:>=35 size:<1k", "/a /c"),
+        ("w1 OR site:nowhere.test", "/a /b /c /d"),
+        ("-site:www.one.test", "/c /d"),
+        ("w1 -(depth:0 OR depth:3)", "/b /c"),
+    ] {
+        let expected: Vec<&str> = expected.split_whitespace().collect();
+        assert_eq!(sample.sorted(query), expected, "{query}");
+    }
+}
+
+#[test]
+fn links_are_known_after_an_analysis_only() {
+    let sample = sample();
+    for (query, name) in [("inlinks:>1", "inlinks"), ("outlinks:0", "outlinks"), ("pagerank:>0", "pagerank")]
+    {
+        let query = Query::parse(query).unwrap();
+        let error = sample.searcher.search(&query, &LinkAnswers::default(), &Request::default()).unwrap_err();
+        assert!(matches!(error, Error::NotAnalysed { condition } if condition == name), "{error}");
+    }
+    let folder = sample.folder.path();
+    write_ranks(folder, Ranked::Pages, "in-degree", 1, [0_u32, 5, 10, 15]).unwrap();
+    write_ranks(folder, Ranked::Pages, "out-degree", 1, [1_u32, 1, 0, 0]).unwrap();
+    write_ranks(folder, Ranked::Pages, "pagerank", 1, [0.1_f32, 0.2, 0.3, 0.4]).unwrap();
+    assert_eq!(sample.sorted("w1 inlinks:>=10"), ["/c", "/d"]);
+    assert_eq!(sample.sorted("outlinks:0 -inlinks:15"), ["/c"]);
+    assert_eq!(sample.sorted("pagerank:>0.15 pagerank:<0.35"), ["/b", "/c"]);
+}
+
+#[test]
+fn links_are_answered_by_who_knows_them() {
+    let sample = sample();
+    assert_eq!(sample.found_by_links("w1 linked-from:one.test", &[2]), ["/c"]);
+    assert_eq!(sample.found_by_links("w2 -links-to:http://x.test/", &[1, 2, 999]), ["/d"]);
+    assert!(sample.found_by_links("w1 related:x.test", &[]).is_empty());
+    let query = Query::parse("links-to:x.test").unwrap();
+    let error = sample.searcher.search(&query, &LinkAnswers::default(), &Request::default()).unwrap_err();
+    assert!(matches!(error, Error::LinksUnanswered { .. }), "{error}");
+}

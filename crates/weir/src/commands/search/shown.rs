@@ -1,0 +1,212 @@
+//! How are the pages found shown, to people and to programs?
+
+use std::path::Path;
+
+use search::{Answer, FacetCount, Facets, Hit, Share, Snippet};
+use serde::Serialize;
+
+use crate::printer::{Meaning, Printer, printable};
+use crate::words::{count, counted, size};
+
+/// Scripts rely on the names.
+#[derive(Serialize)]
+pub(super) struct Object<'a> {
+    total: u64,
+    seconds: f64,
+    hits: Vec<HitObject<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    facets: Option<FacetsObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suggestion: Option<&'a str>,
+    /// A star stands for more words than were looked for.
+    cut: bool,
+}
+
+#[derive(Serialize)]
+struct HitObject<'a> {
+    rank: usize,
+    score: f32,
+    page_id: u32,
+    url: &'a str,
+    title: String,
+    snippet: String,
+    site: &'a str,
+    date: Option<String>,
+    fetched: String,
+    language: Option<&'a str>,
+    mime: &'a str,
+    size: u64,
+    in_links: Option<u32>,
+    pagerank: Option<f32>,
+    /// Near duplicates that are left out.
+    folded: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanation: Option<Vec<ShareObject<'a>>>,
+}
+
+#[derive(Serialize)]
+struct ShareObject<'a> {
+    what: &'a str,
+    score: f32,
+}
+
+#[derive(Serialize)]
+struct FacetsObject {
+    counted: u64,
+    site: Vec<FacetObject>,
+    language: Vec<FacetObject>,
+    year: Vec<FacetObject>,
+    #[serde(rename = "type")]
+    kind: Vec<FacetObject>,
+}
+
+#[derive(Serialize)]
+struct FacetObject {
+    value: String,
+    pages: u64,
+}
+
+/// The answer for programs.
+pub(super) fn object(answer: &Answer, from: usize, seconds: f64, facets: bool, explain: bool) -> Object<'_> {
+    let hit = |(rank, hit)| hit_object(rank, hit, explain);
+    Object {
+        total: answer.total,
+        seconds,
+        hits: (from + 1..).zip(&answer.hits).map(hit).collect(),
+        facets: facets.then(|| facets_object(&answer.facets)),
+        suggestion: answer.suggestion.as_deref(),
+        cut: answer.is_cut,
+    }
+}
+
+fn hit_object(rank: usize, hit: &Hit, explain: bool) -> HitObject<'_> {
+    HitObject {
+        rank,
+        score: hit.score,
+        page_id: hit.page.0,
+        url: &hit.url,
+        title: hit.title.text(),
+        snippet: hit.snippet.text(),
+        site: &hit.site,
+        date: hit.date_ms.map(day),
+        fetched: day(hit.fetched_ms),
+        language: hit.language.as_deref(),
+        mime: &hit.mime,
+        size: hit.size_bytes,
+        in_links: hit.in_links,
+        pagerank: hit.pagerank,
+        folded: hit.folded,
+        explanation: explain.then(|| hit.explanation.iter().map(share_object).collect()),
+    }
+}
+
+fn share_object(share: &Share) -> ShareObject<'_> {
+    ShareObject { what: &share.what, score: share.score }
+}
+
+fn facets_object(facets: &Facets) -> FacetsObject {
+    let counts = |counts: &[FacetCount]| {
+        let object = |count: &FacetCount| FacetObject { value: count.value.clone(), pages: count.pages };
+        counts.iter().map(object).collect()
+    };
+    FacetsObject {
+        counted: facets.counted,
+        site: counts(&facets.sites),
+        language: counts(&facets.languages),
+        year: counts(&facets.years),
+        kind: counts(&facets.types),
+    }
+}
+
+/// `2024-02-15`, in UTC.
+fn day(unix_ms: i64) -> String {
+    crate::words::time(unix_ms).split(' ').next().unwrap_or_default().to_owned()
+}
+
+/// The answer for people.
+pub(super) fn print(
+    answer: &Answer,
+    from: usize,
+    seconds: f64,
+    dir: &Path,
+    printer: &mut Printer,
+) -> anyhow::Result<()> {
+    match answer.total {
+        0 => printer.line(&format!("no page of {} fits", dir.display()))?,
+        total => {
+            let time = printer.paint(Meaning::Aside, &format!("in {:.1} ms", seconds * 1_000.0));
+            let fit = if total == 1 { "fits" } else { "fit" };
+            printer.line(&format!("{} {fit}, {time}", counted(total, "page")))?;
+        }
+    }
+    if let Some(suggestion) = &answer.suggestion {
+        let suggestion = printer.paint(Meaning::Match, &printable(suggestion));
+        printer.line(&format!("did you mean: {suggestion}"))?;
+    }
+    if answer.is_cut {
+        let remark = "a star stands for very many words; only the most frequent were looked for";
+        printer.line(&printer.paint(Meaning::Aside, remark))?;
+    }
+    for (rank, hit) in (from + 1..).zip(&answer.hits) {
+        printer.line("")?;
+        print_hit(rank, hit, printer)?;
+    }
+    print_facets(&answer.facets, printer)
+}
+
+fn print_hit(rank: usize, hit: &Hit, printer: &mut Printer) -> anyhow::Result<()> {
+    let title = marked(&hit.title, printer);
+    let title = if title.is_empty() { printer.paint(Meaning::Aside, "without a title") } else { title };
+    printer.line(&format!("{rank:>3}. {title}"))?;
+    printer.line(&format!("     {}", printer.paint(Meaning::Good, &printable(&hit.url))))?;
+    let snippet = marked(&hit.snippet, printer);
+    if !snippet.is_empty() {
+        printer.line(&format!("     {snippet}"))?;
+    }
+    let mut facts = vec![format!("score {:.2}", hit.score)];
+    facts.extend(hit.date_ms.map(day));
+    facts.extend(hit.language.as_deref().map(|code| printable(code).into_owned()));
+    facts.push(size(hit.size_bytes));
+    facts.extend(hit.in_links.map(|links| counted(links.into(), "in-link")));
+    if hit.folded > 0 {
+        facts.push(format!("{} nearly the same", counted(hit.folded.into(), "more page")));
+    }
+    printer.line(&format!("     {}", printer.paint(Meaning::Aside, &facts.join(", "))))?;
+    for Share { what, score } in &hit.explanation {
+        printer.line(&format!("     {score:>8.3}  {}", printable(what)))?;
+    }
+    Ok(())
+}
+
+/// With the words that were asked for painted.
+fn marked(snippet: &Snippet, printer: &Printer) -> String {
+    let mut text = if snippet.starts_within { "… ".to_owned() } else { String::new() };
+    for piece in &snippet.pieces {
+        let plain = printable(&piece.text).replace(['\n', '\t'], " ");
+        text += &if piece.is_match { printer.paint(Meaning::Match, &plain) } else { plain };
+    }
+    if snippet.ends_within {
+        text.push_str(" …");
+    }
+    text
+}
+
+fn print_facets(facets: &Facets, printer: &mut Printer) -> anyhow::Result<()> {
+    let named = [
+        ("sites", &facets.sites),
+        ("languages", &facets.languages),
+        ("years", &facets.years),
+        ("types", &facets.types),
+    ];
+    let mut gap = Some("");
+    for (name, counts) in named.into_iter().filter(|(_, counts)| !counts.is_empty()) {
+        if let Some(gap) = gap.take() {
+            printer.line(gap)?;
+        }
+        let each = |facet: &FacetCount| format!("{} {}", printable(&facet.value), count(facet.pages));
+        let counts: Vec<String> = counts.iter().map(each).collect();
+        let name = printer.paint(Meaning::Aside, &format!("{name:10}"));
+        printer.line(&format!("{name} {}", counts.join(", ")))?;
+    }
+    Ok(())
+}
