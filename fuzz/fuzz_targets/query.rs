@@ -12,6 +12,6 @@ fuzz_target!(|text: &str| {
             assert!(error.pointed(text).ends_with('^'));
         }
     }
-    let any = Query::of_any_word(text);
+    let any = Query::about(text);
     assert!(any.is_none_or(|query| query.link_conditions().is_empty()));
 });

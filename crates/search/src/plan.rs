@@ -83,7 +83,7 @@ pub(crate) fn content_of(record: &PageRecord) -> Option<PageLocation> {
 }
 
 /// A page's anchors as [`Seen`] has them; 0 for none.
-fn hash_of_anchors(anchors: &str) -> u32 {
+pub(crate) fn hash_of_anchors(anchors: &str) -> u32 {
     if anchors.is_empty() { 0 } else { fold(xxh3_64(anchors.as_bytes())).max(1) }
 }
 

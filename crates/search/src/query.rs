@@ -9,6 +9,7 @@ mod condition;
 mod lexer;
 mod parser;
 mod period;
+mod plain_text;
 mod query_error;
 
 use std::fmt;
@@ -39,24 +40,10 @@ impl Query {
         parser::parse(text).map(Query::new)
     }
 
-    /// Pages with any of the words of a text, in which nothing has a special meaning; the first [`QUERY_LIMIT_TERMS`]
-    /// different words count. `None` if it has no word.
-    pub fn of_any_word(text: &str) -> Option<Query> {
-        let mut words: Vec<Condition> = Vec::new();
-        let cut = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
-        for word in cut {
-            let word = Condition::Text { part: None, words: Words::Word(word.to_lowercase()) };
-            if !words.contains(&word) {
-                words.push(word);
-            }
-            if words.len() == QUERY_LIMIT_TERMS {
-                break;
-            }
-        }
-        match words.len() {
-            0 | 1 => words.pop().map(Query::new),
-            _ => Some(Query::new(Condition::Any(words))),
-        }
+    /// Pages that are about a text, in which nothing has a special meaning: those with any of its words, more of them and rarer
+    /// ones first. Of a long text the start counts. `None` if it has no word.
+    pub fn about(text: &str) -> Option<Query> {
+        plain_text::about(text).map(Query::new)
     }
 
     fn new(condition: Condition) -> Query {

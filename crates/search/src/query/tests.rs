@@ -117,13 +117,18 @@ fn everything_has_a_limit() {
 
 #[test]
 fn a_text_can_be_asked_for_without_any_language() {
-    let query = Query::of_any_word("What -is (title:this\" about? What").unwrap();
-    assert_eq!(query.to_string(), "what OR is OR title OR this OR about");
-    assert_eq!(Query::of_any_word(" -- "), None);
-    let words: String = (0..500).map(|number| format!("w{number} ")).collect();
-    assert!(
-        matches!(Query::of_any_word(&words).unwrap().condition(), Condition::Any(any) if any.len() == 128)
+    let query = Query::about("What -is (title:known\" about weirs? Weirs").unwrap();
+    assert_eq!(query.to_string(), "title OR title-known OR known OR weirs OR weirs-weirs OR weirs");
+    assert_eq!(Query::about("What?").unwrap().to_string(), "what");
+    assert_eq!(
+        Query::about("to be or not").unwrap().to_string(),
+        "to OR to-be OR be OR be-or OR or OR or-not OR not"
     );
+    assert_eq!(Query::about(" -- "), None);
+    let words: String = (0..5_000).map(|number| format!("ä{number} ")).collect();
+    let Some(query) = Query::about(&words) else { panic!("it has words") };
+    assert!(matches!(query.condition(), Condition::Any(any) if any.len() == QUERY_LIMIT_TERMS));
+    assert_eq!(Query::parse(&query.to_string()), Ok(query));
 }
 
 fn word() -> impl Strategy<Value = String> {

@@ -71,6 +71,8 @@ pub(super) struct Compiler<'s> {
     expansion: Expansion,
     /// Whether pages must not have what is compiled now.
     is_negated: bool,
+    /// How often what is compiled now was asked for: so much more it counts.
+    times: f32,
 }
 
 impl<'s> Compiler<'s> {
@@ -90,6 +92,7 @@ impl<'s> Compiler<'s> {
             marks: Marks::default(),
             expansion: Expansion::new(),
             is_negated: false,
+            times: 1.0,
             searcher,
             index,
             ranks,
@@ -117,11 +120,20 @@ impl<'s> Compiler<'s> {
         }
     }
 
+    /// What a condition becomes that was written so many times.
+    fn repeated_clause(&mut self, condition: &Condition, times: f32) -> Result<Clause> {
+        let outer = self.times;
+        self.times *= times;
+        let clause = self.clause(condition);
+        self.times = outer;
+        clause
+    }
+
     fn all(&mut self, all: &[Condition]) -> Result<Clause> {
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
         let mut wishes = Vec::new();
-        for condition in all {
-            match self.clause(condition)? {
+        for (condition, times) in repeated(all) {
+            match self.repeated_clause(condition, times)? {
                 Clause::Nothing => {}
                 Clause::Wish(wish) => wishes.push(wish),
                 Clause::Any(queries) => clauses.push((Occur::Must, one_of(queries))),
@@ -143,14 +155,19 @@ impl<'s> Compiler<'s> {
     }
 
     fn any(&mut self, any: &[Condition]) -> Result<Clause> {
-        let mut queries = Vec::new();
-        for condition in any {
-            match self.clause(condition)? {
+        let (mut queries, mut wishes) = (Vec::new(), Vec::new());
+        for (condition, times) in repeated(any) {
+            match self.repeated_clause(condition, times)? {
                 Clause::Nothing => {}
-                Clause::Any(more) | Clause::Wish(Wish { queries: more, .. }) => queries.extend(more),
+                Clause::Wish(wish) => wishes.push(wish),
+                Clause::Any(more) => queries.extend(more),
                 not @ Clause::Not(_) => queries.push(positive(not)),
             }
         }
+        // A word that most pages leave out would only tell those apart whose language is not certain.
+        let has_others = !queries.is_empty();
+        let wishes = wishes.into_iter().filter(|wish| !has_others || wish.excused.is_some());
+        queries.extend(wishes.flat_map(|wish| wish.queries));
         Ok(Clause::Any(queries))
     }
 
@@ -392,7 +409,14 @@ impl<'s> Compiler<'s> {
         })
     }
 
+    /// Where words are looked for, and how much they count now.
     fn fields(&self, part: Option<Part>) -> Vec<TextField> {
+        let mut fields = self.fields_once(part);
+        fields.iter_mut().for_each(|field| field.weight *= self.times);
+        fields
+    }
+
+    fn fields_once(&self, part: Option<Part>) -> Vec<TextField> {
         let Some(part) = part else { return self.everywhere.clone() };
         let (fields, ranking) = (&self.searcher.index.fields, &self.searcher.ranking);
         let (field, weight) = match part {
@@ -418,7 +442,7 @@ impl<'s> Compiler<'s> {
 impl Wish {
     /// What it means where other words are required.
     fn beside_others(mut self) -> (Occur, Box<dyn Query>) {
-        let Some(excused) = self.excused else { return (Occur::Should, one_of(self.queries)) };
+        let Some(excused) = self.excused else { return (Occur::Should, Box::new(EmptyQuery)) };
         self.queries.push(excused);
         (Occur::Must, one_of(self.queries))
     }
@@ -435,6 +459,18 @@ fn everywhere(fields: &Fields, ranking: &Ranking) -> Vec<TextField> {
     ];
     let weighed = all.into_iter().filter(|(_, weight, _)| *weight > 0.0);
     weighed.map(|(field, weight, name)| TextField { field, weight, name }).collect()
+}
+
+/// Different conditions, and how often each was written.
+fn repeated(conditions: &[Condition]) -> Vec<(&Condition, f32)> {
+    let mut counts: Vec<(&Condition, f32)> = Vec::with_capacity(conditions.len());
+    for condition in conditions {
+        match counts.iter_mut().find(|(known, _)| *known == condition) {
+            Some((_, times)) => *times += 1.0,
+            None => counts.push((condition, 1.0)),
+        }
+    }
+    counts
 }
 
 /// The language that every page found is in, if the query says so.

@@ -34,7 +34,7 @@ fn questions_with_known_answers_are_answered_as_well_as_published() {
     assert_eq!(judged.len(), 52);
     let (mut precision, mut gain) = (0.0, 0.0);
     for (topic, relevant) in &judged {
-        let query = Query::of_any_word(&topics[topic]).unwrap();
+        let query = Query::about(&topics[topic]).unwrap();
         let request = Request { count: DEPTH, fold: false, ..Request::default() };
         let answer = sample.searcher.search(&query, &LinkAnswers::default(), &request).unwrap();
         let found: Vec<String> = answer.hits.iter().map(|hit| path(&hit.url)[1..].to_owned()).collect();

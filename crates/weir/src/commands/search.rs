@@ -2,7 +2,7 @@
 
 mod shown;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -83,6 +83,23 @@ pub(crate) struct Args {
     all: bool,
 }
 
+impl Args {
+    /// The best pages for a query, and nothing else.
+    pub(crate) fn best(dir: &Path, query: &str, count: usize) -> Args {
+        Args {
+            dir: dir.to_owned(),
+            query: vec![query.to_owned()],
+            count,
+            from: 0,
+            sort: Sort::Relevance,
+            any: false,
+            explain: false,
+            facets: false,
+            all: false,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Sort {
     /// The best first.
@@ -126,8 +143,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
 /// The query; what is wrong with it is pointed at.
 fn read(text: &str, any: bool) -> Result<Query, WrongUse> {
     if any {
-        return Query::of_any_word(text)
-            .ok_or_else(|| WrongUse("the query has no word; write one".to_owned()));
+        return Query::about(text).ok_or_else(|| WrongUse("the query has no word; write one".to_owned()));
     }
     Query::parse(text).map_err(|error| {
         let pointed = error.pointed(text).replace('\n', "\n  ");

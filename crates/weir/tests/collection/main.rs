@@ -15,6 +15,7 @@ mod init;
 mod own_figures;
 mod report;
 mod sample;
+mod search;
 mod settings;
 mod similar;
 mod sites;
@@ -24,6 +25,7 @@ mod sql;
 mod sql_and_duckdb;
 mod statistics;
 mod status;
+mod stream;
 #[path = "../../../search/tests/index/sample.rs"]
 mod texts;
 #[path = "../../../store/tests/python/venv.rs"]
