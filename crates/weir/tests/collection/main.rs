@@ -7,6 +7,8 @@ mod anchors;
 mod cat;
 mod check;
 mod compact;
+#[path = "../../../search/tests/index/dump.rs"]
+mod dump;
 mod export;
 mod index;
 mod init;
@@ -23,8 +25,6 @@ mod sql;
 mod sql_and_duckdb;
 mod statistics;
 mod status;
-#[path = "../../../search/tests/index/dump.rs"]
-mod dump;
 #[path = "../../../search/tests/index/sample.rs"]
 mod texts;
 #[path = "../../../store/tests/python/venv.rs"]

@@ -13,8 +13,10 @@ use super::{objects, told};
 
 fn sample() -> Sample {
     let mut sample = Sample::new();
-    let home = sample.visit("http://a.test/", "<title>Gardens</title><p>gardens7 with chairs8 and tables9</p>");
-    let chairs = sample.visit("http://a.test/chairs", "<title>A chair8</title><p>one chair8 in a garden7</p>");
+    let home =
+        sample.visit("http://a.test/", "<title>Gardens</title><p>gardens7 with chairs8 and tables9</p>");
+    let chairs =
+        sample.visit("http://a.test/chairs", "<title>A chair8</title><p>one chair8 in a garden7</p>");
     sample.visit("http://b.test/tables", "<p>tables9 \u{1b}[31mgarden7</p>");
     let link = |target| Link { target, kind: 0, context: 0, anchor_chars: 5, position: 0 };
     sample.collection.links.append(home, [link(chairs)].into_iter()).unwrap();
@@ -31,7 +33,10 @@ fn pages_are_shown_to_people_and_to_programs() {
     assert_eq!((code, err.as_str()), (0, ""));
     let lines: Vec<&str> = out.lines().collect();
     assert!(lines[0].starts_with("1 page fits, in "), "{out}");
-    assert_eq!(lines[1..5], ["", "  1. A chair8", "     http://a.test/chairs", "     one chair8 in a garden7"]);
+    assert_eq!(
+        lines[1..5],
+        ["", "  1. A chair8", "     http://a.test/chairs", "     one chair8 in a garden7"]
+    );
     assert!(lines[5].contains("score ") && lines.len() == 6, "{out}");
     let (_, out, _) = told(dir, &["search", "DIR", "tables9 -chairs8", "--explain", "--facets"]);
     assert!(out.contains("\\u{1b}") && !out.contains('\u{1b}'), "{out}");
@@ -58,11 +63,19 @@ fn pages_are_found_by_their_links_after_an_analysis() {
     let (code, _, err) = told(dir, &["search", "DIR", "links-to:http://a.test/chairs"]);
     assert_eq!((code, err.as_str()), (2, "weir: links are not known yet: run `weir analyze DIR` first\n"));
     let (code, _, err) = told(dir, &["search", "DIR", "chair8 inlinks:>=1"]);
-    assert_eq!((code, err.as_str()), (2, "weir: `inlinks:` is not known before an analysis; run `weir analyze`\n"));
+    assert_eq!(
+        (code, err.as_str()),
+        (2, "weir: `inlinks:` is not known before an analysis; run `weir analyze`\n")
+    );
     assert_eq!(told(dir, &["analyze", "DIR"]).0, 0);
     let urls = |query: &str| {
         let found = &objects(dir, &["search", "DIR", query])[0];
-        found["hits"].as_array().unwrap().iter().map(|hit| hit["url"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        found["hits"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hit| hit["url"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(urls("links-to:http://A.test/chairs"), ["http://a.test/"]);
     assert_eq!(urls("garden7 linked-from:http://a.test/"), ["http://a.test/chairs"]);
