@@ -47,7 +47,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
     writeln!(out, "index: with positions    {:5.2} % of the HTML (goal 9)", share(&with))?;
     writeln!(out, "index: without positions {:5.2} % of the HTML (goal 2.5)", share(&without))?;
     let [ours, bare] = best.map(|time| megabytes / time.as_secs_f64());
-    writeln!(out, "index: weir    {ours:6.1} MB of HTML/s on two cores (goal 35), {:.0} MB", memory_mb("VmHWM"))?;
+    writeln!(
+        out,
+        "index: weir    {ours:6.1} MB of HTML/s on two cores (goal 35), {:.0} MB",
+        memory_mb("VmHWM")
+    )?;
     writeln!(out, "index: tantivy {bare:6.1} MB of HTML/s, text extracted before")?;
     writeln!(out, "index: ratio   {:6.2} (goal 0.8)", ours / bare)?;
     Ok(())
@@ -76,8 +80,12 @@ fn index(collection: &Path, positions: bool) -> anyhow::Result<IndexSummary> {
     if text.exists() {
         std::fs::remove_dir_all(text)?;
     }
-    let settings =
-        IndexSettings { positions, memory_bytes: MEMORY_BYTES, threads: THREADS, options: Options::default() };
+    let settings = IndexSettings {
+        positions,
+        memory_bytes: MEMORY_BYTES,
+        threads: THREADS,
+        options: Options::default(),
+    };
     Ok(search::index(&Snapshot::open(collection, None)?, &settings, &mut |_| {})?)
 }
 

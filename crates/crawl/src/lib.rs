@@ -12,6 +12,7 @@
 
 mod appraisal;
 mod batch;
+mod budgets;
 mod clock;
 mod closed_folder;
 mod common_cash;
@@ -86,6 +87,7 @@ mod warc_page;
 
 pub use appraisal::{Judgement, judge};
 pub use batch::{Batch, BatchPage, BatchSite, RobotsCopy};
+pub use budgets::Budgets;
 pub use clock::Clock;
 pub use closed_folder::FolderError;
 pub use crawl::{CrawlEnd, CrawlSummary, crawl};
@@ -102,7 +104,7 @@ pub use helm::Helm;
 pub use heritage::{Heir, heirs, inherit};
 pub use import::{ImportEvent, ImportSummary, import};
 pub use known_sites::{mistyped_url, suggest_sites};
-pub use live::{Live, LiveBatch, LiveBudgets, LiveCommit, LiveSite, Rates, Sample};
+pub use live::{Live, LiveBatch, LiveCommit, LiveSite, Rates, Sample};
 pub use manager_alone::{BatchMade, Managed, manage};
 pub use memory::memory_bytes;
 pub use outcome::Outcome;
@@ -116,6 +118,8 @@ pub use seeder_alone::{SeedSummary, add_seeds, seed};
 pub use site_list::{SiteEntry, SiteOrder, SiteQuery, list_sites, site_entry};
 pub use status::{SiteStates, Status};
 pub use stop::Stop;
-pub use story::{LinkStory, PageStory, RobotsStory, SiteStory, Story, VisitStory, Worth, WorthTerm, story};
+pub use story::{
+    BudgetStory, LinkStory, PageStory, RobotsStory, SiteStory, Story, VisitStory, Worth, WorthTerm, story,
+};
 pub use url_promise::UrlWord;
 pub use validators::Validators;

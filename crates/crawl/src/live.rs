@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use crate::budgets::Budgets;
 use crate::progress::Progress;
 use crate::stop::Stop;
 
@@ -34,7 +35,7 @@ pub struct Live {
     /// The last commit of this run.
     pub commit: Option<LiveCommit>,
     /// What the settings allow, and how much of it is used.
-    pub budgets: LiveBudgets,
+    pub budgets: Budgets,
     /// The counters of the last minutes, about one entry a second, the oldest first.
     pub history: Vec<Sample>,
 }
@@ -112,21 +113,4 @@ pub struct LiveCommit {
     pub took_ms: u64,
     /// How many this run has made.
     pub commits: u64,
-}
-
-/// What the settings allow, and how much of it is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct LiveBudgets {
-    /// Requests for pages that are counted for today.
-    pub requests_today: u64,
-    /// Most of them; nothing stands for any number.
-    pub requests_per_day: Option<u64>,
-    /// When the day ends.
-    pub day_ends_ms: u64,
-    /// Most requests of a site in a day; nothing stands for any number.
-    pub requests_per_site_per_day: Option<u64>,
-    /// Sites that have had theirs today.
-    pub sites_done_today: u64,
-    /// Sites whose registered domain has as many pages as it has earned: none is fetched for the first time.
-    pub sites_over_domain_budget: u64,
 }

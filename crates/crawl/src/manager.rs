@@ -22,10 +22,10 @@ use store::{Collection, LinkLogReader, ScanRow, Stage};
 
 use crate::appraisal::{Appraisal, Facts, SiteFacts, Survey};
 use crate::batch::Batch;
+use crate::budgets::Budgets;
 use crate::clock::seconds;
 use crate::crawl_settings::CrawlSettings;
 use crate::error::Error;
-use crate::live::LiveBudgets;
 use crate::open_batches::OpenBatches;
 use crate::page_ranks::PageRanks;
 use aliases::mark_aliases;
@@ -69,9 +69,9 @@ impl Manager {
         notes: &BTreeMap<String, u64>,
         settings: &CrawlSettings,
         now_ms: u64,
-    ) -> LiveBudgets {
+    ) -> Budgets {
         let (sites_done_today, sites_over_domain_budget) = self.sites_held;
-        LiveBudgets { sites_done_today, sites_over_domain_budget, ..day::budgets(notes, settings, now_ms) }
+        Budgets { sites_done_today, sites_over_domain_budget, ..day::budgets(notes, settings, now_ms) }
     }
 
     /// Reads the ranks that the settings ask for.
@@ -110,7 +110,7 @@ impl Manager {
         settings: &CrawlSettings,
         now_ms: u64,
     ) -> Result<(Batch, usize), Error> {
-        let day = Day::look(collection, settings, now_ms)?;
+        let day = Day::look(&collection.notes, collection.pages.reader(), settings, now_ms)?;
         self.look_again_ms = day.end_ms();
         let room = settings.batch_pages.min(day.left().unwrap_or(usize::MAX));
         let mut standings = self.judge_sites_now(collection, settings, &day, now_ms)?;
@@ -183,7 +183,7 @@ impl Manager {
         after_ms: u64,
     ) -> Result<Option<Due>, Error> {
         let standings = judge_sites(collection, settings)?;
-        let day = Day::look(collection, settings, after_ms)?;
+        let day = Day::look(&collection.notes, collection.pages.reader(), settings, after_ms)?;
         let look = |soonest: &mut Soonest, row: &ScanRow| {
             let Some(standing) = standings.get(row.site.index()) else { return };
             let counts = match row.stage {

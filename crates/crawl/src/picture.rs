@@ -6,8 +6,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::budgets::Budgets;
 use crate::clock::Clock;
-use crate::live::{LiveBatch, LiveBudgets, LiveCommit, LiveSite, Rates, Sample};
+use crate::live::{LiveBatch, LiveCommit, LiveSite, Rates, Sample};
 use crate::memory::memory_bytes;
 use crate::progress::Progress;
 
@@ -25,7 +26,7 @@ pub(crate) struct Picture {
     pub(crate) slowest: Vec<LiveSite>,
     pub(crate) failing: Vec<LiveSite>,
     pub(crate) commit: Option<LiveCommit>,
-    pub(crate) budgets: LiveBudgets,
+    pub(crate) budgets: Budgets,
     pub(crate) history: VecDeque<Sample>,
 }
 

@@ -1,12 +1,16 @@
 //! What does the collection know about a URL, and what do the rules say?
 
+mod budget;
 mod state;
 mod worth;
 
 use model::{CanonicalUrl, PageId, Reason, Rejected, SiteId, UrlClass};
 use serde::Serialize;
-use store::{InLink, PageFlags, PageRecord, ScanRow, SiteRecord, Snapshot, Visit, links_to, visits_of};
+use store::{
+    InLink, PageFlags, PageRecord, ScanRow, SiteRecord, Snapshot, Stage, Visit, links_to, visits_of,
+};
 
+pub use self::budget::BudgetStory;
 pub use self::worth::{Worth, WorthTerm};
 
 use self::state::{known, notes, unknown};
@@ -48,6 +52,8 @@ pub struct Story {
     pub robots: Option<RobotsStory>,
     /// What a visit is worth, as the manager would say now.
     pub worth: Option<Worth>,
+    /// How much may still be fetched where it belongs.
+    pub budget: Option<BudgetStory>,
     /// What else stands in its way now.
     pub notes: Vec<String>,
     /// Some pages that link to it.
@@ -163,7 +169,7 @@ pub struct LinkStory {
     pub kind: String,
     /// The text of the link.
     pub anchor: Option<String>,
-    /// Why not more.
+    /// Why it was not followed.
     pub reason: Option<String>,
 }
 
@@ -214,6 +220,12 @@ pub fn story(snapshot: &Snapshot, rules: &CrawlSettings, input: &str, now_ms: u6
     if let Some((site, id)) = site {
         let neighbours = sites_at(snapshot, site.address)?;
         story.site = Some(site_story(snapshot, rules, &url, id, &site, neighbours, now_ms));
+        let budget = BudgetStory::of(snapshot, rules, &url, id, now_ms)?;
+        let stage = record.as_ref().map(|record| record.stage);
+        if matches!(stage, Some(Stage::New | Stage::Failed)) {
+            story.notes.extend(budget.notes(stage == Some(Stage::New)));
+        }
+        story.budget = Some(budget);
     }
     story.robots = robots;
     story.linked_from = link_stories(snapshot, links)?;
@@ -233,6 +245,7 @@ fn no_url(input: &str, because: String) -> Story {
         site: None,
         robots: None,
         worth: None,
+        budget: None,
         notes: Vec::new(),
         linked_from: Vec::new(),
     }

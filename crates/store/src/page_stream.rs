@@ -135,6 +135,23 @@ impl<'s> PageStream<'s> {
         Position { generation, order, key: place.key(order) }
     }
 
+    /// How long the record of the next page is, compressed; nothing if there is none, or if the selection must read it first.
+    pub fn peek_length(&mut self) -> Result<Option<u64>> {
+        if self.selection.needs_record() {
+            return Ok(None);
+        }
+        Ok(self.peek()?.map(|place| u64::from(place.location.length)))
+    }
+
+    /// How long the records of all pages are together that are still to come, compressed; nothing if the selection must read
+    /// them first, or a maximum is set.
+    pub fn member_bytes(&self) -> Result<Option<u64>> {
+        if self.selection.needs_record() || self.left < u64::MAX {
+            return Ok(None);
+        }
+        self.plan.total_bytes(&self.snapshot.pages, self.after).map(Some)
+    }
+
     /// The next page, without reading it if the selection can do without.
     pub fn next_place(&mut self) -> Result<Option<Streamed<()>>> {
         if self.selection.needs_record() {

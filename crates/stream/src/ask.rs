@@ -83,6 +83,12 @@ impl Ask {
         Ok(ask)
     }
 
+    /// The snapshot that is meant: the one that is named, or else the commit of the position.
+    pub fn snapshot(&self) -> Option<String> {
+        let of_position = || self.request.from.map(|position| position.generation.to_string());
+        self.snapshot.clone().or_else(of_position)
+    }
+
     fn set(&mut self, name: &str, value: &str) -> Result<(), WrongAsk> {
         let Some(name) = NAMES.into_iter().find(|known| *known == name) else {
             return Err(WrongAsk::Unknown { name: shown(name) });

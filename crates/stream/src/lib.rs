@@ -4,16 +4,26 @@
 
 mod ask;
 mod export;
+#[cfg(feature = "flight")]
+mod flight;
 mod form;
 mod handler;
 mod handler_run;
+mod http;
 mod outflow;
 mod page_view;
+mod remote;
+mod shelf;
 
 pub use ask::{Ask, WrongAsk};
-pub use export::{Exported, export_mirror, export_tables, export_warc};
+pub use export::{Exported, export_mirror, export_tables, export_wacz, export_warc};
+#[cfg(feature = "flight")]
+pub use flight::{Flight, FlightSettings};
 pub use form::{Column, Form, Format};
 pub use handler::{Handler, HandlerError};
 pub use handler_run::{HandlerRun, RunSummary, Stopped};
+pub use http::{ClientAddress, StreamLimits, router};
 pub use outflow::{Given, Outflow};
 pub use page_view::{PageView, SeenLink, Viewer};
+pub use remote::{Remote, RemoteError};
+pub use shelf::Shelf;

@@ -28,6 +28,7 @@ pub struct Outflow<'s> {
     viewer: Viewer,
     preparer: Preparer,
     urls: VecDeque<(PagePlace, String)>,
+    reports: bool,
 }
 
 /// What one step of an outflow gave.
@@ -55,16 +56,28 @@ impl<'s> Outflow<'s> {
             viewer: Viewer::new(&columns),
             preparer: Preparer::new(LEVEL),
             urls: VecDeque::new(),
+            reports: false,
         })
     }
 
-    /// The position behind a page that was given.
-    pub fn position_behind(&self, place: &PagePlace) -> store::Position {
-        self.stream.position_behind(place)
+    /// With a row about each page that is damaged, in formats that have rows: for who cannot be told otherwise.
+    #[must_use]
+    pub fn with_reports(self) -> Outflow<'s> {
+        Outflow { reports: true, ..self }
     }
 
     /// Appends the next page to `out`; nothing is left if nothing is given.
     pub fn next_into(&mut self, out: &mut Vec<u8>) -> Result<Option<Given>> {
+        let given = self.next_given(out)?;
+        if let (Some(Given::Damaged(place, error)), true, Format::Jsonl) =
+            (&given, self.reports, self.form.format)
+        {
+            json::write_error(place, self.stream.position_behind(place), error, out);
+        }
+        Ok(given)
+    }
+
+    fn next_given(&mut self, out: &mut Vec<u8>) -> Result<Option<Given>> {
         match self.form.format {
             Format::Warc => {
                 let next = self.stream.next_member(self.form.verify)?;
@@ -82,6 +95,36 @@ impl<'s> Outflow<'s> {
                 }
             }
         }
+    }
+
+    /// Leaves out the first so many bytes of what would come; the rest of the page that they end in is put into `out`.
+    pub fn skip(&mut self, bytes: u64, out: &mut Vec<u8>) -> Result<()> {
+        let mut left = bytes;
+        // The length of what is forwarded unread is known without reading.
+        while self.form.format == Format::Warc && !self.form.verify {
+            let Some(length) = self.stream.peek_length()?.filter(|length| *length <= left) else { break };
+            self.stream.next_place()?;
+            left -= length;
+        }
+        while left > 0 {
+            let before = out.len();
+            if self.next_into(out)?.is_none() {
+                break;
+            }
+            let page = (out.len() - before) as u64;
+            let gone = page.min(left);
+            out.drain(before..before + gone as usize);
+            left -= gone;
+        }
+        Ok(())
+    }
+
+    /// How many bytes will come, where that is known without reading them.
+    pub fn total_bytes(&self) -> Result<Option<u64>> {
+        if self.form.format != Format::Warc || self.form.verify {
+            return Ok(None);
+        }
+        self.stream.member_bytes()
     }
 
     fn write(&mut self, place: PagePlace, stored: &StoredPage, out: &mut Vec<u8>) -> Result<()> {

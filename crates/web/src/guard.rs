@@ -58,7 +58,8 @@ pub(crate) async fn guard(State(desk): State<Arc<Desk>>, request: Request, next:
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        // Without any referrer browsers would not tell with a form where it comes from.
+        (header::REFERRER_POLICY, "same-origin"),
         (header::CACHE_CONTROL, "private, no-cache"),
     ] {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
@@ -82,7 +83,8 @@ async fn admit(desk: &Desk, request: Request) -> Result<Request, Response> {
     let is_open = path == "/health" || path == "/login" || path.starts_with("/assets/");
     let knows_token = knows_token(desk, request.headers());
     if desk.secrets.token.is_some() && !is_open && !knows_token && !has_cookie(desk, request.headers()) {
-        let is_person = !path.starts_with("/api/") && path != "/metrics" && request.method() == Method::GET;
+        let is_program = path.starts_with("/api/") || path == "/metrics" || path == "/stream";
+        let is_person = !is_program && request.method() == Method::GET;
         return Err(if is_person {
             Redirect::to("/login").into_response()
         } else {

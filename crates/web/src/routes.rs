@@ -36,6 +36,7 @@ pub(crate) fn router(desk: &Arc<Desk>) -> Router {
         router = router.route(path, answer);
     }
     router
+        .merge(stream::router(desk.folder(), stream::StreamLimits::default()))
         .fallback(|| async { Failure::NotThere("there is no such page".to_owned()) })
         .method_not_allowed_fallback(|| async {
             Failure::WrongQuestion("this address is asked in another way".to_owned())

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use crawl::Helm;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -71,7 +71,7 @@ impl Server {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(start)?;
         let router = routes::router(&Arc::new(Desk::new(settings, helm, address.port())?));
         let (stop, stopped) = oneshot::channel();
-        let work = move || run(&runtime, listener, router, stopped);
+        let work = move || run(runtime, listener, router, stopped);
         let thread = thread::Builder::new().name("web".to_owned()).spawn(work).map_err(start)?;
         Ok(Serving { address, stop: Some(stop), thread: Some(thread) })
     }
@@ -104,7 +104,7 @@ impl Drop for Serving {
     }
 }
 
-fn run(runtime: &Runtime, listener: TcpListener, router: Router, stopped: oneshot::Receiver<()>) {
+fn run(runtime: Runtime, listener: TcpListener, router: Router, stopped: oneshot::Receiver<()>) {
     runtime.block_on(async move {
         let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
         let connections = GracefulShutdown::new();
@@ -116,22 +116,25 @@ fn run(runtime: &Runtime, listener: TcpListener, router: Router, stopped: onesho
         // Whoever has not got their answer by then does not get it.
         let _ = timeout(END_TIME, connections.shutdown()).await;
     });
+    // Nor is work waited for that nobody will see.
+    runtime.shutdown_timeout(END_TIME);
 }
 
 async fn accept(listener: &tokio::net::TcpListener, router: Router, connections: &GracefulShutdown) {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((socket, peer)) = listener.accept().await else {
             sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let service = TowerToHyperService::new(router.clone());
+        let client = Extension(stream::ClientAddress(peer.ip()));
+        let service = TowerToHyperService::new(router.clone().layer(client));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIME)
             .max_buf_size(MOST_HEAD_BYTES)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(TokioIo::new(socket), service);
         let connection = connections.watch(connection);
         tokio::spawn(async move {
             // A client that went away, or never spoke HTTP, is no failure of ours.

@@ -5,6 +5,7 @@
 
 mod commands;
 mod failure;
+mod index_keeper;
 mod input;
 mod known_sites;
 mod printer;

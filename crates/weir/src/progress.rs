@@ -109,6 +109,12 @@ impl Display {
         writeln!(io::stderr(), "{sentence}")
     }
 
+    /// Tells of something that is not as it should be, however quiet it is to be.
+    pub(crate) fn complain(&mut self, sentence: &str) -> io::Result<()> {
+        self.clear()?;
+        writeln!(io::stderr(), "weir: {sentence}")
+    }
+
     /// Takes the live line away.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         if !std::mem::take(&mut self.is_open) {

@@ -53,7 +53,8 @@ pub(super) fn compose(
     for site in order {
         let mut pages = pages_of.remove(&site).unwrap_or_default();
         let Some(record) = collection.sites.reader().get(site)? else { continue };
-        let own = front_page(collection, settings, site).and_then(|url| settings.site(&url)?.pages);
+        let own =
+            front_page(collection.urls.known(), settings, site).and_then(|url| settings.site(&url)?.pages);
         if let Some(most) = own {
             let mut room = most.saturating_sub(record.pages_fetched);
             pages.retain(|page| !records.get(&page.page).is_some_and(is_unseen) || take_one(&mut room));

@@ -10,10 +10,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use model::SiteId;
-use store::{Collection, Column, Result, ScanRow, Stage};
+use store::{Column, PageStateReader, Result, ScanRow, Stage};
 
+use crate::budgets::Budgets;
 use crate::crawl_settings::CrawlSettings;
-use crate::live::LiveBudgets;
 
 /// Notes of the collection: which day it is, counted from 1970 on, and the requests of that day.
 const DAY: &str = "day";
@@ -26,7 +26,7 @@ const DAY_MS: u64 = 86_400_000;
 
 /// The budget of today.
 #[derive(Debug, Default)]
-pub(super) struct Day {
+pub(crate) struct Day {
     /// When it began, in Unix seconds.
     began_s: u32,
     left: Option<usize>,
@@ -36,7 +36,12 @@ pub(super) struct Day {
 
 impl Day {
     /// What the settings leave for the day of this time.
-    pub(super) fn look(collection: &Collection, settings: &CrawlSettings, now_ms: u64) -> Result<Day> {
+    pub(crate) fn look(
+        notes: &BTreeMap<String, u64>,
+        pages: &PageStateReader,
+        settings: &CrawlSettings,
+        now_ms: u64,
+    ) -> Result<Day> {
         let some = |most: u32| (most > 0).then_some(most as usize);
         let mut day = Day {
             began_s: crate::clock::seconds(number(now_ms) * DAY_MS),
@@ -44,7 +49,7 @@ impl Day {
             per_site: some(settings.requests_per_site_per_day),
             of_site: HashMap::new(),
         };
-        let asked = requests(&collection.notes, now_ms);
+        let asked = requests(notes, now_ms);
         day.left = day.left.map(|most| most.saturating_sub(asked as usize));
         if day.per_site.is_some() {
             let columns = [Column::Site, Column::Marks, Column::LastVisit];
@@ -53,7 +58,7 @@ impl Day {
                     *counts.entry(row.site).or_default() += 1;
                 }
             };
-            for (site, count) in collection.pages.reader().scan(&columns, count)?.into_iter().flatten() {
+            for (site, count) in pages.scan(&columns, count)?.into_iter().flatten() {
                 *day.of_site.entry(site).or_default() += count;
             }
         }
@@ -61,17 +66,17 @@ impl Day {
     }
 
     /// How many requests are left; nothing stands for any number.
-    pub(super) fn left(&self) -> Option<usize> {
+    pub(crate) fn left(&self) -> Option<usize> {
         self.left
     }
 
     /// The same for a site.
-    pub(super) fn left_of(&self, site: SiteId) -> Option<usize> {
+    pub(crate) fn left_of(&self, site: SiteId) -> Option<usize> {
         self.per_site.map(|most| most.saturating_sub(self.of_site.get(&site).copied().unwrap_or(0)))
     }
 
     /// How many sites have had all that they may have.
-    pub(super) fn sites_done(&self) -> u64 {
+    pub(crate) fn sites_done(&self) -> u64 {
         let Some(most) = self.per_site else { return 0 };
         self.of_site.values().filter(|asked| **asked >= most).count() as u64
     }
@@ -88,14 +93,14 @@ impl Day {
 }
 
 /// What the settings allow in the day of this time, and how much of it is used.
-pub(crate) fn budgets(notes: &BTreeMap<String, u64>, settings: &CrawlSettings, now_ms: u64) -> LiveBudgets {
+pub(crate) fn budgets(notes: &BTreeMap<String, u64>, settings: &CrawlSettings, now_ms: u64) -> Budgets {
     let some = |most: u32| (most > 0).then_some(u64::from(most));
-    LiveBudgets {
+    Budgets {
         requests_today: requests(notes, now_ms),
         requests_per_day: some(settings.requests_per_day),
         day_ends_ms: (number(now_ms) + 1) * DAY_MS,
         requests_per_site_per_day: some(settings.requests_per_site_per_day),
-        ..LiveBudgets::default()
+        ..Budgets::default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where is a site entered that nobody has asked yet? At its front page, alone.
 
 use model::{CanonicalUrl, PageId, SiteId};
-use store::{Collection, PageFlags, PageRecord, Result, Stage, UrlBatch};
+use store::{Collection, PageFlags, PageRecord, Result, Stage, UrlBatch, UrlReader};
 
 use super::composition::judge;
 use super::standing::{Standing, Take};
@@ -21,7 +21,7 @@ pub(super) fn front_pages(
     let mut urls = UrlBatch::new();
     for (number, standing) in standings.iter_mut().enumerate() {
         if standing.take == Take::FrontPage && urls.len() < room {
-            match front_page(collection, settings, SiteId(number as u32)) {
+            match front_page(collection.urls.known(), settings, SiteId(number as u32)) {
                 Some(url) if judge(settings, &url, 0).is_ok() => urls.push(&url),
                 _ => standing.take = Take::Pages,
             }
@@ -50,11 +50,7 @@ pub(super) fn front_pages(
     Ok(due)
 }
 
-pub(crate) fn front_page(
-    collection: &Collection,
-    settings: &CrawlSettings,
-    site: SiteId,
-) -> Option<CanonicalUrl> {
-    let name = collection.urls.known().site_name(site)?;
+pub(crate) fn front_page(urls: &UrlReader, settings: &CrawlSettings, site: SiteId) -> Option<CanonicalUrl> {
+    let name = urls.site_name(site)?;
     settings.gather.rules.canonical(&format!("{name}/")).ok()
 }

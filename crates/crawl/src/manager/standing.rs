@@ -88,7 +88,7 @@ fn skip_sites(collection: &Collection, settings: &CrawlSettings, standings: &mut
         return;
     }
     for (number, standing) in standings.iter_mut().enumerate() {
-        let front = front_page(collection, settings, SiteId(number as u32));
+        let front = front_page(collection.urls.known(), settings, SiteId(number as u32));
         let own = front.and_then(|url| settings.site(&url));
         let is_full = |site: &SiteOverride| site.pages.is_some_and(|most| standing.fetched >= most);
         standing.take = match own {
@@ -102,7 +102,7 @@ fn skip_sites(collection: &Collection, settings: &CrawlSettings, standings: &mut
 /// Sites of a registered domain that has as many pages as it has earned.
 fn hold_to_budget(collection: &Collection, settings: &CrawlSettings, standings: &mut [Standing]) {
     let all = standings.iter().map(|standing| (standing.fetched, standing.linking_domains));
-    let over = domain_budget::sites_over(collection, settings, all);
+    let over = domain_budget::sites_over(collection.urls.known(), settings, all);
     for site in over {
         let standing = &mut standings[site.index()];
         (standing.take, standing.over_budget) = (standing.take.of_full(), true);

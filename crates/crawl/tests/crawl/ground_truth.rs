@@ -160,7 +160,7 @@ fn endless_sites_come_to_an_end() {
 }
 
 /// What a polite crawler should have in the end.
-fn truth(web: &SimWeb) -> BTreeSet<String> {
+pub(crate) fn truth(web: &SimWeb) -> BTreeSet<String> {
     let mut truth = BTreeSet::new();
     for site in 0..web.world.settings.sites as u32 {
         let site = web.world.site(site);
@@ -175,7 +175,7 @@ fn truth(web: &SimWeb) -> BTreeSet<String> {
     truth
 }
 
-fn assert_same(truth: &BTreeSet<String>, found: &BTreeSet<String>) {
+pub(crate) fn assert_same(truth: &BTreeSet<String>, found: &BTreeSet<String>) {
     let missing: Vec<_> = truth.difference(found).collect();
     let unexpected: Vec<_> = found.difference(truth).collect();
     let some = |all: &[&String]| all.iter().take(12).map(|url| format!("\n  {url}")).collect::<String>();

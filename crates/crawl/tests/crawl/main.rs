@@ -3,6 +3,7 @@
 
 mod freshness;
 mod ground_truth;
+mod helm;
 mod heritage;
 mod strategies;
 mod visits;

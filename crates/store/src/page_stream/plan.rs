@@ -46,6 +46,16 @@ impl Plan {
         Ok(first.finish())
     }
 
+    /// The length of all records behind `after`.
+    pub(super) fn total_bytes(&self, state: &PageStateReader, after: Option<PlaceKey>) -> Result<u64> {
+        let parts = state.scan_records(|bytes: &mut u64, page, record| {
+            let place = self.place(page, record);
+            let behind = place.filter(|place| after.is_none_or(|after| place.key(self.order) > after));
+            *bytes += behind.map_or(0, |place| u64::from(place.location.length));
+        })?;
+        Ok(parts.into_iter().sum())
+    }
+
     fn place(&self, page: PageId, record: &PageRecord) -> Option<PagePlace> {
         let location = record.stored?;
         let wanted = self.part.has(self.order, page, record.site)

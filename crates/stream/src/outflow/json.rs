@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use store::{PagePlace, Position};
 
 use super::base64::base64;
 use crate::form::Column;
@@ -19,6 +20,15 @@ pub(super) fn write_row(view: &PageView<'_>, columns: &[Column], out: &mut Vec<u
         put_column(view, *column, out);
     }
     out.extend_from_slice(b"}\n");
+}
+
+/// Appends a line about a page that cannot be read.
+pub(super) fn write_error(place: &PagePlace, position: Position, error: &store::Error, out: &mut Vec<u8>) {
+    // The rest of the sentence is for who has the collection.
+    let what = error.to_string();
+    let what = what.rsplit_once(';').map_or(what.as_str(), |(what, _)| what);
+    put(out, &json!({"page_id": place.page.0, "error": what, "position": position.to_string()}));
+    out.push(b'\n');
 }
 
 fn put_column(view: &PageView<'_>, column: Column, out: &mut Vec<u8>) {

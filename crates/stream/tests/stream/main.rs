@@ -2,4 +2,5 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 mod handlers;
+mod http;
 mod sample;

@@ -3,12 +3,12 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use store::Snapshot;
-use stream::{Ask, Format, Given, Outflow};
+use stream::{Ask, Format, Given, Outflow, Remote, RemoteError};
 
 use crate::failure::WrongUse;
 use crate::known_sites;
@@ -23,6 +23,7 @@ Examples:
   weir cat web --part 2/4 --format jsonl               the second of four shares
   weir cat web --from 7.1024.53187                     what comes behind a position
   weir cat web --format urls --status 4xx              what was not found
+  weir cat http://host:9347/ --format text             of a collection that `weir serve` shows
 
 Formats: warc, jsonl, text, urls, kept, wet, wat. It reads one commit, and may be run while a crawl goes on. Of each page the
 newest stored version comes. A damaged record is left out and told of; the exit code is then 1.";
@@ -31,7 +32,7 @@ newest stored version comes. A damaged record is left out and told of; the exit 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The collection.
+    /// The collection, or the URL of a server of one: `http://host:9347/`.
     dir: String,
 
     /// Only pages of this site: `https://example.org`, or `example.org`; may be given more than once.
@@ -93,10 +94,17 @@ pub(crate) struct Args {
     /// A snapshot by its name or generation, instead of the last commit.
     #[arg(long, value_name = "NAME")]
     snapshot: Option<String>,
+
+    /// A file with the token that a server wants to be told.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let ask = ask(args, printer.json())?;
+    if args.dir.contains("://") {
+        return pour_remote(args, ask);
+    }
     let damaged = pour(Path::new(&args.dir), &ask, printer)?;
     if damaged == 0 {
         return Ok(ExitCode::SUCCESS);
@@ -140,7 +148,7 @@ fn ask(args: &Args, json: bool) -> Result<Ask, WrongUse> {
 
 /// Writes everything that is asked for; tells how many pages were damaged.
 fn pour(folder: &Path, ask: &Ask, printer: &mut Printer) -> anyhow::Result<u64> {
-    let snapshot = Snapshot::open(folder, ask.snapshot.as_deref())?;
+    let snapshot = Snapshot::open(folder, ask.snapshot().as_deref())?;
     known_sites::find(&snapshot, &ask.request.selection)?;
     let mut outflow = Outflow::open(&snapshot, ask)?;
     let mut out = Sink::new()?;
@@ -156,19 +164,39 @@ fn pour(folder: &Path, ask: &Ask, printer: &mut Printer) -> anyhow::Result<u64> 
     Ok(damaged)
 }
 
+/// Writes what a server sends; it resumes by itself after a break.
+fn pour_remote(args: &Args, ask: Ask) -> anyhow::Result<ExitCode> {
+    let token = args.token_file.as_deref().map(std::fs::read_to_string).transpose();
+    let token = token.map_err(|error| WrongUse(format!("--token-file cannot be read: {error}")))?;
+    let poured = Remote::new(&args.dir, token.as_deref().map(str::trim), ask)
+        .and_then(|mut remote| remote.pour(&mut stdout()?));
+    match poured {
+        Ok(_) => Ok(ExitCode::SUCCESS),
+        Err(RemoteError::Write(error)) => Err(error).context("cannot write to the standard output"),
+        Err(error @ (RemoteError::Address { .. } | RemoteError::Refused { status: 400..=428, .. })) => {
+            Err(WrongUse(error.to_string()).into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The standard output, without the buffer that Rust has for lines.
+fn stdout() -> Result<File, RemoteError> {
+    io::stdout().as_fd().try_clone_to_owned().map(File::from).map_err(RemoteError::Write)
+}
+
 /// So much is collected before it is written: a pipe takes no more at once.
 const PENDING_BYTES: usize = 64 << 10;
 
-/// The standard output, without the buffer that Rust has for lines.
+/// What waits for the standard output.
 struct Sink {
     file: File,
     pending: Vec<u8>,
 }
 
 impl Sink {
-    fn new() -> io::Result<Sink> {
-        let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-        Ok(Sink { file, pending: Vec::with_capacity(2 * PENDING_BYTES) })
+    fn new() -> anyhow::Result<Sink> {
+        Ok(Sink { file: stdout()?, pending: Vec::with_capacity(2 * PENDING_BYTES) })
     }
 
     fn write_if(&mut self, more_than: usize) -> anyhow::Result<()> {

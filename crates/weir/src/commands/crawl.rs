@@ -1,5 +1,7 @@
 //! `weir crawl`: fetches, reads and keeps pages until there is nothing left to fetch, or until it is told to stop.
 
+use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -8,8 +10,10 @@ use crawl::{CrawlEnd, CrawlSettings, CrawlSummary, Helm, Status};
 use model::{CanonicalUrl, PageId, Reason};
 use serde::Serialize;
 use store::{Collection, Column, PageFlags, Snapshot};
+use web::{Server, Serving, Token};
 
-use super::status;
+use super::{serve, status};
+use crate::index_keeper::IndexKeeper;
 use crate::printer::{Meaning, Printer};
 use crate::progress::Style;
 use crate::settings::{self, Settings};
@@ -22,6 +26,7 @@ Examples:
   weir crawl web --for 2h        a part of it; the next start goes on from there
   weir crawl web --pages 1000 --json
   weir crawl web --continuous    for months; see crawl.requests_per_day in weir.toml
+  weir crawl web --index --serve 127.0.0.1:9347    search it and steer it in a browser meanwhile
 
 Ctrl-C (or SIGTERM) stops in order: requests under way are waited for, and everything is kept.
 A second one stops at once. Either way nothing that was committed is lost, and the exit code
@@ -39,6 +44,18 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     manner: MannerArgs,
+
+    /// Keep the text index up to date meanwhile, for `weir search`.
+    #[arg(long)]
+    index: bool,
+
+    /// Show it in a browser at this address while it goes on; port 0 takes one that is free.
+    #[arg(long, value_name = "ADDR")]
+    serve: Option<SocketAddr>,
+
+    /// A file with the token that everybody must know who asks; needed to listen for other machines.
+    #[arg(long, value_name = "FILE", requires = "serve")]
+    token_file: Option<PathBuf>,
 }
 
 /// When to stop.
@@ -99,18 +116,32 @@ struct Answer {
     stopped: bool,
     /// When the next page is due, in Unix milliseconds.
     next_due_ms: Option<u64>,
+    /// Pages in the text index, where that was kept up to date.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pages_indexed: Option<u64>,
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let settings = load(&args.dir, &args.manner)?;
     let mut collection = Collection::open(&args.dir, settings.store_settings())?;
     settings.require_contact(&seeds(&collection, &settings)?, &args.dir.join(settings::FILE))?;
-    let (summary, code) = crawl_on(&mut collection, &settings, args.end.end(), &args.manner, printer)?;
+    let helm = Helm::new(settings.crawl_settings(&args.dir)?);
+    let token = args.token_file.as_deref().map(serve::read_token).transpose()?;
+    // Until the end of this function, whatever happens.
+    let _serving = args.serve.map(|listen| show(&args.dir, &settings, &helm, listen, token)).transpose()?;
+    let plan = Plan {
+        settings: &settings,
+        helm: &helm,
+        end: args.end.end(),
+        manner: &args.manner,
+        index: args.index,
+    };
+    let (summary, interrupted) = crawl_on(&mut collection, &plan, printer)?;
     if !printer.json() {
         let next = what_next(&args.dir, &summary, crawl::open_batches(&args.dir)?.len());
         printer.line(&printer.paint(Meaning::Aside, &next))?;
     }
-    Ok(code)
+    Ok(steering::exit_code(interrupted))
 }
 
 fn what_next(folder: &Path, summary: &CrawlSummary, lent: usize) -> String {
@@ -139,16 +170,38 @@ pub(crate) fn load(folder: &Path, manner: &MannerArgs) -> anyhow::Result<Setting
     Ok(settings)
 }
 
-/// Crawls, shows how it goes, and tells what came of it.
+/// Shows a crawl that is about to begin in browsers, on a thread of its own, and tells where.
+pub(crate) fn show(
+    folder: &Path,
+    settings: &Settings,
+    helm: &Helm,
+    listen: SocketAddr,
+    token: Option<Token>,
+) -> anyhow::Result<Serving> {
+    let settings = settings.web_settings(folder, listen, token)?;
+    let serving = Server::bind(settings, Some(helm.clone()))?.start()?;
+    writeln!(io::stderr(), "watch and steer it at http://{}/dashboard", serving.address())?;
+    Ok(serving)
+}
+
+/// A crawl to be made.
+pub(crate) struct Plan<'p> {
+    pub(crate) settings: &'p Settings,
+    pub(crate) helm: &'p Helm,
+    pub(crate) end: CrawlEnd,
+    pub(crate) manner: &'p MannerArgs,
+    /// Whether the text index is kept up to date.
+    pub(crate) index: bool,
+}
+
+/// Crawls, shows how it goes, and tells what came of it, and whether it was interrupted.
 pub(crate) fn crawl_on(
     collection: &mut Collection,
-    settings: &Settings,
-    end: CrawlEnd,
-    manner: &MannerArgs,
+    plan: &Plan<'_>,
     printer: &mut Printer,
-) -> anyhow::Result<(CrawlSummary, ExitCode)> {
+) -> anyhow::Result<(CrawlSummary, bool)> {
+    let Plan { settings, helm, end, manner, index } = *plan;
     let folder = collection.folder().to_owned();
-    let helm = Helm::new(settings.crawl_settings(&folder)?);
     let style = Style::choose(printer.json(), manner.progress);
     let cpu_before = process::cpu_seconds();
     let reload = || {
@@ -158,12 +211,19 @@ pub(crate) fn crawl_on(
             crawl::check_ranks(&folder, &typed)?;
             Ok((typed, new))
         };
-        reload(settings, read(), &helm)
+        reload(settings, read(), helm)
     };
-    let (summary, code) =
-        steering::steer(&helm, style, reload, || Ok(crawl::crawl(collection, &helm, end)?))?;
-    answer(&folder, &summary, process::cpu_seconds() - cpu_before, printer)?;
-    Ok((summary, code))
+    let ((summary, indexed), interrupted) = steering::steer(helm, style, reload, |teller| {
+        if !index {
+            return Ok((crawl::crawl(collection, helm, end)?, None));
+        }
+        let keeper = IndexKeeper::new(&folder, settings, helm, teller)?;
+        let (crawled, indexed) = keeper.keep_during(|| crawl::crawl(collection, helm, end));
+        Ok((crawled?, indexed))
+    })?;
+    let indexed = indexed.map(|indexed| indexed.pages);
+    answer(&folder, &summary, process::cpu_seconds() - cpu_before, indexed, printer)?;
+    Ok((summary, interrupted))
 }
 
 /// Lets a crawl take new settings; says what it took.
@@ -204,6 +264,7 @@ fn answer(
     folder: &Path,
     summary: &CrawlSummary,
     cpu_seconds: f64,
+    pages_indexed: Option<u64>,
     printer: &mut Printer,
 ) -> anyhow::Result<()> {
     let status = Status::of(&Snapshot::open(folder, None)?, process::now_ms())?;
@@ -212,8 +273,16 @@ fn answer(
     let pages_per_second = pages_now as f64 / seconds.max(0.001);
     let CrawlSummary { stopped, next_due_ms, progress, .. } = *summary;
     if printer.json() {
-        let answer =
-            Answer { status, seconds, cpu_seconds, pages_per_second, pages_now, stopped, next_due_ms };
+        let answer = Answer {
+            status,
+            seconds,
+            cpu_seconds,
+            pages_per_second,
+            pages_now,
+            stopped,
+            next_due_ms,
+            pages_indexed,
+        };
         return printer.object(&answer);
     }
     printer.line(&format!(
@@ -231,6 +300,9 @@ fn answer(
         counted(status.sites, "site"),
         status::parts(&status)
     ))?;
+    if let Some(pages) = pages_indexed {
+        printer.line(&format!("{} in the text index", counted(pages, "page")))?;
+    }
     match one_cause(&status, pages_now) {
         Some(sentence) => printer.complain(&sentence),
         None => Ok(()),

@@ -1,20 +1,26 @@
-//! `weir demo`: a crawl of a synthetic Web and a report about it, all on this machine, in some twenty seconds.
+//! `weir demo`: a crawl of a synthetic Web that can be watched in a browser, a search in it and a report about it, all on this
+//! machine, in half a minute.
 
 use std::fs;
+use std::io::{self, IsTerminal};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use crawl::CrawlEnd;
+use crawl::{CrawlEnd, Helm};
 use model::UrlRules;
 use simweb::{Endpoints, PageRef, SimWeb};
+use web::Serving;
 
-use super::crawl::MannerArgs;
-use super::{crawl as crawl_command, init, report};
+use super::crawl::{MannerArgs, Plan};
+use super::serve::Ending;
+use super::{crawl as crawl_command, init, report, search};
 use crate::failure::WrongUse;
 use crate::printer::{Meaning, Printer};
 use crate::settings::Settings;
+use crate::steering;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,7 +28,8 @@ Examples:
   weir demo /tmp/demo --pages 20000 --sites 500
 
 Nothing leaves this machine: the pages are made up on the fly and served on loopback addresses.
-A demo that is there already is replaced.";
+The address of a dashboard is told; on a terminal it stays there until Ctrl-C. A demo that is
+there already is replaced.";
 
 /// Crawl a synthetic Web on this machine, to see what there is to see.
 #[derive(clap::Args)]
@@ -40,6 +47,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 5_000)]
     pages: u64,
 
+    /// Do not show it in a browser, neither meanwhile nor afterwards.
+    #[arg(long)]
+    no_serve: bool,
+
     #[command(flatten)]
     manner: MannerArgs,
 }
@@ -52,6 +63,9 @@ const AUTHORITY: &str = "authority.pem";
 const PAGES_PER_SITE: u32 = 500;
 /// Some synthetic servers never answer; nobody wants to wait for all of them.
 const LONGEST: Duration = Duration::from_secs(22);
+/// Words of the synthetic Web's English, and how many pages are shown that have them.
+const QUERY: &str = "journey OR passport";
+const HITS: usize = 3;
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     make_room(&args.dir)?;
@@ -68,14 +82,34 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let end = CrawlEnd { duration: Some(LONGEST), ..CrawlEnd::default() };
-    let (_, code) = crawl_command::crawl_on(&mut collection, &settings, end, &args.manner, printer)?;
+    let helm = Helm::new(settings.crawl_settings(&args.dir)?);
+    let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let show = || crawl_command::show(&args.dir, &settings, &helm, listen, None);
+    let serving = (!args.no_serve).then(show).transpose()?;
+    let plan = Plan { settings: &settings, helm: &helm, end, manner: &args.manner, index: true };
+    let (_, interrupted) = crawl_command::crawl_on(&mut collection, &plan, printer)?;
     web.stop().context("cannot end the synthetic Web")?;
     let report = report::describe(&args.dir, &args.dir.join("report"))?;
     if !printer.json() {
         printer.line(&format!("described in {}", report.display()))?;
+        printer.line(&format!("\n`weir search {} '{QUERY}'` finds:", args.dir.display()))?;
+        search::run(&search::Args::best(&args.dir, QUERY, HITS), printer)?;
         what_next(&args.dir, portal.as_str(), printer)?;
+        if let Some(serving) = serving.filter(|_| !interrupted && io::stdout().is_terminal()) {
+            stay(serving, printer)?;
+        }
     }
-    Ok(code)
+    Ok(steering::exit_code(interrupted))
+}
+
+/// Shows the collection until somebody has seen enough.
+fn stay(serving: Serving, printer: &mut Printer) -> anyhow::Result<()> {
+    let ending = Ending::listen()?;
+    printer.line(&format!("\nIn a browser: http://{}/  (until Ctrl-C)", serving.address()))?;
+    printer.finish()?;
+    ending.wait();
+    serving.stop();
+    Ok(())
 }
 
 /// Removes a former demo, and nothing else.
@@ -128,6 +162,7 @@ fn what_next(folder: &Path, portal: &str, printer: &mut Printer) -> anyhow::Resu
     let folder = folder.display();
     printer.line("\nWhat to look at next:")?;
     let commands = [
+        (format!("weir serve {folder}"), "search page and dashboard in a browser"),
         (format!("weir status {folder}"), "what is there, and why pages are missing"),
         (format!("weir sites {folder} --top 10"), "the largest sites"),
         (format!("weir why {folder} {portal}"), "the story of a page"),

@@ -106,14 +106,14 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let helm = Helm::new(typed);
     let style = Style::choose(printer.json(), args.manner.progress);
     let reload = || reload(&settings, args.load(), &helm);
-    let (summary, code) = steering::steer(&helm, style, reload, || {
+    let (summary, interrupted) = steering::steer(&helm, style, reload, |_| {
         Ok(match (&args.dir, &args.batch, &args.out) {
             (None, Some(batch), Some(out)) => harvest_batch(batch, out, &helm)?,
             (dir, ..) => harvest_collection(dir.as_deref().unwrap_or(Path::new(".")), &helm)?,
         })
     })?;
     answer(&summary, printer)?;
-    Ok(code)
+    Ok(steering::exit_code(interrupted))
 }
 
 fn answer(summary: &HarvestSummary, printer: &mut Printer) -> anyhow::Result<()> {

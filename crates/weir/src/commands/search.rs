@@ -2,7 +2,7 @@
 
 mod shown;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -81,6 +81,23 @@ pub(crate) struct Args {
     /// Show near duplicates of a page, too.
     #[arg(long)]
     all: bool,
+}
+
+impl Args {
+    /// The best pages for a query, and nothing else.
+    pub(crate) fn best(dir: &Path, query: &str, count: usize) -> Args {
+        Args {
+            dir: dir.to_owned(),
+            query: vec![query.to_owned()],
+            count,
+            from: 0,
+            sort: Sort::Relevance,
+            any: false,
+            explain: false,
+            facets: false,
+            all: false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -4,13 +4,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use crawl::Status;
+use crawl::{Budgets, Status};
 use model::Reason;
+use serde::Serialize;
 use store::Snapshot;
 
 use crate::printer::{Meaning, Printer};
 use crate::process::now_ms;
-use crate::words::{count, size, time};
+use crate::settings::Settings;
+use crate::words::{count, counted, size, time};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,16 +33,28 @@ pub(crate) struct Args {
     snapshot: Option<String>,
 }
 
+/// Scripts rely on the names.
+#[derive(Serialize)]
+struct Answer {
+    #[serde(flatten)]
+    status: Status,
+    budgets: Budgets,
+}
+
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
-    let answer = Status::of(&snapshot, now_ms())
+    let status = Status::of(&snapshot, now_ms())
         .with_context(|| format!("cannot tell the status of {}", args.dir.display()))?;
+    let rules = Settings::load(&args.dir)?.crawl_settings(&args.dir)?;
+    let budgets = Budgets::of(&snapshot, &rules, now_ms())?;
     if printer.json() {
-        printer.object(&answer)?;
+        printer.object(&Answer { status, budgets })?;
         return Ok(ExitCode::SUCCESS);
     }
+    let answer = status;
     printer.line(&args.dir.display().to_string())?;
-    for (name, value) in lines(&answer) {
+    for (name, value) in lines(&answer).into_iter().chain(budget_line(&budgets).map(|line| ("budget", line)))
+    {
         let name = printer.paint(Meaning::Aside, &format!("{name:8}"));
         printer.line(&format!("  {name}  {value}"))?;
     }
@@ -87,6 +101,25 @@ fn lines(answer: &Status) -> Vec<(&'static str, String)> {
         ("disk", disk),
         ("commit", commit),
     ]
+}
+
+/// Nothing without a limit that somebody is held to.
+fn budget_line(budgets: &Budgets) -> Option<String> {
+    let mut parts = Vec::new();
+    if let Some(most) = budgets.requests_per_day {
+        parts.push(format!("{} of {} requests today", count(budgets.requests_today), count(most)));
+    }
+    if budgets.sites_done_today > 0 {
+        parts.push(format!("{} had all of theirs", counted(budgets.sites_done_today, "site")));
+    }
+    if !parts.is_empty() {
+        parts.push(format!("until {}", time(budgets.day_ends_ms as i64)));
+    }
+    if budgets.sites_over_domain_budget > 0 {
+        let sites = counted(budgets.sites_over_domain_budget, "site");
+        parts.push(format!("{sites} of domains with as many pages as they have earned"));
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// What has become of all pages that are known; the numbers add up.

@@ -161,8 +161,9 @@ fn wrong_wishes_are_told_in_one_sentence() {
             &["--site", "https://b.test"],
             "weir: the collection knows no site https://b.test; of this host the collection knows http://b.test:8080\n",
         ),
+        (&["--from", "9.0.0"], "weir: there is no snapshot 9; `weir snapshots` lists those that are kept\n"),
         (
-            &["--from", "1.0.0"],
+            &["--from", "1.0.0", "--snapshot", "2"],
             "weir: a stream cannot go on from 1.0.0: it is of commit 1, and this is commit 2\n",
         ),
         (

@@ -16,7 +16,7 @@ fn what_came_of_it_is_told() {
     sample.visit_with("http://a.test/gone", 404, "", "gone");
     sample.visit("http://a.test/secret", "<meta name=robots content=noindex>");
     sample.collection.commit(0).unwrap();
-    let dir = sample.path();
+    let dir = sample.folder.path();
     let (code, out, err) = told(dir, &["index", "DIR"]);
     assert_eq!((code, err.as_str()), (0, ""));
     let lines: Vec<&str> = out.lines().collect();

@@ -25,6 +25,7 @@ mod sql;
 mod sql_and_duckdb;
 mod statistics;
 mod status;
+mod stream;
 #[path = "../../../search/tests/index/sample.rs"]
 mod texts;
 #[path = "../../../store/tests/python/venv.rs"]

@@ -4,6 +4,7 @@
 //! `WEIR_LONG=1` has them run in their long form.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
+mod beside;
 mod choosing;
 mod clocks;
 mod hostile;

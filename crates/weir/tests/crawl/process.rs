@@ -168,6 +168,11 @@ impl Crawl {
         }
     }
 
+    /// What it has said on stderr so far.
+    pub(crate) fn told(&self) -> String {
+        self.lines.lock().unwrap().clone()
+    }
+
     /// Waits until it has said something.
     pub(crate) fn wait_for(&mut self, text: &str) {
         let lines = Arc::clone(&self.lines);

@@ -1,6 +1,6 @@
 //! How is the story of a URL told to people?
 
-use crawl::{LinkStory, PageStory, RobotsStory, SiteStory, Story, VisitStory, Worth};
+use crawl::{BudgetStory, LinkStory, PageStory, RobotsStory, SiteStory, Story, VisitStory, Worth};
 use model::Reason;
 
 use crate::printer::{Meaning, Printer, printable};
@@ -33,6 +33,9 @@ pub(super) fn tell(story: &Story, printer: &mut Printer) -> anyhow::Result<()> {
         for part in site_parts(site) {
             line(printer, "", &part)?;
         }
+    }
+    if let Some(budget) = story.budget.as_ref().and_then(budget_line) {
+        line(printer, "budget", &budget)?;
     }
     match (&story.robots, &story.site) {
         (Some(robots), _) => line(printer, "robots", &robots_line(robots))?,
@@ -126,6 +129,22 @@ fn site_parts(site: &SiteStory) -> Vec<String> {
     parts
         .extend(site.back_off_until_ms.map(|until_ms| format!("left alone until {}", time(until_ms as i64))));
     parts
+}
+
+/// Nothing as long as nobody comes near a limit.
+fn budget_line(budget: &BudgetStory) -> Option<String> {
+    let mut parts = Vec::new();
+    let BudgetStory { domain, domain_pages, domain_most_pages, requests_today, .. } = budget;
+    if domain_pages * 2 >= *domain_most_pages {
+        parts.push(format!("{domain} has {} of {} pages", count(*domain_pages), count(*domain_most_pages)));
+    }
+    if let Some(most) = budget.requests_per_day {
+        parts.push(format!("{} of {} requests today", count(*requests_today), count(most)));
+    }
+    if let Some(left) = budget.site_requests_left {
+        parts.push(format!("{} left for its site today", count(left)));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn robots_line(robots: &RobotsStory) -> String {

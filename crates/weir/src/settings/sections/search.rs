@@ -12,6 +12,8 @@ section! {
         positions: bool = true;
         /// What indexing takes of memory; more makes fewer, larger pieces, which are searched faster.
         memory: Size = Size(512 << 20), within Size(64 << 20)..=Size(1 << 40);
+        /// The share of the time that `weir crawl --index` may spend on indexing, on one core, until the crawl is over.
+        share_of_crawl: f32 = 0.25, within 0.01..=1.0;
         /// How much a word counts in the title of a page; 0: it is not looked for there, unless by `title:`.
         title: f32 = Ranking::default().title, within 0.0..=100.0;
         /// The same in headings.

@@ -1,0 +1,142 @@
+//! Streams of `weir serve`, as other programs read them: `weir cat`, curl, and the Python package with the tools of others.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use super::venv::{run, venv};
+use super::{sample, told, weir};
+
+/// A server, until this is gone.
+struct Server {
+    child: Child,
+    url: String,
+    #[cfg(feature = "flight")]
+    flight: Option<String>,
+}
+
+impl Server {
+    fn start(folder: &Path, arguments: &[&str]) -> Server {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        command.arg("serve").arg(folder).args(["--listen", "127.0.0.1:0", "--json"]).args(arguments);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut next = || serde_json::from_str::<serde_json::Value>(&lines.next().unwrap().unwrap()).unwrap();
+        Server {
+            url: next()["url"].as_str().unwrap().to_owned(),
+            #[cfg(feature = "flight")]
+            flight: arguments.contains(&"--flight").then(|| next()["flight"].as_str().unwrap().to_owned()),
+            child,
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+#[test]
+fn cat_reads_from_another_machine_what_it_reads_here() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 2));
+    let server = Server::start(&dir.join("c"), &[]);
+    for arguments in
+        [&["--format", "warc"][..], &["--format", "text", "--site", "a.test"], &["--format", "urls"]]
+    {
+        let here = weir(dir, &[&["cat", "DIR/c"], arguments].concat());
+        let there = weir(dir, &[&["cat", server.url.as_str()], arguments].concat());
+        assert!(
+            there.status.success() && here.stdout == there.stdout && !here.stdout.is_empty(),
+            "{arguments:?}"
+        );
+    }
+    let (code, out, err) = told(dir, &["cat", &server.url, "--site", "nowhere.test"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.ends_with("answers 404: the collection knows no site nowhere.test\n"), "{err}");
+}
+
+#[test]
+fn who_does_not_know_the_token_gets_no_stream() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 1));
+    let secret = dir.join("secret");
+    std::fs::write(&secret, "0123456789abcdef\n").unwrap();
+    let server = Server::start(&dir.join("c"), &["--token-file", secret.to_str().unwrap()]);
+    let (code, out, err) = told(dir, &["cat", &server.url]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.contains("answers 401"), "{err}");
+    let output =
+        weir(dir, &["cat", &server.url, "--format", "urls", "--token-file", secret.to_str().unwrap()]);
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().collect::<Vec<_>>(), sample::URLS);
+}
+
+#[test]
+fn curl_gets_the_records_and_goes_on_with_a_file_that_it_has_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 2));
+    let server = Server::start(&dir.join("c"), &[]);
+    let whole = weir(dir, &["cat", "DIR/c"]).stdout;
+    let file = dir.join("pages.warc.gz");
+    std::fs::write(&file, &whole[..1000]).unwrap();
+    let url = format!("{}stream", server.url);
+    run(Command::new("curl")
+        .args(["--silent", "--show-error", "--fail", "--continue-at", "-", "--output"])
+        .arg(&file)
+        .arg(url));
+    assert!(std::fs::read(&file).unwrap() == whole);
+}
+
+#[test]
+fn the_python_package_reads_streams_in_every_way() {
+    let Some(bin) = venv() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 2));
+    let server = Server::start(&dir.join("c"), &[]);
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/read_stream.py");
+    let mut command = Command::new(bin.join("python"));
+    command.env("PYTHONPATH", package.join("src")).arg(script).arg(&server.url).arg("6");
+    assert_eq!(run(&mut command), "6 pages\n");
+    let tests = ["-m", "unittest", "discover", "--quiet", "--start-directory"];
+    let mut offline = Command::new(bin.join("python"));
+    run(offline.env("PYTHONPATH", package.join("src")).args(tests).arg(package.join("tests")));
+    let mut example = Command::new(bin.join("python"));
+    example
+        .env("PYTHONPATH", package.join("src"))
+        .arg(package.join("examples/anchor_index.py"))
+        .arg(&server.url);
+    run(&mut example);
+}
+
+#[test]
+#[cfg(feature = "flight")]
+fn pyarrow_reads_by_flight() {
+    let Some(bin) = venv() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 2));
+    let server = Server::start(&dir.join("c"), &["--flight", "127.0.0.1:0"]);
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/src");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/read_flight.py");
+    let mut command = Command::new(bin.join("python"));
+    command.env("PYTHONPATH", package).arg(script).arg(server.flight.as_deref().unwrap()).arg("6");
+    assert_eq!(run(&mut command), "6 pages\n");
+}
+
+#[test]
+#[cfg(not(feature = "flight"))]
+fn a_build_without_flight_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 1));
+    let (code, _, err) = told(dir, &["serve", "DIR/c", "--listen", "127.0.0.1:0", "--flight", "127.0.0.1:0"]);
+    assert_eq!(code, 2);
+    assert_eq!(err, "weir: this build has no Arrow Flight; build it with `--features flight` (or `full`)\n");
+}

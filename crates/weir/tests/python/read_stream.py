@@ -1,0 +1,101 @@
+"""Reads the stream of a server in every way that the Python package has, and with the tools of others.
+
+    read_stream.py URL PAGES
+"""
+
+import gzip
+import io
+import sys
+import tempfile
+import urllib.request
+
+import fastwarc.warc
+import pyarrow
+import warcio.archiveiterator
+
+import weir
+
+
+class Count(weir.Handler):
+    """Counts pages and the words of their titles."""
+
+    columns = ("url", "title")
+
+    def __init__(self, fails=None):
+        self.urls, self.words, self.calls, self.fails, self.failed = [], 0, [], fails, 0
+
+    def init(self):
+        self.calls.append("init")
+
+    def process(self, page):
+        if self.fails and len(self.urls) == 3 and self.failed < 2:
+            self.failed += 1
+            raise self.fails("not now")
+        self.urls.append(page.url)
+        self.words += len((page.title or "").split())
+
+    def finish(self):
+        self.calls.append("finish")
+
+    def merge(self, other):
+        self.urls += other.urls
+        self.words += other.words
+
+
+def main(url, pages):
+    rows = list(weir.stream(url))
+    assert len(rows) == pages, len(rows)
+    assert rows[0].title and rows[0].text and rows[0].status == 200 and rows[0].time, rows[0]
+    urls = sorted(page.url for page in rows)
+
+    # Parts, positions, columns.
+    parts = [page.url for number in (1, 2, 3) for page in weir.stream(url, part=f"{number}/3", columns=["url"])]
+    assert sorted(parts) == urls
+    rest = list(weir.stream(url, from_=rows[2].position))
+    assert rest == rows[3:]
+    assert len(list(weir.stream(url, max=2))) == 2
+    body = next(weir.stream(url, columns=["body", "links"]))
+    assert body.body.startswith(b"<html>") and body.title is None
+    try:
+        next(weir.stream(url, site="nowhere.test"))
+        raise AssertionError("a site that is not there")
+    except weir.StreamError as error:
+        assert "knows no site nowhere.test" in str(error), error
+
+    # Records: our own reader, and those of others.
+    records = list(weir.records(url))
+    assert sorted(record.url for record in records) == urls
+    assert any(record.kind == "response" and record.http()[1].startswith(b"<html>") for record in records)
+    raw = urllib.request.urlopen(url + "stream").read()
+    own = [record.rec_headers["WARC-Target-URI"] for record in warcio.archiveiterator.ArchiveIterator(io.BytesIO(raw))]
+    assert sorted(own) == urls
+    fast = [record.headers["WARC-Target-URI"] for record in fastwarc.warc.ArchiveIterator(io.BytesIO(raw))]
+    assert sorted(fast) == urls
+    assert gzip.decompress(raw).count(b"WARC-Target-URI") >= pages
+    wet = [record.rec_type for record in warcio.archiveiterator.ArchiveIterator(
+        io.BytesIO(urllib.request.urlopen(url + "stream?format=wet").read()))]
+    assert wet and set(wet) == {"conversion"}, wet
+
+    # Handlers: errors that pass, errors that do not, processes, and a run that goes on later.
+    good, patient, fatal = Count(), Count(weir.Recoverable), Count(weir.Fatal)
+    summary = weir.run(url, [good, patient, fatal])
+    assert good.urls == patient.urls and len(good.urls) == pages and patient.failed == 2
+    assert len(fatal.urls) == 3 and [stopped.why for stopped in summary.stopped] == ["not now"]
+    assert good.calls == ["init", "finish"] and fatal.calls == ["init"]
+    shared = Count()
+    assert weir.run(url, [shared], parts=2).pages == pages
+    assert sorted(shared.urls) == urls and shared.words == good.words
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = Count(), Count()
+        weir.run(url, [first], checkpoint=folder + "/position", max=2)
+        weir.run(url, [second], checkpoint=folder + "/position")
+        assert first.urls + second.urls == good.urls
+
+    # Tables.
+    table = weir.table(url, columns=["url", "status", "links"])
+    assert table.num_rows == pages and table.schema.field("status").type == pyarrow.uint16()
+    print(f"{pages} pages")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,283 @@
+//! A browser that a test drives: Debian's chromium without a window, over the pipe of its DevTools protocol.
+
+use std::cell::{Cell, RefCell};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// How long a page is given until something is as expected.
+const PATIENCE_MS: u64 = 30_000;
+
+/// One page of one browser; it ends with this.
+pub(crate) struct Browser {
+    child: Child,
+    input: RefCell<ChildStdin>,
+    output: RefCell<BufReader<ChildStdout>>,
+    session: String,
+    number: Cell<u64>,
+    /// What pages have complained about.
+    complaints: RefCell<Vec<String>>,
+    /// Its profile lies here.
+    _folder: TempDir,
+}
+
+/// Where chromium is; `None` if it is not there.
+fn chromium() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    std::env::split_paths(&path)
+        .flat_map(|folder| names.map(|name| folder.join(name)))
+        .find(|file| file.is_file())
+}
+
+impl Browser {
+    /// Starts one; `None`, and a word about it, if there is none.
+    pub(crate) fn start() -> Option<Browser> {
+        let Some(program) = chromium() else {
+            assert!(std::env::var_os("WEIR_NEED_BROWSER").is_none(), "there is no chromium");
+            eprintln!("skipped: there is no chromium (Debian: chromium)");
+            return None;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        // It reads commands from its file 3, and writes answers to its file 4.
+        let mut child = Command::new("sh")
+            .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1"])
+            .arg(program)
+            .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"])
+            .args([
+                "--disable-dev-shm-usage",
+                "--disable-background-networking",
+                "--disable-component-update",
+            ])
+            .arg(format!("--user-data-dir={}", folder.path().display()))
+            .args(["--remote-debugging-pipe", "about:blank"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = RefCell::new(child.stdin.take().unwrap());
+        let output = RefCell::new(BufReader::new(child.stdout.take().unwrap()));
+        let mut browser = Browser {
+            child,
+            input,
+            output,
+            session: String::new(),
+            number: Cell::new(0),
+            complaints: RefCell::new(Vec::new()),
+            _folder: folder,
+        };
+        let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
+        let attached =
+            browser.call("Target.attachToTarget", json!({ "targetId": target["targetId"], "flatten": true }));
+        browser.session = attached["sessionId"].as_str().unwrap().to_owned();
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            browser.call(&format!("{domain}.enable"), json!({}));
+        }
+        browser.size(1280, 900);
+        Some(browser)
+    }
+
+    /// Sends a command and waits for its answer.
+    fn call(&self, method: &str, parameters: Value) -> Value {
+        let number = self.number.get() + 1;
+        self.number.set(number);
+        let mut command = json!({ "id": number, "method": method, "params": parameters });
+        if !self.session.is_empty() {
+            command["sessionId"] = self.session.clone().into();
+        }
+        let mut input = self.input.borrow_mut();
+        input.write_all(command.to_string().as_bytes()).unwrap();
+        input.write_all(b"\0").unwrap();
+        input.flush().unwrap();
+        loop {
+            let message = self.read();
+            if message["id"] == number {
+                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
+                return message["result"].clone();
+            }
+            self.note(&message);
+        }
+    }
+
+    fn read(&self) -> Value {
+        let mut bytes = Vec::new();
+        self.output.borrow_mut().read_until(0, &mut bytes).unwrap();
+        assert_eq!(bytes.pop(), Some(0), "the browser has ended");
+        serde_json::from_slice(&bytes).unwrap()
+    }
+
+    /// Remembers what a page complains about, and every request that leaves for elsewhere.
+    fn note(&self, message: &Value) {
+        let parameters = &message["params"];
+        let complaint = match message["method"].as_str().unwrap_or_default() {
+            "Runtime.exceptionThrown" => Some(parameters["exceptionDetails"].to_string()),
+            "Runtime.consoleAPICalled" if parameters["type"] == "error" => {
+                Some(parameters["args"].to_string())
+            }
+            "Log.entryAdded" if parameters["entry"]["level"] == "error" => {
+                Some(parameters["entry"].to_string())
+            }
+            "Network.requestWillBeSent" => {
+                let url = parameters["request"]["url"].as_str().unwrap_or_default();
+                let is_ours = url.starts_with("http://127.0.0.1:") || url.starts_with("data:");
+                (!is_ours).then(|| format!("it asks for {url}"))
+            }
+            "Page.javascriptDialogOpening" => Some("a script of a page runs".to_owned()),
+            _ => None,
+        };
+        self.complaints.borrow_mut().extend(complaint);
+    }
+
+    /// What pages have complained about so far.
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        self.eval("0");
+        self.complaints.borrow().clone()
+    }
+
+    pub(crate) fn size(&self, width: u32, height: u32) {
+        let metrics =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
+        self.call("Emulation.setDeviceMetricsOverride", metrics);
+    }
+
+    pub(crate) fn dark(&self, dark: bool) {
+        let value = if dark { "dark" } else { "light" };
+        let feature = json!({ "name": "prefers-color-scheme", "value": value });
+        self.call("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
+    }
+
+    /// Opens an address, and waits until it is loaded.
+    pub(crate) fn open(&self, url: &str) {
+        let answer = self.call("Page.navigate", json!({ "url": url }));
+        assert!(answer["errorText"].is_null(), "{url}: {answer}");
+        self.until("document.readyState === 'complete'");
+    }
+
+    /// What an expression is, in the page.
+    pub(crate) fn eval(&self, expression: &str) -> Value {
+        let answer = self.call(
+            "Runtime.evaluate",
+            json!({ "expression": expression, "returnByValue": true, "awaitPromise": true }),
+        );
+        assert!(answer["exceptionDetails"].is_null(), "{expression}: {}", answer["exceptionDetails"]);
+        answer["result"]["value"].clone()
+    }
+
+    /// The text of the first element that a selector means.
+    pub(crate) fn text(&self, selector: &str) -> String {
+        let selector = Value::from(selector);
+        let text = self.eval(&format!("document.querySelector({selector})?.textContent ?? ''"));
+        text.as_str().unwrap().trim().to_owned()
+    }
+
+    /// Waits until an expression is true in the page, whichever is loaded then.
+    pub(crate) fn until(&self, expression: &str) {
+        let began = std::time::Instant::now();
+        loop {
+            // The page looks itself; if it goes away meanwhile, the next one is asked.
+            let look = format!(
+                "new Promise(done => {{ const began = Date.now(); const look = () => {{ let is = false; try {{ is = !!({expression}) }} \
+                 catch {{}} if (is) done(true); else if (Date.now() - began > 1000) done(false); else setTimeout(look, 20); }}; look(); }})"
+            );
+            let parameters = json!({ "expression": look, "returnByValue": true, "awaitPromise": true });
+            if self
+                .try_call("Runtime.evaluate", parameters)
+                .is_some_and(|answer| answer["result"]["value"] == true)
+            {
+                return;
+            }
+            let is_late = began.elapsed().as_millis() as u64 > PATIENCE_MS;
+            assert!(
+                !is_late,
+                "in vain: {expression} at {}: {:?}",
+                self.eval("location.href"),
+                self.complaints.borrow()
+            );
+        }
+    }
+
+    /// The same as a call, but a page that went away is no failure.
+    fn try_call(&self, method: &str, parameters: Value) -> Option<Value> {
+        let number = self.number.get() + 1;
+        self.number.set(number);
+        let command =
+            json!({ "id": number, "method": method, "params": parameters, "sessionId": self.session });
+        {
+            let mut input = self.input.borrow_mut();
+            input.write_all(format!("{command}\0").as_bytes()).unwrap();
+            input.flush().unwrap();
+        }
+        loop {
+            let message = self.read();
+            if message["id"] == number {
+                return message["error"].is_null().then(|| message["result"].clone());
+            }
+            self.note(&message);
+        }
+    }
+
+    /// Clicks the middle of an element, as a mouse does.
+    pub(crate) fn click(&self, selector: &str) {
+        let selector = Value::from(selector);
+        let place = self.eval(&format!(
+            "(() => {{ const e = document.querySelector({selector}); e.scrollIntoView({{ block: 'center' }}); \
+             const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; }})()"
+        ));
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event =
+                json!({ "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1 });
+            self.call("Input.dispatchMouseEvent", event);
+        }
+    }
+
+    /// Types text where the cursor is, and presses Enter.
+    pub(crate) fn type_and_enter(&self, text: &str) {
+        self.call("Input.insertText", json!({ "text": text }));
+        self.key("Enter", 13, "\r");
+    }
+
+    pub(crate) fn key(&self, name: &str, code: u32, text: &str) {
+        for kind in ["keyDown", "keyUp"] {
+            let mut event = json!({ "type": kind, "key": name, "code": name, "windowsVirtualKeyCode": code });
+            if kind == "keyDown" && !text.is_empty() {
+                event["text"] = text.into();
+            }
+            self.call("Input.dispatchKeyEvent", event);
+        }
+    }
+
+    /// Writes what is seen, if `WEIR_SCREENSHOTS` names a folder.
+    pub(crate) fn screenshot(&self, name: &str) {
+        let Some(folder) = std::env::var_os("WEIR_SCREENSHOTS").map(PathBuf::from) else { return };
+        let picture = self.call("Page.captureScreenshot", json!({ "format": "png" }));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(format!("{name}.png")), base64(picture["data"].as_str().unwrap())).unwrap();
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Bytes that are written in base 64.
+fn base64(text: &str) -> Vec<u8> {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
+    let (mut bits, mut held) = (0u32, 0);
+    for letter in text.bytes().filter_map(|letter| LETTERS.iter().position(|own| *own == letter)) {
+        bits = bits << 6 | letter as u32;
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            bytes.push((bits >> held) as u8);
+        }
+    }
+    bytes
+}
