@@ -1,4 +1,4 @@
-//! How fast is it? `cargo run --release -p bench -- [gather|graph|index|parse|robots|scores|search|similarity|simulate|state|url|urls|warc|simweb|all]`
+//! How fast is it? `cargo run --release -p bench -- [gather|graph|index|parse|robots|scores|search|similarity|simulate|state|stream|url|urls|warc|simweb|all]`
 //!
 //! Every figure is a ratio to a well-known yardstick that is measured in the same run, on the same data: absolute
 //! numbers say more about the machine than about the program. README.md tells how to read them.
@@ -16,6 +16,7 @@ mod similarity;
 mod simulate;
 mod simweb;
 mod state;
+mod stream;
 mod url;
 mod urls;
 mod warc;
@@ -38,6 +39,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("simulate", simulate::run),
     ("simweb", simweb::run),
     ("state", state::run),
+    ("stream", stream::run),
     ("url", url::run),
     ("urls", urls::run),
     ("warc", warc::run),

@@ -2,6 +2,7 @@
 //!
 //! - `response` records of http and https are what is wanted.
 //! - `resource` records have no head, for nobody kept it; they get one that says what is known, and that it was made up.
+//! - `conversion` records of plain text (WET files) are pages of which only the text was kept; their heads are made up, too.
 //! - `revisit` records have no body. One that refers to the same URL, or to a server's word that nothing has changed, is
 //!   a visit that found the page as it was. One that refers to another URL is left out, for its body may be anywhere; but
 //!   not a redirect, which needs none: many have the same few words, or nothing, for a body.
@@ -28,7 +29,8 @@ pub(crate) enum WarcPage {
 pub(crate) fn warc_page(record: &WarcRecord, rules: &UrlRules) -> WarcPage {
     let fetched = match record.header.kind() {
         WarcKind::Response => response(record, rules),
-        WarcKind::Resource => resource(record, rules),
+        WarcKind::Resource => resource(record, "", rules),
+        WarcKind::Conversion if is_text(record) => resource(record, "; charset=utf-8", rules),
         WarcKind::Revisit => revisit(record, rules),
         _ => return WarcPage::NoPage,
     };
@@ -45,12 +47,18 @@ fn response(record: &WarcRecord, rules: &UrlRules) -> Option<Fetched> {
     })
 }
 
-fn resource(record: &WarcRecord, rules: &UrlRules) -> Option<Fetched> {
+/// Whether a record has the text of a page and nothing else.
+fn is_text(record: &WarcRecord) -> bool {
+    record.header.get("Content-Type").is_some_and(|media_type| media_type.trim() == "text/plain")
+}
+
+fn resource(record: &WarcRecord, charset: &str, rules: &UrlRules) -> Option<Fetched> {
     let media_type = record.header.get("Content-Type")?;
+    let kind = record.header.kind().name();
     let length = record.block().len();
     let head = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nContent-Length: {length}\r\n\
-         X-Crawler-Record: resource\r\n\r\n"
+        "HTTP/1.1 200 OK\r\nContent-Type: {media_type}{charset}\r\nContent-Length: {length}\r\n\
+         X-Crawler-Record: {kind}\r\n\r\n"
     );
     Some(Fetched { status: 200, head: head.into(), body: record.block().to_vec(), ..visit(record, rules)? })
 }

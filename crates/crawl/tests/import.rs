@@ -343,6 +343,26 @@ fn what_is_no_page_is_skipped_or_passed_over() {
 }
 
 #[test]
+fn the_texts_of_others_are_pages_without_markup() {
+    let date = "2024-05-17T00:00:00Z";
+    let archive = Archive::default()
+        .record(
+            "conversion",
+            "http://a.test/t",
+            date,
+            "Content-Type: text/plain\r\n",
+            "caf\u{e9} f\u{fc}r alle".as_bytes(),
+        )
+        .record("conversion", "http://a.test/p", date, "Content-Type: image/png\r\n", b"PNG");
+    let (_folder, summary, snapshot) = imported(&archive);
+    assert_eq!((summary.records, summary.pages, summary.skipped), (2, 1, 0));
+    let (_, record) = page(&snapshot, "http://a.test/t").unwrap();
+    let stored = snapshot.bodies.read(&record.stored.unwrap(), Verify::Digests).unwrap();
+    assert_eq!(stored.header("Content-Type"), Some(b"text/plain; charset=utf-8".as_slice()));
+    assert_eq!(stored.header("X-Crawler-Record"), Some(b"conversion".as_slice()));
+}
+
+#[test]
 fn what_came_before_a_break_is_kept_and_other_files_go_on() {
     let (folder, mut collection) = collection();
     let mut archive = Archive::default().page("http://a.test/1", 1, "one").page("http://a.test/2", 2, "two");

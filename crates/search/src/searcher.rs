@@ -13,6 +13,7 @@
 //! Robertson, Zaragoza and Taylor (2005). Ranks lie outside the index, by page id, so that a new PageRank counts at once.
 
 mod best_pages;
+mod clause;
 mod columns;
 mod compile;
 mod expansion;
@@ -27,6 +28,7 @@ mod ranks;
 mod snippet;
 mod spelling;
 mod statistics;
+mod text_field;
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,9 +1,11 @@
-//! What do others want of a collection? Its pages as a web archive, its tables, or a tree of plain files.
+//! What do others want of a collection? Its pages as a web archive or as one file for a browser, its tables, or a tree of plain files.
 
 mod file_name;
 mod mirror;
 mod tables;
+mod wacz;
 mod warc;
+mod zip;
 
 use std::fs;
 use std::io;
@@ -13,6 +15,7 @@ use store::{Error, Result};
 
 pub use mirror::export_mirror;
 pub use tables::export_tables;
+pub use wacz::export_wacz;
 pub use warc::export_warc;
 
 /// What came of an export.

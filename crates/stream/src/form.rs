@@ -167,7 +167,12 @@ impl Column {
             let found = Column::ALL.into_iter().find(|column| column.name() == name.trim());
             found.ok_or_else(|| format!("there is no column `{}`; there are {}", name.trim(), known()))
         };
-        names.split(',').map(find).collect()
+        let columns: Vec<Column> = names.split(',').map(find).collect::<Result<_, _>>()?;
+        let twice = columns.iter().enumerate().find(|(place, column)| columns[..*place].contains(column));
+        match twice {
+            Some((_, column)) => Err(format!("{} is named twice", column.name())),
+            None => Ok(columns),
+        }
     }
 
     pub(crate) fn names(columns: &[Column]) -> String {

@@ -4,6 +4,8 @@
 
 mod ask;
 mod export;
+#[cfg(feature = "flight")]
+mod flight;
 mod form;
 mod handler;
 mod handler_run;
@@ -14,7 +16,9 @@ mod remote;
 mod shelf;
 
 pub use ask::{Ask, WrongAsk};
-pub use export::{Exported, export_mirror, export_tables, export_warc};
+pub use export::{Exported, export_mirror, export_tables, export_wacz, export_warc};
+#[cfg(feature = "flight")]
+pub use flight::{Flight, FlightSettings};
 pub use form::{Column, Form, Format};
 pub use handler::{Handler, HandlerError};
 pub use handler_run::{HandlerRun, RunSummary, Stopped};

@@ -188,7 +188,7 @@ fn state(live: &Live) -> (&'static str, String) {
 fn live_view(live: &Live) -> LiveView {
     let visits = live.progress.outcomes.iter().map(|(_, visits)| visits).max().unwrap_or(0).max(1);
     let outcome = |(outcome, count): (crawl::Outcome, u64)| {
-        (outcome.as_str().replace('_', " "), words::count(count), count * 100 / visits)
+        (outcome.as_str().replace('_', " "), words::count(count), (count * 100 / visits).max(1))
     };
     let batch = |batch: &crawl::LiveBatch| {
         (
@@ -313,7 +313,7 @@ fn commit_view(status: &Status) -> CommitView {
     reasons.sort_by_key(|(_, pages)| std::cmp::Reverse(**pages));
     let row = |(name, pages): (&&str, &u64)| {
         let sentence = Reason::all().find(|reason| reason.as_str() == *name).map(|reason| reason.to_string());
-        (sentence.unwrap_or_else(|| (*name).to_owned()), words::count(*pages), *pages * 100 / most)
+        (sentence.unwrap_or_else(|| (*name).to_owned()), words::count(*pages), (*pages * 100 / most).max(1))
     };
     let count = words::count;
     let when = if status.generation == 0 { "none yet".to_owned() } else { words::time(status.committed_ms) };

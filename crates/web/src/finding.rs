@@ -165,15 +165,6 @@ fn found(answer: Answer, wanted: &Wanted, seconds: f64) -> Found {
 }
 
 fn found_hit(rank: usize, hit: Hit) -> FoundHit {
-    let mut at = 0;
-    let mut matches = Vec::new();
-    for piece in &hit.snippet.pieces {
-        let end = at + piece.text.chars().count();
-        if piece.is_match {
-            matches.push([at, end]);
-        }
-        at = end;
-    }
     let share = |share: search::Share| FoundShare { what: share.what, score: share.score };
     FoundHit {
         rank,
@@ -181,7 +172,7 @@ fn found_hit(rank: usize, hit: Hit) -> FoundHit {
         page_id: hit.page.0,
         title: hit.title.text(),
         snippet: hit.snippet.text(),
-        matches,
+        matches: hit.snippet.matches(),
         url: hit.url,
         date_ms: hit.date_ms,
         fetched_ms: hit.fetched_ms,

@@ -5,11 +5,12 @@
 * :func:`stream` gives its pages one after the other,
 * :func:`records` gives them as WARC records, bodies and all,
 * :class:`Handler` and :func:`run` do something with every page, in as many processes as you like,
-* :func:`table` makes a pyarrow table of them.
+* :func:`table` makes a pyarrow table of them, and :func:`flight` gives batches by Arrow Flight, which is fastest.
 
 A connection that breaks is made anew, and goes on behind the last page that came.
 """
 
+from ._flight import flight
 from ._handler import Fatal, Handler, Recoverable, Stopped, Summary, run
 from ._page import Link, Page
 from ._stream import Damaged, StreamError, stream
@@ -28,6 +29,7 @@ __all__ = [
     "StreamError",
     "Summary",
     "batches",
+    "flight",
     "records",
     "run",
     "stream",

@@ -15,6 +15,7 @@ Values = Union[str, int, Sequence[Union[str, int]]]
 
 #: So long nothing may come before a connection counts as broken, in seconds.
 SILENCE = 60.0
+_PIECE = 1 << 16
 #: So often in a row a connection may break without having brought anything.
 MOST_BREAKS = 8
 #: Before the first new attempt, in seconds; twice as long before each that follows.
@@ -118,7 +119,7 @@ def query_pairs(**conditions: Union[None, Values]) -> List[Tuple[str, str]]:
         if values is None:
             continue
         one = isinstance(values, (str, int))
-        pairs.extend((name, str(value)) for value in ([values] if one else values))  # type: ignore[list-item,union-attr]
+        pairs.extend((name, str(value)) for value in ([values] if one else values))  # type: ignore[union-attr]
     return pairs
 
 
@@ -149,22 +150,21 @@ class Answer:
         return self._response.getheader("Weir-Snapshot")
 
     def lines(self) -> Iterator[bytes]:
-        """Its lines, each with its end."""
+        """Its lines, without their ends."""
+        rest = b""
         while True:
-            try:
-                line = self._response.readline()
-            except (OSError, http.client.HTTPException, ValueError) as error:
-                raise Broken(str(error) or type(error).__name__) from error
-            if not line:
-                return
-            if not line.endswith(b"\n"):
-                raise Broken("a line was cut off")
-            yield line
+            piece = self.read(_PIECE)
+            if not piece:
+                break
+            *lines, rest = (rest + piece).split(b"\n")
+            yield from lines
+        if rest:
+            raise Broken("a line was cut off")
 
     def read(self, size: int) -> bytes:
         """Some bytes; none at the end."""
         try:
-            return self._response.read(size)
+            return self._response.read1(size)
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise Broken(str(error) or type(error).__name__) from error
 

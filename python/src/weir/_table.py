@@ -8,7 +8,7 @@ from ._page import Page
 from ._stream import stream
 
 if TYPE_CHECKING:
-    import pyarrow
+    import pyarrow  # type: ignore[import-untyped]
 
 #: What a row has if nothing is asked for.
 COLUMNS = ("url", "page_id", "time", "status", "mime", "language", "title", "text", "position")

@@ -80,7 +80,8 @@ def records(
 
 def _members(answer: Answer) -> Iterator[Tuple[int, bytes]]:
     """Gzip members, decompressed, with the length that each has compressed."""
-    inflate, length, out = zlib.decompressobj(31), 0, []  # type: ignore[var-annotated]
+    out: List[bytes] = []
+    inflate, length = zlib.decompressobj(31), 0
     piece = answer.read(_PIECE)
     while piece:
         out.append(inflate.decompress(piece))

@@ -1,24 +1,22 @@
 //! What does a query mean to the index? Conditions become queries of tantivy: a word all of its forms in all fields.
 
 use tantivy::query::{
-    AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, Query, TermQuery, TermSetQuery,
+    BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, Query, TermQuery, TermSetQuery,
 };
-use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::schema::IndexRecordOption;
 use tantivy::{Searcher as IndexSearcher, Term};
 
+use super::clause::{Clause, Wish, every_page, one_of, positive};
 use super::expansion::{Expansion, Pattern};
 use super::marks::Marks;
 use super::placed::{PlacedQuery, Slot};
 use super::ranks::Ranks;
 use super::statistics::WordStatistics;
-use super::{LinkAnswers, Ranking, Searcher, predicate};
+use super::text_field::TextField;
+use super::{LinkAnswers, Searcher, predicate};
 use crate::error::{Error, Result};
 use crate::forms::{Forms, QueryWord, forms, query_words};
-use crate::query::{Condition, Measure, Part, Words};
-use crate::schema::Fields;
-
-/// What a condition adds to a score that only chooses.
-pub(super) const NO_SCORE: f32 = 0.0;
+use crate::query::{Compare, Condition, Measure, Part, Words};
 
 /// A query as the index understands it.
 pub(super) struct Compiled {
@@ -30,33 +28,6 @@ pub(super) struct Compiled {
     pub(super) is_cut: bool,
 }
 
-/// Where words are looked for.
-#[derive(Debug, Clone, Copy)]
-struct TextField {
-    field: Field,
-    weight: f32,
-    name: &'static str,
-}
-
-/// What a condition became.
-enum Clause {
-    /// It says nothing: punctuation alone.
-    Nothing,
-    /// A word so frequent that some languages leave it out of the index: nice to have, beside others.
-    Wish(Wish),
-    /// One of them has to fit; of none, nothing fits.
-    Any(Vec<Box<dyn Query>>),
-    /// It must not fit.
-    Not(Box<dyn Query>),
-}
-
-/// A word that pages need not have.
-struct Wish {
-    queries: Vec<Box<dyn Query>>,
-    /// Pages in a language that leaves it out; nothing if most pages are.
-    excused: Option<Box<dyn Query>>,
-}
-
 /// Compiles one query.
 pub(super) struct Compiler<'s> {
     searcher: &'s Searcher,
@@ -64,7 +35,6 @@ pub(super) struct Compiler<'s> {
     ranks: &'s Ranks,
     links: &'s LinkAnswers,
     languages: Vec<String>,
-    everywhere: Vec<TextField>,
     statistics: WordStatistics,
     leaves: Vec<(String, Box<dyn Query>)>,
     marks: Marks,
@@ -86,7 +56,6 @@ impl<'s> Compiler<'s> {
         let named = named_language(condition).map(|code| vec![code.to_owned()]);
         Ok(Compiler {
             languages: named.map_or_else(|| searcher.index.languages(), Ok)?,
-            everywhere: everywhere(&searcher.index.fields, &searcher.ranking),
             statistics: WordStatistics::new(index)?,
             leaves: Vec::new(),
             marks: Marks::default(),
@@ -110,14 +79,47 @@ impl<'s> Compiler<'s> {
     }
 
     fn clause(&mut self, condition: &Condition) -> Result<Clause> {
-        match condition {
-            Condition::All(all) => self.all(all),
-            Condition::Any(any) => self.any(any),
-            Condition::Not(not) => self.not(not),
-            Condition::Text { part, words } => self.text(*part, words),
-            Condition::Near { words, within } => self.near(words, within),
-            chosen => Ok(Clause::Any(vec![self.choice(chosen)?])),
-        }
+        let (fields, snapshot) = (&self.searcher.index.fields, &self.searcher.snapshot);
+        let term = |field, text: &str| predicate::any_term([Term::from_field_text(field, text)].into_iter());
+        let chosen = match condition {
+            Condition::All(all) => return self.all(all),
+            Condition::Any(any) => return self.any(any),
+            Condition::Not(not) => return self.not(not),
+            Condition::Text { part, words } => return self.text(*part, words),
+            Condition::Near { words, within } => return self.near(words, within),
+            Condition::Number { measure, compare, value } => self.number(*measure, *compare, *value)?,
+            Condition::Site(host) => predicate::on_site(fields.site_id, snapshot, host),
+            Condition::Domain(domain) => {
+                match self.index.doc_freq(&Term::from_field_text(fields.domain, domain))? {
+                    0 => predicate::under_domain(fields.site_id, snapshot, domain),
+                    _ => term(fields.domain, domain),
+                }
+            }
+            Condition::Language(code) => term(fields.language, code),
+            Condition::Type(wanted) => {
+                predicate::any_term(predicate::types(self.index, fields.mime, wanted)?.into_iter())
+            }
+            Condition::Date { compare, period } => predicate::dated(fields.date, *compare, *period),
+            Condition::Link(link) => {
+                let pages = self.links.pages(link);
+                let pages =
+                    pages.ok_or_else(|| Error::LinksUnanswered { condition: condition.to_string() })?;
+                predicate::listed(fields.page_id, pages, snapshot.urls.pages())
+            }
+        };
+        Ok(Clause::Any(vec![chosen]))
+    }
+
+    fn number(&self, measure: Measure, compare: Compare, value: f64) -> Result<Box<dyn Query>> {
+        let (fields, ranks) = (&self.searcher.index.fields, self.ranks);
+        Ok(match measure {
+            Measure::Depth => predicate::number(fields.depth, compare, value),
+            Measure::Status => predicate::number(fields.status, compare, value),
+            Measure::Size => predicate::number(fields.size, compare, value),
+            Measure::InLinks => predicate::ranked(fields.page_id, ranks.all_in_links()?, compare, value),
+            Measure::OutLinks => predicate::ranked(fields.page_id, ranks.all_out_links()?, compare, value),
+            Measure::PageRank => predicate::ranked(fields.page_id, ranks.pageranks()?, compare, value),
+        })
     }
 
     /// What a condition becomes that was written so many times.
@@ -363,73 +365,15 @@ impl<'s> Compiler<'s> {
         forms(word, &[]).terms.into_iter().next().unwrap_or_else(|| word.text.clone())
     }
 
-    /// A condition that is no word.
-    fn choice(&self, condition: &Condition) -> Result<Box<dyn Query>> {
-        let (fields, snapshot) = (&self.searcher.index.fields, &self.searcher.snapshot);
-        let term = |field, text: &str| predicate::any_term([Term::from_field_text(field, text)].into_iter());
-        Ok(match condition {
-            Condition::Site(host) => predicate::on_site(fields.site_id, snapshot, host),
-            Condition::Domain(domain) => {
-                match self.index.doc_freq(&Term::from_field_text(fields.domain, domain))? {
-                    0 => predicate::under_domain(fields.site_id, snapshot, domain),
-                    _ => term(fields.domain, domain),
-                }
-            }
-            Condition::Language(code) => term(fields.language, code),
-            Condition::Type(wanted) => {
-                predicate::any_term(predicate::types(self.index, fields.mime, wanted)?.into_iter())
-            }
-            Condition::Date { compare, period } => predicate::dated(fields.date, *compare, *period),
-            Condition::Number { measure, compare, value } => match measure {
-                Measure::Depth => predicate::number(fields.depth, *compare, *value),
-                Measure::Status => predicate::number(fields.status, *compare, *value),
-                Measure::Size => predicate::number(fields.size, *compare, *value),
-                Measure::InLinks => {
-                    predicate::ranked(fields.page_id, self.ranks.all_in_links()?, *compare, *value)
-                }
-                Measure::OutLinks => {
-                    predicate::ranked(fields.page_id, self.ranks.all_out_links()?, *compare, *value)
-                }
-                Measure::PageRank => {
-                    predicate::ranked(fields.page_id, self.ranks.pageranks()?, *compare, *value)
-                }
-            },
-            Condition::Link(link) => {
-                let pages = self.links.pages(link);
-                let pages =
-                    pages.ok_or_else(|| Error::LinksUnanswered { condition: condition.to_string() })?;
-                predicate::listed(fields.page_id, pages, snapshot.urls.pages())
-            }
-            // These are no choices, and `clause` takes them.
-            Condition::All(_)
-            | Condition::Any(_)
-            | Condition::Not(_)
-            | Condition::Text { .. }
-            | Condition::Near { .. } => Box::new(EmptyQuery),
-        })
-    }
-
     /// Where words are looked for, and how much they count now.
     fn fields(&self, part: Option<Part>) -> Vec<TextField> {
-        let mut fields = self.fields_once(part);
+        let (fields, ranking) = (&self.searcher.index.fields, &self.searcher.ranking);
+        let mut fields = match part {
+            Some(part) => vec![TextField::of(part, fields, ranking)],
+            None => TextField::everywhere(fields, ranking),
+        };
         fields.iter_mut().for_each(|field| field.weight *= self.times);
         fields
-    }
-
-    fn fields_once(&self, part: Option<Part>) -> Vec<TextField> {
-        let Some(part) = part else { return self.everywhere.clone() };
-        let (fields, ranking) = (&self.searcher.index.fields, &self.searcher.ranking);
-        let (field, weight) = match part {
-            Part::Title => (fields.title, ranking.title),
-            Part::Url => (fields.url, ranking.url),
-            Part::Anchor => (fields.anchor, ranking.anchor),
-        };
-        let name = match part {
-            Part::Title => "title",
-            Part::Url => "URL",
-            Part::Anchor => "anchors",
-        };
-        vec![TextField { field, weight: if weight > 0.0 { weight } else { 1.0 }, name }]
     }
 
     fn add_leaf(&mut self, what: String, query: &Box<dyn Query>) {
@@ -437,28 +381,6 @@ impl<'s> Compiler<'s> {
             self.leaves.push((what, query.box_clone()));
         }
     }
-}
-
-impl Wish {
-    /// What it means where other words are required.
-    fn beside_others(mut self) -> (Occur, Box<dyn Query>) {
-        let Some(excused) = self.excused else { return (Occur::Should, Box::new(EmptyQuery)) };
-        self.queries.push(excused);
-        (Occur::Must, one_of(self.queries))
-    }
-}
-
-/// The fields that count, where none is named.
-fn everywhere(fields: &Fields, ranking: &Ranking) -> Vec<TextField> {
-    let all = [
-        (fields.title, ranking.title, "title"),
-        (fields.headings, ranking.headings, "headings"),
-        (fields.anchor, ranking.anchor, "anchors"),
-        (fields.url, ranking.url, "URL"),
-        (fields.body, ranking.body, "text"),
-    ];
-    let weighed = all.into_iter().filter(|(_, weight, _)| *weight > 0.0);
-    weighed.map(|(field, weight, name)| TextField { field, weight, name }).collect()
 }
 
 /// Different conditions, and how often each was written.
@@ -494,30 +416,4 @@ fn terms_by_field(forms: &Forms, fields: &[TextField]) -> Vec<Vec<Term>> {
 /// The words of a row, for people.
 fn written(words: &[QueryWord]) -> String {
     words.iter().map(|word| word.text.as_str()).collect::<Vec<&str>>().join(" ")
-}
-
-fn one_of(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
-    match (queries.len(), queries.pop()) {
-        (_, None) => Box::new(EmptyQuery),
-        (1, Some(only)) => only,
-        (_, Some(last)) => {
-            queries.push(last);
-            Box::new(BooleanQuery::union(queries))
-        }
-    }
-}
-
-/// What fits, as a query of its own.
-fn positive(clause: Clause) -> Box<dyn Query> {
-    match clause {
-        Clause::Nothing => every_page(),
-        Clause::Wish(Wish { queries, .. }) | Clause::Any(queries) => one_of(queries),
-        Clause::Not(query) => {
-            Box::new(BooleanQuery::new(vec![(Occur::Must, every_page()), (Occur::MustNot, query)]))
-        }
-    }
-}
-
-fn every_page() -> Box<dyn Query> {
-    Box::new(ConstScoreQuery::new(Box::new(AllQuery), NO_SCORE))
 }

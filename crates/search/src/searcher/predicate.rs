@@ -11,7 +11,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, Searcher, SegmentReader, Term};
 
 use super::Shared;
-use super::compile::NO_SCORE;
+use super::clause::NO_SCORE;
 use crate::error::Result;
 use crate::query::{Compare, Period};
 

@@ -1,13 +1,15 @@
 //! How does one stream become one answer of HTTP?
 
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use futures::stream;
+use futures_core::Stream;
 use store::{Error, Snapshot};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
@@ -86,7 +88,7 @@ pub(super) async fn answer(
 fn begin(head: &Head, content_type: &'static str, read: mpsc::Receiver<Piece>) -> Response {
     let (send, receive) = mpsc::channel(PIECES);
     tokio::spawn(relay(read, send));
-    let mut response = Body::from_stream(stream::unfold(Some(receive), next_piece)).into_response();
+    let mut response = Body::from_stream(Pieces { receive, ended: false }).into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
@@ -116,14 +118,28 @@ async fn relay(mut read: mpsc::Receiver<Piece>, send: mpsc::Sender<Piece>) {
     }
 }
 
-async fn next_piece(
-    receive: Option<mpsc::Receiver<Piece>>,
-) -> Option<(io::Result<Bytes>, Option<mpsc::Receiver<Piece>>)> {
-    let mut receive = receive?;
-    match receive.recv().await {
-        Some(Piece::Bytes(bytes)) => Some((Ok(Bytes::from(bytes)), Some(receive))),
-        Some(Piece::End) => None,
-        None => Some((Err(io::Error::other("the stream broke off")), None)),
+/// What the connection takes out.
+struct Pieces {
+    receive: mpsc::Receiver<Piece>,
+    ended: bool,
+}
+
+impl Stream for Pieces {
+    type Item = io::Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        self.receive.poll_recv(context).map(|piece| {
+            let next = match piece {
+                Some(Piece::Bytes(bytes)) => return Some(Ok(Bytes::from(bytes))),
+                Some(Piece::End) => None,
+                None => Some(Err(io::Error::other("the stream broke off"))),
+            };
+            self.ended = true;
+            next
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use analysis::{About, LinkGraph, export_webgraph};
 use clap::ValueEnum;
 use serde::Serialize;
 use store::{Keep, Selection, Snapshot};
-use stream::{Exported, export_mirror, export_tables, export_warc};
+use stream::{Exported, export_mirror, export_tables, export_wacz, export_warc};
 
 use crate::failure::WrongUse;
 use crate::known_sites;
@@ -19,6 +19,7 @@ use crate::words::{counted, size};
 const EXAMPLES: &str = "\
 Examples:
   weir export crawl --to warc archive/                            WARC files and their CDXJ index
+  weir export crawl --to wacz crawl.wacz                          one file that opens in a browser
   weir export crawl --to mirror tree/ --site https://example.org  plain files, host/path
   weir export crawl --to parquet tables/                          the tables, a folder each
   weir export crawl --to webgraph graph/                          the graph of links, as WebGraph keeps it
@@ -32,7 +33,7 @@ pub(crate) struct Args {
     /// The collection.
     dir: PathBuf,
 
-    /// The folder to write to; it must be empty, or not exist.
+    /// The folder to write to; it must be empty, or not exist. For wacz a file, which must not exist.
     out: PathBuf,
 
     /// The form.
@@ -47,7 +48,7 @@ pub(crate) struct Args {
     #[arg(long = "site", value_name = "SITE")]
     sites: Vec<String>,
 
-    /// Every stored version of a page, not only the newest; for warc.
+    /// Every stored version of a page, not only the newest; for warc and wacz.
     #[arg(long)]
     all_versions: bool,
 }
@@ -56,6 +57,8 @@ pub(crate) struct Args {
 enum Form {
     /// WARC files with an index.
     Warc,
+    /// One file that opens in a browser, with replayweb.page or pywb.
+    Wacz,
     /// The tables.
     Parquet,
     /// A tree of plain files.
@@ -89,6 +92,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let keep = if args.all_versions { Keep::All } else { Keep::Latest };
     let exported = match args.to {
         Form::Warc => export_warc(&snapshot, sites.as_ref(), keep, &settings::warc_info(), &args.out)?,
+        Form::Wacz => export_wacz(&snapshot, &selection, keep, &settings::warc_info(), &args.out)?,
         Form::Parquet => export_tables(&snapshot, &args.out)?,
         Form::Mirror => export_mirror(&snapshot, &selection, &args.out)?,
         Form::Webgraph => return webgraph(args, &snapshot, printer),
@@ -141,8 +145,11 @@ fn refuse_wrong_use(args: &Args) -> Result<(), WrongUse> {
                 .to_owned(),
         );
     }
-    if args.to != Form::Warc && args.all_versions {
-        return wrong("--all-versions can be used with --to warc only".to_owned());
+    if !matches!(args.to, Form::Warc | Form::Wacz) && args.all_versions {
+        return wrong("--all-versions can be used with --to warc and --to wacz only".to_owned());
+    }
+    if args.to == Form::Wacz && args.out.exists() {
+        return wrong(format!("{} is there already; give the name of a new file", args.out.display()));
     }
     if !is_free(&args.out) {
         return wrong(format!("{} is not empty; give a folder that is, or a new one", args.out.display()));

@@ -23,6 +23,7 @@ const EXAMPLES: &str = "\
 Examples:
   weir serve web                                       http://127.0.0.1:9347/
   weir serve web --listen 127.0.0.1:0                  on a port that is free
+  weir serve web --flight 127.0.0.1:9348               for programs that want tables, too
   weir serve web --listen 0.0.0.0:80 --token-file secret    for others, who have to know the token
 
 It shows the newest commit, also while a crawl goes on in another process. Ctrl-C ends it. What
@@ -39,6 +40,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDR", default_value = LISTEN)]
     listen: SocketAddr,
 
+    /// Where to listen for programs that read pages by Arrow Flight.
+    #[arg(long, value_name = "ADDR")]
+    flight: Option<SocketAddr>,
+
     /// A file with the token that everybody must know who asks; needed to listen for other machines.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
@@ -54,11 +59,15 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     // Who names what is no collection is told at once.
     drop(Snapshot::open(&args.dir, None)?);
     let token = args.token_file.as_deref().map(read_token).transpose()?;
+    let flight = args.flight.map(|address| Flight::start(&args.dir, address, token.as_ref())).transpose()?;
     let settings = Settings::load(&args.dir)?.web_settings(&args.dir, args.listen, token)?;
     // Before anybody can ask, so that no signal falls into a gap.
     let ending = Ending::listen()?;
     let serving = Server::bind(settings, None)?.start()?;
     tell(serving.address(), printer)?;
+    if let Some(flight) = &flight {
+        flight.tell(printer)?;
+    }
     ending.wait();
     serving.stop();
     Ok(ExitCode::SUCCESS)
@@ -91,6 +100,52 @@ impl Ending {
                 _ = self.terminate.recv() => {}
             }
         });
+    }
+}
+
+/// A server of Arrow Flight, as long as the value lives.
+struct Flight {
+    address: SocketAddr,
+    #[cfg(feature = "flight")]
+    _serving: stream::Flight,
+}
+
+impl Flight {
+    #[cfg(feature = "flight")]
+    fn start(folder: &Path, address: SocketAddr, token: Option<&Token>) -> anyhow::Result<Flight> {
+        if !address.ip().is_loopback() && token.is_none() {
+            return Err(WrongUse(format!("others can reach {address}: give a token by --token-file")).into());
+        }
+        let cannot = || format!("cannot listen on {address}");
+        let listener = std::net::TcpListener::bind(address).with_context(cannot)?;
+        let address = listener.local_addr().with_context(cannot)?;
+        let token = token.cloned();
+        let admits = move |shown: Option<&str>| {
+            token.as_ref().is_none_or(|token| shown.is_some_and(|shown| token.is(shown)))
+        };
+        let settings = stream::FlightSettings {
+            folder: folder.to_owned(),
+            streams: stream::StreamLimits::default().streams,
+            admits: std::sync::Arc::new(admits),
+        };
+        let serving = stream::Flight::start(listener, settings).context("cannot serve Arrow Flight")?;
+        Ok(Flight { address, _serving: serving })
+    }
+
+    #[cfg(not(feature = "flight"))]
+    fn start(_: &Path, _: SocketAddr, _: Option<&Token>) -> anyhow::Result<Flight> {
+        let sentence = "this build has no Arrow Flight; build it with `--features flight` (or `full`)";
+        Err(WrongUse(sentence.to_owned()).into())
+    }
+
+    fn tell(&self, printer: &mut Printer) -> anyhow::Result<()> {
+        let flight = format!("grpc://{}", self.address);
+        if printer.json() {
+            printer.object(&serde_json::json!({ "flight": flight }))?;
+        } else {
+            printer.line(&flight)?;
+        }
+        printer.finish()
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use store::{Snapshot, Verify, WarcKind, WarcReader, WarcRecord};
 
+use super::venv::{run, venv};
 use super::{objects, sample, told};
 
 fn records(path: &Path) -> Vec<WarcRecord> {
@@ -45,6 +47,29 @@ fn the_newest_versions_become_an_archive_of_their_own() {
         let one = self::records(&dir.join("one.warc.gz"));
         assert_eq!((one.len(), one[0].header.url()), (1, json["url"].as_str()));
     }
+}
+
+#[test]
+fn one_file_for_a_browser_is_valid_for_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 3));
+    let answer = &objects(dir, &["export", "DIR/c", "--to", "wacz", "DIR/c.wacz", "--site", "a.test"])[0];
+    assert_eq!((&answer["items"], &answer["files"]), (&3.into(), &1.into()));
+    let names: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "nothing is left beside it: {names:?}");
+    let (code, _, err) = told(dir, &["export", "DIR/c", "--to", "wacz", "DIR/c.wacz"]);
+    assert_eq!((code, err.as_str()), (2, "weir: DIR/c.wacz is there already; give the name of a new file\n"));
+    let Some(bin) = venv() else { return };
+    let file = dir.join("c.wacz");
+    let said = run(Command::new(bin.join("wacz")).arg("validate").arg("-f").arg(&file));
+    assert!(said.contains("Validation Succeeded"), "{said}");
+    let list =
+        "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); print(z.testzip(), *sorted(z.namelist()))";
+    let said = run(Command::new(bin.join("python")).args(["-c", list]).arg(&file));
+    let parts = "archive/weir-000000.warc.gz datapackage-digest.json datapackage.json indexes/index.cdx.gz \
+                 indexes/index.idx pages/pages.jsonl";
+    assert_eq!(said.trim_end(), format!("None {parts}"));
 }
 
 #[test]

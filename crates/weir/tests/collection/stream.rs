@@ -11,6 +11,8 @@ use super::{sample, told, weir};
 struct Server {
     child: Child,
     url: String,
+    #[cfg(feature = "flight")]
+    flight: Option<String>,
 }
 
 impl Server {
@@ -18,10 +20,14 @@ impl Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
         command.arg("serve").arg(folder).args(["--listen", "127.0.0.1:0", "--json"]).args(arguments);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let answer: serde_json::Value = serde_json::from_str(&line).unwrap();
-        Server { child, url: answer["url"].as_str().unwrap().to_owned() }
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut next = || serde_json::from_str::<serde_json::Value>(&lines.next().unwrap().unwrap()).unwrap();
+        Server {
+            url: next()["url"].as_str().unwrap().to_owned(),
+            #[cfg(feature = "flight")]
+            flight: arguments.contains(&"--flight").then(|| next()["flight"].as_str().unwrap().to_owned()),
+            child,
+        }
     }
 }
 
@@ -98,10 +104,39 @@ fn the_python_package_reads_streams_in_every_way() {
     let mut command = Command::new(bin.join("python"));
     command.env("PYTHONPATH", package.join("src")).arg(script).arg(&server.url).arg("6");
     assert_eq!(run(&mut command), "6 pages\n");
+    let tests = ["-m", "unittest", "discover", "--quiet", "--start-directory"];
+    let mut offline = Command::new(bin.join("python"));
+    run(offline.env("PYTHONPATH", package.join("src")).args(tests).arg(package.join("tests")));
     let mut example = Command::new(bin.join("python"));
     example
         .env("PYTHONPATH", package.join("src"))
         .arg(package.join("examples/anchor_index.py"))
         .arg(&server.url);
     run(&mut example);
+}
+
+#[test]
+#[cfg(feature = "flight")]
+fn pyarrow_reads_by_flight() {
+    let Some(bin) = venv() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 2));
+    let server = Server::start(&dir.join("c"), &["--flight", "127.0.0.1:0"]);
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/src");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/read_flight.py");
+    let mut command = Command::new(bin.join("python"));
+    command.env("PYTHONPATH", package).arg(script).arg(server.flight.as_deref().unwrap()).arg("6");
+    assert_eq!(run(&mut command), "6 pages\n");
+}
+
+#[test]
+#[cfg(not(feature = "flight"))]
+fn a_build_without_flight_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 1));
+    let (code, _, err) = told(dir, &["serve", "DIR/c", "--listen", "127.0.0.1:0", "--flight", "127.0.0.1:0"]);
+    assert_eq!(code, 2);
+    assert_eq!(err, "weir: this build has no Arrow Flight; build it with `--features flight` (or `full`)\n");
 }

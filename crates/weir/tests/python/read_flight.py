@@ -1,0 +1,44 @@
+"""Reads pages by Arrow Flight, with pyarrow alone and with our package.
+
+    read_flight.py LOCATION PAGES
+"""
+
+import sys
+
+import pyarrow.flight
+
+import weir
+
+
+def main(location, pages):
+    client = pyarrow.flight.connect(location)
+    descriptor = pyarrow.flight.FlightDescriptor.for_command(b"parts=3&columns=url,status,time,links,position")
+    info = client.get_flight_info(descriptor)
+    assert len(info.endpoints) == 3, info.endpoints
+    tables = [client.do_get(endpoint.ticket).read_all() for endpoint in info.endpoints]
+    assert all(table.schema == info.schema for table in tables), tables[0].schema
+    urls = sorted(url for table in tables for url in table.column("url").to_pylist())
+    assert len(urls) == pages and len(set(urls)) == pages, urls
+    assert str(info.schema.field("time").type) == "timestamp[ms, tz=UTC]", info.schema
+
+    # Positions: of rows, and of batches.
+    whole = client.do_get(pyarrow.flight.Ticket(b"columns=url,position")).read_all().to_pylist()
+    ticket = f"columns=url,position&from={whole[1]['position']}".encode()
+    assert client.do_get(pyarrow.flight.Ticket(ticket)).read_all().to_pylist() == whole[2:]
+    chunk = client.do_get(pyarrow.flight.Ticket(b"")).read_chunk()
+    assert chunk.app_metadata.to_pybytes().decode() == whole[-1]["position"]
+
+    batches = list(weir.flight(location, site="a.test", columns=["url", "body"]))
+    bodies = [body for batch in batches for body in batch.column("body").to_pylist()]
+    assert len(bodies) == 3 and all(body.startswith(b"<html>") for body in bodies)
+    for wish in (dict(site="nowhere.test"), dict(part="9/2")):
+        try:
+            list(weir.flight(location, **wish))
+            raise AssertionError(wish)
+        except weir.StreamError as error:
+            assert "nowhere.test" in str(error) or "9/2" in str(error), error
+    print(f"{pages} pages")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,87 @@
+"""What can be tested without a server; run by `python -m unittest discover python/tests`."""
+
+import gzip
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import weir
+import weir._stream
+
+
+def rows(first, last):
+    return b"".join(
+        b'{"url": "http://a/%d", "page_id": %d, "position": "7.0.%d"}\n' % (n, n, n) for n in range(first, last)
+    )
+
+
+class Server(BaseHTTPRequestHandler):
+    """Gives ten rows, and breaks off in the middle of the fifth, the first time."""
+
+    protocol_version = "HTTP/1.1"
+    queries = []
+
+    def do_GET(self):
+        self.queries.append(self.path)
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.send_header("Weir-Snapshot", "7")
+        self.end_headers()
+        if "format=warc" in self.path:
+            record = lambda n: gzip.compress(
+                b"WARC/1.1\r\nWARC-Type: resource\r\nWARC-Target-URI: http://a/%d\r\nContent-Length: 4\r\n\r\ntext\r\n\r\n" % n,
+                mtime=0,
+            )
+            whole = b"".join(record(n) for n in range(10))
+            skip = int(self.path.partition("skip=")[2].partition("&")[0] or 0)
+            content = whole[skip:]
+            cut = len(whole) // 2 if not skip else None
+        else:
+            first = int(self.path.rpartition("7.0.")[2].partition("&")[0]) + 1 if "7.0." in self.path else 0
+            content = rows(first, 10)
+            cut = len(rows(0, 5)) - 9 if not first else None
+        piece = content[:cut]
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        if cut is None:
+            self.wfile.write(b"0\r\n\r\n")
+        self.close_connection = True
+
+    def log_message(self, *_):
+        pass
+
+
+class Streams(unittest.TestCase):
+    def setUp(self):
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}/"
+        Server.queries.clear()
+        weir._stream.FIRST_PAUSE = 0.001
+
+    def tearDown(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def test_a_broken_stream_goes_on_behind_the_last_page(self):
+        pages = list(weir.stream(self.url, site=["a", "b"], status=200, columns=["url", "page_id"]))
+        self.assertEqual([page.page_id for page in pages], list(range(10)))
+        self.assertEqual(len(Server.queries), 2)
+        self.assertIn("/stream?site=a&site=b&status=200&format=jsonl&columns=url%2Cpage_id%2Cposition", Server.queries[0])
+        self.assertTrue(Server.queries[1].endswith("&from=7.0.3"), Server.queries)
+
+    def test_broken_records_go_on_behind_the_last_that_was_whole(self):
+        records = list(weir.records(self.url))
+        self.assertEqual([record.url for record in records], [f"http://a/{n}" for n in range(10)])
+        self.assertEqual({record.block for record in records}, {b"text"})
+        self.assertIn("snapshot=7", Server.queries[1])
+
+    def test_a_server_that_is_not_there_is_told(self):
+        weir._stream.MOST_BREAKS = 1
+        with self.assertRaises(weir.StreamError):
+            list(weir.stream("http://127.0.0.1:1/"))
+        with self.assertRaises(weir.StreamError):
+            list(weir.stream("nonsense"))
+
+
+if __name__ == "__main__":
+    unittest.main()
