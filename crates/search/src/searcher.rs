@@ -168,7 +168,7 @@ impl Searcher {
     /// Opens the index of a snapshot's collection.
     pub fn open(snapshot: Snapshot, ranking: Ranking) -> Result<Searcher> {
         let index = TextIndex::open(snapshot.folder())?;
-        let ranks = RankCache::new(snapshot.folder());
+        let ranks = RankCache::new(snapshot.folder(), &ranking);
         Ok(Searcher { snapshot, index, ranking, ranks, vocabulary: Mutex::new(None) })
     }
 
@@ -188,7 +188,7 @@ impl Searcher {
         if last > SEARCH_LIMIT_HITS {
             return Err(Error::TooFar { most: SEARCH_LIMIT_HITS });
         }
-        let ranks = self.ranks.current(&self.ranking)?;
+        let ranks = self.ranks.current()?;
         let searcher = self.index.reader.searcher();
         let compiler = Compiler::new(self, &searcher, &ranks, links, query.condition())?;
         let compiled = compiler.compile(query.condition())?;
