@@ -9,27 +9,31 @@ pub(super) const NO_SCORE: f32 = 0.0;
 pub(super) enum Clause {
     /// It says nothing: punctuation alone.
     Nothing,
-    /// A word so frequent that some languages leave it out of the index: nice to have, beside others.
-    Wish(Wish),
+    /// Words so frequent that some languages leave them out of the index, all of them asked for.
+    Wishes(Vec<Wish>),
     /// One of them has to fit; of none, nothing fits.
     Any(Vec<Box<dyn Query>>),
     /// It must not fit.
     Not(Box<dyn Query>),
 }
 
-/// A word that pages need not have.
+/// A word that pages in some languages leave out; a page in one of these counts as having it.
 pub(super) struct Wish {
     pub(super) queries: Vec<Box<dyn Query>>,
-    /// Pages in a language that leaves it out; nothing if most pages are.
-    pub(super) excused: Option<Box<dyn Query>>,
+    /// The pages in those languages.
+    pub(super) excused: Box<dyn Query>,
 }
 
 impl Wish {
-    /// What it means where other words are required.
-    pub(super) fn beside_others(mut self) -> (Occur, Box<dyn Query>) {
-        let Some(excused) = self.excused else { return (Occur::Should, Box::new(EmptyQuery)) };
-        self.queries.push(excused);
-        (Occur::Must, one_of(self.queries))
+    /// The pages that have it, or count so.
+    pub(super) fn fulfilled(mut self) -> Box<dyn Query> {
+        self.queries.push(self.excused);
+        one_of(self.queries)
+    }
+
+    /// The pages that surely have one of some.
+    pub(super) fn surely(wishes: Vec<Wish>) -> Vec<Box<dyn Query>> {
+        wishes.into_iter().flat_map(|wish| wish.queries).collect()
     }
 }
 
@@ -49,7 +53,8 @@ pub(super) fn one_of(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
 pub(super) fn positive(clause: Clause) -> Box<dyn Query> {
     match clause {
         Clause::Nothing => every_page(),
-        Clause::Wish(Wish { queries, .. }) | Clause::Any(queries) => one_of(queries),
+        Clause::Wishes(wishes) => one_of(Wish::surely(wishes)),
+        Clause::Any(queries) => one_of(queries),
         Clause::Not(query) => {
             Box::new(BooleanQuery::new(vec![(Occur::Must, every_page()), (Occur::MustNot, query)]))
         }

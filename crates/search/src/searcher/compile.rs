@@ -9,7 +9,7 @@ use tantivy::{Searcher as IndexSearcher, Term};
 use super::clause::{Clause, Wish, every_page, one_of, positive};
 use super::expansion::{Expansion, Pattern};
 use super::marks::Marks;
-use super::placed::{PlacedQuery, Slot};
+use super::placed::{PlacedWord, Slot, placements};
 use super::ranks::Ranks;
 use super::statistics::WordStatistics;
 use super::text_field::TextField;
@@ -137,39 +137,36 @@ impl<'s> Compiler<'s> {
         for (condition, times) in repeated(all) {
             match self.repeated_clause(condition, times)? {
                 Clause::Nothing => {}
-                Clause::Wish(wish) => wishes.push(wish),
+                Clause::Wishes(more) => wishes.extend(more),
                 Clause::Any(queries) => clauses.push((Occur::Must, one_of(queries))),
                 Clause::Not(query) => clauses.push((Occur::MustNot, query)),
             }
         }
-        let is_required = |(occur, _): &(Occur, Box<dyn Query>)| *occur == Occur::Must;
-        match (clauses.iter().any(is_required), wishes.is_empty(), clauses.is_empty()) {
+        let has_required = clauses.iter().any(|(occur, _)| *occur == Occur::Must);
+        match (has_required, wishes.is_empty(), clauses.is_empty()) {
             (_, true, true) => return Ok(Clause::Nothing),
+            (_, false, true) => return Ok(Clause::Wishes(wishes)),
             // Nothing but frequent words: one of them has to be there.
-            (false, false, _) => {
-                let queries = wishes.into_iter().flat_map(|wish| wish.queries).collect();
-                clauses.push((Occur::Must, one_of(queries)));
-            }
+            (false, false, false) => clauses.push((Occur::Must, one_of(Wish::surely(wishes)))),
             (false, true, false) => clauses.push((Occur::Must, every_page())),
-            (true, ..) => clauses.extend(wishes.into_iter().map(Wish::beside_others)),
+            (true, ..) => {
+                clauses.extend(wishes.into_iter().map(|wish| (Occur::Must, wish.fulfilled())));
+            }
         }
         Ok(Clause::Any(vec![Box::new(BooleanQuery::new(clauses))]))
     }
 
     fn any(&mut self, any: &[Condition]) -> Result<Clause> {
-        let (mut queries, mut wishes) = (Vec::new(), Vec::new());
+        let mut queries = Vec::new();
         for (condition, times) in repeated(any) {
             match self.repeated_clause(condition, times)? {
                 Clause::Nothing => {}
-                Clause::Wish(wish) => wishes.push(wish),
+                // Who asks for this or that does not want all pages of a language.
+                Clause::Wishes(wishes) => queries.extend(Wish::surely(wishes)),
                 Clause::Any(more) => queries.extend(more),
                 not @ Clause::Not(_) => queries.push(positive(not)),
             }
         }
-        // A word that most pages leave out would only tell those apart whose language is not certain.
-        let has_others = !queries.is_empty();
-        let wishes = wishes.into_iter().filter(|wish| !has_others || wish.excused.is_some());
-        queries.extend(wishes.flat_map(|wish| wish.queries));
         Ok(Clause::Any(queries))
     }
 
@@ -180,6 +177,10 @@ impl<'s> Compiler<'s> {
         Ok(match clause? {
             Clause::Nothing => Clause::Nothing,
             Clause::Not(query) => Clause::Any(vec![query]),
+            Clause::Wishes(wishes) => {
+                let all = wishes.into_iter().map(|wish| (Occur::Must, wish.fulfilled())).collect();
+                Clause::Not(Box::new(BooleanQuery::new(all)))
+            }
             clause => Clause::Not(positive(clause)),
         })
     }
@@ -229,13 +230,18 @@ impl<'s> Compiler<'s> {
     /// All of some words.
     fn each(&mut self, words: &[QueryWord], fields: &[TextField]) -> Result<Clause> {
         let mut clauses = Vec::new();
+        let mut wishes = Vec::new();
         for word in words {
-            if let Clause::Any(queries) = self.word(word, fields)? {
-                clauses.push((Occur::Must, one_of(queries)));
+            match self.word(word, fields)? {
+                Clause::Wishes(more) => wishes.extend(more),
+                clause => clauses.push((Occur::Must, positive(clause))),
             }
         }
-        let is_empty = clauses.is_empty();
-        Ok(if is_empty { Clause::Nothing } else { Clause::Any(vec![Box::new(BooleanQuery::new(clauses))]) })
+        if clauses.is_empty() {
+            return Ok(if wishes.is_empty() { Clause::Nothing } else { Clause::Wishes(wishes) });
+        }
+        clauses.extend(wishes.into_iter().map(|wish| (Occur::Must, wish.fulfilled())));
+        Ok(Clause::Any(vec![Box::new(BooleanQuery::new(clauses))]))
     }
 
     fn forms(&self, word: &QueryWord) -> Forms {
@@ -248,7 +254,8 @@ impl<'s> Compiler<'s> {
         if forms.is_single {
             return self.expanded(&word.text, Pattern::Within, fields);
         }
-        let known = self.statistics.add_word(terms_by_field(&forms, fields))?;
+        let leaving = self.leaving_out(word);
+        let known = self.statistics.add_word(terms_by_field(&forms, fields), self.pages_in(&leaving)?)?;
         let mut queries: Vec<Box<dyn Query>> = Vec::new();
         for (field, terms) in fields.iter().zip(known) {
             for term in terms {
@@ -261,42 +268,44 @@ impl<'s> Compiler<'s> {
         if !self.is_negated {
             self.marks.add_word(&forms.terms);
         }
-        if !forms.is_stop_word {
+        if leaving.is_empty() {
             return Ok(Clause::Any(queries));
         }
-        Ok(Clause::Wish(Wish { queries, excused: self.excused(word)? }))
+        Ok(Clause::Wishes(vec![Wish { queries, excused: self.in_languages(&leaving) }]))
     }
 
-    /// The pages in languages that leave a word out of the index; nothing if these are most.
-    fn excused(&self, word: &QueryWord) -> Result<Option<Box<dyn Query>>> {
-        let languages = self.languages.iter().filter(|code| forms(word, &[code.as_str()]).is_stop_word);
-        let language = |code: &String| Term::from_field_text(self.searcher.index.fields.language, code);
-        let languages: Vec<Term> = languages.map(language).collect();
-        let mut pages = 0;
-        for language in &languages {
-            pages += self.index.doc_freq(language)?;
-        }
-        let are_few = pages < self.index.num_docs() / 2;
-        Ok(are_few.then(|| predicate::any_term(languages.into_iter())))
+    /// The languages that leave a word out of the index.
+    fn leaving_out(&self, word: &QueryWord) -> Vec<String> {
+        let leaves_out = |code: &&String| forms(word, &[code.as_str()]).is_stop_word;
+        self.languages.iter().filter(leaves_out).cloned().collect()
     }
 
-    /// Words in a row, and rows near each other.
+    fn in_languages(&self, codes: &[String]) -> Box<dyn Query> {
+        let field = self.searcher.index.fields.language;
+        predicate::any_term(codes.iter().map(|code| Term::from_field_text(field, code)))
+    }
+
+    fn pages_in(&self, codes: &[String]) -> Result<u64> {
+        let field = self.searcher.index.fields.language;
+        let pages = |code: &String| self.index.doc_freq(&Term::from_field_text(field, code));
+        Ok(codes.iter().map(pages).sum::<tantivy::Result<u64>>()?)
+    }
+
+    /// Words in a row, and rows near each other. Where a language leaves words out, its pages need the others, in their places.
     fn placed(&mut self, groups: &[Vec<QueryWord>], within: &[u16], fields: &[TextField]) -> Result<Clause> {
         if !self.searcher.index.has_positions() {
             return Err(Error::NoPositions);
         }
-        let mut by_field: Vec<Vec<Vec<Slot>>> = vec![Vec::new(); fields.len()];
+        let mut rows_by_field: Vec<Vec<Vec<PlacedWord>>> = vec![Vec::new(); fields.len()];
         for group in groups {
-            let forms: Vec<Forms> = group.iter().map(|word| self.forms(word)).collect();
-            let has_rare = forms.iter().any(|forms| !forms.is_stop_word);
-            by_field.iter_mut().for_each(|groups| groups.push(Vec::new()));
-            for (word, forms) in group.iter().zip(forms).filter(|(_, forms)| !has_rare || !forms.is_stop_word)
-            {
-                let known = self.statistics.add_word(terms_by_field(&forms, fields))?;
-                for (groups, terms) in by_field.iter_mut().zip(known) {
-                    if let Some(slots) = groups.last_mut() {
-                        slots.push(Slot { offset: word.position, terms });
-                    }
+            rows_by_field.iter_mut().for_each(|rows| rows.push(Vec::new()));
+            for word in group {
+                let (forms, leaving) = (self.forms(word), self.leaving_out(word));
+                let left_out = self.pages_in(&leaving)?;
+                let known = self.statistics.add_word(terms_by_field(&forms, fields), left_out)?;
+                for (row, terms) in rows_by_field.iter_mut().filter_map(|rows| rows.last_mut()).zip(known) {
+                    let slot = Slot { offset: word.position, terms };
+                    row.push(PlacedWord { slot, left_out_by: leaving.clone() });
                 }
                 if !self.is_negated {
                     self.marks.add_word(&forms.terms);
@@ -305,14 +314,17 @@ impl<'s> Compiler<'s> {
         }
         let texts: Vec<String> = groups.iter().map(|group| written(group)).collect();
         let mut queries = Vec::new();
-        for (field, groups) in fields.iter().zip(by_field) {
-            if groups.iter().flatten().any(|slot| slot.terms.is_empty()) {
-                continue;
+        for (field, rows) in fields.iter().zip(&rows_by_field) {
+            for (placed, language) in placements(field.field, rows, within) {
+                let mut query: Box<dyn Query> = Box::new(placed);
+                if let Some(language) = language {
+                    let both = vec![(Occur::Must, query), (Occur::Must, self.in_languages(&[language]))];
+                    query = Box::new(BooleanQuery::new(both));
+                }
+                let query: Box<dyn Query> = Box::new(BoostQuery::new(query, field.weight));
+                self.add_leaf(format!("{} in the {}", texts.join(" near "), field.name), &query);
+                queries.push(query);
             }
-            let query = PlacedQuery::new(field.field, groups, within.to_vec());
-            let query: Box<dyn Query> = Box::new(BoostQuery::new(Box::new(query), field.weight));
-            self.add_leaf(format!("{} in the {}", texts.join(" near "), field.name), &query);
-            queries.push(query);
         }
         Ok(Clause::Any(queries))
     }

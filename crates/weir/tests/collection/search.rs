@@ -6,7 +6,7 @@ use std::path::Path;
 use analysis::PageText;
 use model::PageId;
 use search::{LinkAnswers, Query, Ranking, Request, Searcher};
-use store::{Link, Snapshot};
+use store::{DocumentRow, DocumentRows, Link, Snapshot, TableReader};
 
 use super::texts::Sample;
 use super::{objects, told};
@@ -137,12 +137,21 @@ fn a_pages_own_rare_words_find_it_first() {
 /// The different words of each page that the index has, without copies and near duplicates of others.
 fn texts(folder: &Path) -> Vec<(PageId, HashSet<String>)> {
     let snapshot = Snapshot::open(folder, None).unwrap();
+    let documents = TableReader::<DocumentRows>::committed(folder, &snapshot.manifest).unwrap();
+    let mut unwanted = HashSet::new();
+    let judge = |row: &DocumentRow<'_>| {
+        if row.robots.is_some_and(|robots| robots.contains("noindex") || robots.contains("none")) {
+            unwanted.insert(row.page_id);
+        }
+    };
+    documents.with_columns(&["page_id", "robots"]).for_each_row(judge).unwrap();
     let near = store::RankColumn::<u32>::open(folder, store::Ranked::Pages, "near-group").unwrap();
     let mut texts = Vec::new();
     for page in (0..snapshot.pages.pages()).map(PageId) {
         let record = snapshot.pages.get(page).unwrap().unwrap();
         let is_near = near.as_ref().is_some_and(|near| near.get(page.0).unwrap().unwrap_or(0) != 0);
-        let is_own = record.status == 200 && record.duplicate_of.is_none() && !is_near;
+        let is_own =
+            record.status == 200 && record.duplicate_of.is_none() && !is_near && !unwanted.contains(&page.0);
         let Some(text) = PageText::read(&snapshot, &record).unwrap().filter(|_| is_own) else { continue };
         let letters = |word: &&str| word.chars().count() > 2;
         let words = text.text.split(|letter: char| !letter.is_alphanumeric()).filter(letters);
