@@ -247,7 +247,13 @@ impl Searcher {
         let language = columns.language(candidate.doc)?;
         let record = self.snapshot.pages.get(page)?;
         let view = match &record {
-            Some(record) => PageView::read(&self.snapshot, record, language.as_deref(), &compiled.marks)?,
+            Some(record) => {
+                match PageView::read(&self.snapshot, record, language.as_deref(), &compiled.marks) {
+                    // It is found all the same; that its copy is damaged, `weir check` tells.
+                    Err(Error::Store(store::Error::Damaged { .. })) => PageView::default(),
+                    view => view?,
+                }
+            }
             None => PageView::default(),
         };
         let explanation =

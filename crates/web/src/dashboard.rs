@@ -77,7 +77,7 @@ struct CommitView {
 }
 
 pub(crate) async fn html(State(desk): State<Arc<Desk>>) -> Result<Html<String>, Failure> {
-    desk.work(|desk| {
+    desk.glance(|desk| {
         let live = desk.helm.as_ref().map(Helm::live);
         let rate = live.as_ref().and_then(|live| live.requests_per_second);
         page(&View {
@@ -91,7 +91,7 @@ pub(crate) async fn html(State(desk): State<Arc<Desk>>) -> Result<Html<String>, 
 
 /// The inside alone.
 pub(crate) async fn live(State(desk): State<Arc<Desk>>) -> Result<Html<String>, Failure> {
-    desk.work(|desk| page(&inside(&*desk.status()?, desk.helm.as_ref().map(Helm::live)))).await
+    desk.glance(|desk| page(&inside(&*desk.status()?, desk.helm.as_ref().map(Helm::live)))).await
 }
 
 /// Scripts rely on the names.
