@@ -106,6 +106,8 @@ fn a_mistake_is_pointed_at() {
 
 /// Of each page the rarest words that it has.
 const RAREST: usize = 4;
+/// Every third page is asked for.
+const EACH: usize = 3;
 
 #[test]
 fn a_pages_own_rare_words_find_it_first() {
@@ -121,17 +123,18 @@ fn a_pages_own_rare_words_find_it_first() {
     let snapshot = Snapshot::open(&dir.join("c"), None).unwrap();
     let searcher = Searcher::open(snapshot, Ranking::default()).unwrap();
     let (mut first, mut asked) = (0, 0);
-    for (page, words) in &texts {
+    for (page, words) in texts.iter().step_by(EACH) {
         let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
         words.sort_unstable_by_key(|word| (pages_with[word], *word));
         words.truncate(RAREST);
         let query = Query::parse(&words.join(" ")).unwrap();
-        let answer = searcher.search(&query, &LinkAnswers::default(), &Request::default()).unwrap();
+        let request = Request { count: 1, ..Request::default() };
+        let answer = searcher.search(&query, &LinkAnswers::default(), &request).unwrap();
         asked += 1;
         first += u32::from(answer.hits.first().is_some_and(|hit| hit.page == *page));
     }
     eprintln!("known items: {first} of {asked} first");
-    assert!(asked > 300 && first * 100 >= asked * 95, "{first} of {asked}");
+    assert!(asked > 200 && first * 100 >= asked * 95, "{first} of {asked}");
 }
 
 /// The different words of each page that the index has, without copies and near duplicates of others.
