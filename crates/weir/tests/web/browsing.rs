@@ -161,7 +161,7 @@ fn crawl(dir: &str) -> (Crawl, String) {
         .by_ref()
         .map(|line| line.unwrap())
         .find_map(|line| {
-            line.split("http://").nth(1).map(|rest| format!("http://{}", rest.trim_end_matches('/')))
+            line.split("http://").nth(1).map(|rest| format!("http://{}", rest.split('/').next().unwrap()))
         })
         .unwrap();
     // Nobody else reads what it says.
