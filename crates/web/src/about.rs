@@ -254,7 +254,7 @@ fn facts(story: &Story) -> Vec<(&'static str, String, String)> {
     let time = |ms: Option<u64>| ms.map_or_else(|| "never".to_owned(), |ms| words::time(ms as i64));
     let count = |number: u32| words::count(u64::from(number));
     let mut facts = vec![
-        ("Page number", story.page_id.map(|id| count(id)).unwrap_or_default(), String::new()),
+        ("Page number", story.page_id.map(&count).unwrap_or_default(), String::new()),
         ("Depth", page.depth.to_string(), if page.seed { "a seed".to_owned() } else { String::new() }),
         ("Links in", count(page.in_links), String::new()),
         ("Visits", count(u32::from(page.visits)), format!("changed {} times", page.changes)),

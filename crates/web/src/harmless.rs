@@ -225,7 +225,9 @@ impl TokenSink for Copier<'_> {
             return content;
         }
         match &*name {
-            "base" if self.base.is_none() => self.base = tag.attribute("href").map(|base| base.into_owned()),
+            "base" if self.base.is_none() => {
+                self.base = tag.attribute("href").map(std::borrow::Cow::into_owned);
+            }
             "img" => {
                 let words = tag.attribute("alt").unwrap_or_default();
                 self.stand_in("image", &words);

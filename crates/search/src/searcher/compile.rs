@@ -261,7 +261,7 @@ impl<'s> Compiler<'s> {
             for term in terms {
                 let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
                 let query: Box<dyn Query> = Box::new(BoostQuery::new(Box::new(query), field.weight));
-                self.add_leaf(format!("{} in the {}", word.text, field.name), &query);
+                self.add_leaf(format!("{} in the {}", word.text, field.name), query.as_ref());
                 queries.push(query);
             }
         }
@@ -322,7 +322,7 @@ impl<'s> Compiler<'s> {
                     query = Box::new(BooleanQuery::new(both));
                 }
                 let query: Box<dyn Query> = Box::new(BoostQuery::new(query, field.weight));
-                self.add_leaf(format!("{} in the {}", texts.join(" near "), field.name), &query);
+                self.add_leaf(format!("{} in the {}", texts.join(" near "), field.name), query.as_ref());
                 queries.push(query);
             }
         }
@@ -351,7 +351,7 @@ impl<'s> Compiler<'s> {
             }
             let query: Box<dyn Query> =
                 Box::new(ConstScoreQuery::new(Box::new(TermSetQuery::new(terms)), field.weight));
-            self.add_leaf(format!("words with {plain} in the {}", field.name), &query);
+            self.add_leaf(format!("words with {plain} in the {}", field.name), query.as_ref());
             queries.push(query);
         }
         if !self.is_negated {
@@ -388,7 +388,7 @@ impl<'s> Compiler<'s> {
         fields
     }
 
-    fn add_leaf(&mut self, what: String, query: &Box<dyn Query>) {
+    fn add_leaf(&mut self, what: String, query: &dyn Query) {
         if !self.is_negated {
             self.leaves.push((what, query.box_clone()));
         }

@@ -42,7 +42,7 @@ fn hostile_pages_are_shown_as_text() {
     for hit in hits {
         let shown = hit.title.text() + &hit.snippet.text();
         assert!(shown.chars().count() < 600, "{}", shown.len());
-        assert!(!shown.chars().any(|letter| letter.is_control()), "{shown}");
+        assert!(!shown.chars().any(char::is_control), "{shown}");
     }
 }
 

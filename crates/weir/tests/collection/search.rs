@@ -19,7 +19,7 @@ fn sample() -> Sample {
         sample.visit("http://a.test/chairs", "<title>A chair8</title><p>one chair8 in a garden7</p>");
     sample.visit("http://b.test/tables", "<p>tables9 \u{1b}[31mgarden7</p>");
     let link = |target| Link { target, kind: 0, context: 0, anchor_chars: 5, position: 0 };
-    sample.collection.links.append(home, [link(chairs)].into_iter()).unwrap();
+    sample.collection.links.append(home, [link(chairs)]).unwrap();
     sample.collection.commit(0).unwrap();
     sample
 }

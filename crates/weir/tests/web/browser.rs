@@ -88,21 +88,29 @@ impl Browser {
 
     /// Sends a command and waits for its answer.
     fn call(&self, method: &str, parameters: Value) -> Value {
+        let message = self.exchange(method, parameters);
+        assert!(message["error"].is_null(), "{method}: {}", message["error"]);
+        message["result"].clone()
+    }
+
+    /// Sends a command; what the browser says to it.
+    fn exchange(&self, method: &str, parameters: Value) -> Value {
         let number = self.number.get() + 1;
         self.number.set(number);
-        let mut command = json!({ "id": number, "method": method, "params": parameters });
+        let mut command = json!({ "id": number, "method": method });
+        command["params"] = parameters;
         if !self.session.is_empty() {
             command["sessionId"] = self.session.clone().into();
         }
-        let mut input = self.input.borrow_mut();
-        input.write_all(command.to_string().as_bytes()).unwrap();
-        input.write_all(b"\0").unwrap();
-        input.flush().unwrap();
+        {
+            let mut input = self.input.borrow_mut();
+            input.write_all(format!("{command}\0").as_bytes()).unwrap();
+            input.flush().unwrap();
+        }
         loop {
             let message = self.read();
             if message["id"] == number {
-                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
-                return message["result"].clone();
+                return message;
             }
             self.note(&message);
         }
@@ -202,22 +210,8 @@ impl Browser {
 
     /// The same as a call, but a page that went away is no failure.
     fn try_call(&self, method: &str, parameters: Value) -> Option<Value> {
-        let number = self.number.get() + 1;
-        self.number.set(number);
-        let command =
-            json!({ "id": number, "method": method, "params": parameters, "sessionId": self.session });
-        {
-            let mut input = self.input.borrow_mut();
-            input.write_all(format!("{command}\0").as_bytes()).unwrap();
-            input.flush().unwrap();
-        }
-        loop {
-            let message = self.read();
-            if message["id"] == number {
-                return message["error"].is_null().then(|| message["result"].clone());
-            }
-            self.note(&message);
-        }
+        let message = self.exchange(method, parameters);
+        message["error"].is_null().then(|| message["result"].clone())
     }
 
     /// Clicks the middle of an element, as a mouse does.
