@@ -23,6 +23,8 @@ use crate::stored::{Stored, versions};
 
 const MOST_VERSIONS: usize = 50;
 const MOST_LINKS: usize = 200;
+/// Those that mean something by themselves; others are numbers of groups.
+const SHOWN_RANKS: [&str; 6] = ["authority", "hub", "in-degree", "link-rank", "out-degree", "pagerank"];
 
 /// Everything about a page. Scripts rely on the names.
 #[derive(Serialize)]
@@ -227,7 +229,12 @@ fn view(desk: &Desk, about: About) -> View {
             })
             .collect(),
         links_total: words::counted(about.links_total as u64, "link"),
-        ranks: about.ranks.iter().map(|rank| (rank.name.replace('-', " "), number(rank.value))).collect(),
+        ranks: about
+            .ranks
+            .iter()
+            .filter(|rank| SHOWN_RANKS.contains(&rank.name.as_str()))
+            .map(|rank| (rank.name.replace('-', " "), number(rank.value)))
+            .collect(),
         title,
         about,
     }
