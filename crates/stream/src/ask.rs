@@ -12,7 +12,7 @@ use url::form_urlencoded;
 use crate::form::{Column, Form, Format};
 
 /// A wish for pages, complete and checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ask {
     /// A snapshot by its name or generation; the last commit if none is named.
     pub snapshot: Option<String>,
@@ -56,12 +56,6 @@ const NAMES: [&str; 16] = [
 
 /// No wish has more values.
 const LIMIT_VALUES: usize = 1_000;
-
-impl Default for Ask {
-    fn default() -> Ask {
-        Ask { snapshot: None, request: StreamRequest::default(), form: Form::default(), skip_bytes: 0 }
-    }
-}
 
 impl Ask {
     /// Reads a query, as it stands in a URL behind the question mark.
