@@ -18,7 +18,7 @@ mod shelf;
 pub use ask::{Ask, WrongAsk};
 pub use export::{Exported, export_mirror, export_tables, export_wacz, export_warc};
 #[cfg(feature = "flight")]
-pub use flight::{Flight, FlightSettings};
+pub use flight::{Admits, Flight, FlightSettings};
 pub use form::{Column, Form, Format};
 pub use handler::{Handler, HandlerError};
 pub use handler_run::{HandlerRun, RunSummary, Stopped};
