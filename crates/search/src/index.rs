@@ -277,6 +277,8 @@ fn writer(index: &Index, threads: usize, memory_bytes: usize) -> Result<IndexWri
         .build();
     let writer = index.writer_with_options(options)?;
     writer.set_merge_policy(Box::new(NoMergePolicy));
+    // What a run left that was killed goes first: this one will give the same names to its own files.
+    writer.garbage_collect_files().wait()?;
     Ok(writer)
 }
 
