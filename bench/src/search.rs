@@ -41,8 +41,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let settings =
         IndexSettings { positions: true, memory_bytes: 512 << 20, threads, options: Options::default() };
     let start = Instant::now();
-    search::index(&Snapshot::open(scratch.path(), None)?, &settings, &mut |_| ())?;
+    let summary = search::index(&Snapshot::open(scratch.path(), None)?, &settings, &mut |_| ())?;
     let seconds = start.elapsed().as_secs_f64();
+    anyhow::ensure!(summary.pages == u64::from(pages), "{} of {pages} pages are in the index", summary.pages);
     writeln!(io::stdout(), "search, {pages} pages indexed in {seconds:.1} s")?;
     let searcher = Searcher::open(Snapshot::open(scratch.path(), None)?, Ranking::default())?;
     questions(&searcher, pages)?;
@@ -215,10 +216,12 @@ fn fill(folder: &Path, pages: u32) -> anyhow::Result<()> {
             };
             stored.push(collection.bodies.append(&capture, None)?.location);
         }
-        let mut stored = stored.into_iter();
+        let mut stored = stored.into_iter().zip(u64::from(first) + 1..);
         let describe = |new: &store::NewPage| {
             let record = PageRecord::new(new.site, 0, PageFlags(0));
-            PageRecord { stage: Stage::Fetched, status: 200, stored: stored.next(), ..record }
+            let (stored, content_hash) = stored.next().unzip();
+            let content_hash = content_hash.unwrap_or(0);
+            PageRecord { stage: Stage::Fetched, status: 200, visits: 1, stored, content_hash, ..record }
         };
         collection.resolve(&batch, 0, describe)?;
         collection.commit(0)?;

@@ -195,7 +195,7 @@ impl Searcher {
         let mut wanted =
             if request.fold { (last * 2 + MORE_FOR_FOLDING).min(SEARCH_LIMIT_HITS) } else { last };
         let (found, folded) = loop {
-            let collector = BestPages::new(wanted, request, &self.index, &ranks);
+            let collector = BestPages::new(wanted, request, &compiled.filters, &self.index, &ranks);
             let found = searcher.search_with_statistics_provider(
                 &compiled.query,
                 &collector,
@@ -213,7 +213,9 @@ impl Searcher {
             .map(|hit| self.hit(&searcher, &compiled, &ranks, hit, request.explain))
             .collect::<Result<Vec<Hit>>>()?;
         let facets = found.facets.named(|site| self.site_name(site));
-        let suggestion = if found.total < FEW_HITS { self.suggestion(query)? } else { None };
+        // Who only counts hits reads no suggestion.
+        let is_wanted = found.total < FEW_HITS && request.count > 0;
+        let suggestion = if is_wanted { self.suggestion(query)? } else { None };
         Ok(Answer { total: found.total, hits, facets, suggestion, is_cut: compiled.is_cut })
     }
 

@@ -7,6 +7,7 @@ use tantivy::{DocId, Score, SegmentOrdinal, SegmentReader, TantivyError};
 
 use super::columns::Columns;
 use super::facets::{FacetCounts, SegmentFacets};
+use super::predicate::{Filter, Fits};
 use super::ranks::Ranks;
 use super::{Request, Sort};
 use crate::text_index::TextIndex;
@@ -35,19 +36,27 @@ pub(super) struct BestPages<'s> {
     wanted: usize,
     sort: Sort,
     facets: bool,
+    filters: &'s [Filter],
     index: &'s TextIndex,
     ranks: &'s Arc<Ranks>,
 }
 
 impl<'s> BestPages<'s> {
-    pub(super) fn new(wanted: usize, request: &Request, index: &'s TextIndex, ranks: &'s Arc<Ranks>) -> Self {
-        BestPages { wanted: wanted.max(1), sort: request.sort, facets: request.facets, index, ranks }
+    pub(super) fn new(
+        wanted: usize,
+        request: &Request,
+        filters: &'s [Filter],
+        index: &'s TextIndex,
+        ranks: &'s Arc<Ranks>,
+    ) -> Self {
+        BestPages { wanted: wanted.max(1), sort: request.sort, facets: request.facets, filters, index, ranks }
     }
 }
 
 /// Those of one segment.
 pub(super) struct SegmentBest {
     columns: Columns,
+    filters: Vec<Fits>,
     ranks: Arc<Ranks>,
     sort: Sort,
     segment: SegmentOrdinal,
@@ -67,6 +76,7 @@ impl Collector for BestPages<'_> {
         Ok(SegmentBest {
             facets: self.facets.then(open).transpose()?.map(SegmentFacets::new),
             columns: open()?,
+            filters: self.filters.iter().map(|filter| filter.open(reader)).collect::<tantivy::Result<_>>()?,
             ranks: Arc::clone(self.ranks),
             sort: self.sort,
             segment,
@@ -105,6 +115,9 @@ impl SegmentCollector for SegmentBest {
     type Fruit = tantivy::Result<(u64, Vec<Candidate>, FacetCounts)>;
 
     fn collect(&mut self, doc: DocId, score: Score) {
+        if !self.filters.iter().all(|fits| fits(doc)) {
+            return;
+        }
         self.total += 1;
         if let Some(facets) = &mut self.facets {
             facets.count(doc);

@@ -10,6 +10,7 @@ use super::clause::{Clause, Wish, every_page, one_of, positive};
 use super::expansion::{Expansion, Pattern};
 use super::marks::Marks;
 use super::placed::{PlacedWord, Slot, placements};
+use super::predicate::Filter;
 use super::ranks::Ranks;
 use super::statistics::WordStatistics;
 use super::text_field::TextField;
@@ -21,6 +22,8 @@ use crate::query::{Compare, Condition, Measure, Part, Words};
 /// A query as the index understands it.
 pub(super) struct Compiled {
     pub(super) query: Box<dyn Query>,
+    /// What pages that fit the query have to fit besides.
+    pub(super) filters: Vec<Filter>,
     pub(super) statistics: WordStatistics,
     /// What adds to scores, with its name.
     pub(super) leaves: Vec<(String, Box<dyn Query>)>,
@@ -70,35 +73,79 @@ impl<'s> Compiler<'s> {
     }
 
     pub(super) fn compile(mut self, condition: &Condition) -> Result<Compiled> {
-        let query = match self.clause(condition)? {
-            Clause::Nothing => Box::new(EmptyQuery),
-            clause => positive(clause),
+        let (filters, rest) = self.split(condition)?;
+        let (query, filters) = match self.clause(&rest)? {
+            Clause::Any(queries) => (one_of(queries), filters),
+            Clause::Nothing if filters.is_empty() => (Box::new(EmptyQuery) as Box<dyn Query>, filters),
+            clause if filters.is_empty() => (positive(clause), filters),
+            // Beside frequent words, or what must not be, the filters are what is required.
+            clause => {
+                let filters = filters.into_iter().map(|filter| (Occur::Must, filter.into_query()));
+                let mut clauses: Vec<(Occur, Box<dyn Query>)> = filters.collect();
+                match clause {
+                    Clause::Wishes(wishes) => {
+                        clauses.extend(wishes.into_iter().map(|wish| (Occur::Must, wish.fulfilled())));
+                    }
+                    Clause::Not(query) => clauses.push((Occur::MustNot, query)),
+                    Clause::Nothing | Clause::Any(_) => {}
+                }
+                (Box::new(BooleanQuery::new(clauses)) as Box<dyn Query>, Vec::new())
+            }
         };
         let Compiler { statistics, leaves, marks, expansion, .. } = self;
-        Ok(Compiled { query, statistics, leaves, marks, is_cut: expansion.is_cut })
+        Ok(Compiled { query, filters, statistics, leaves, marks, is_cut: expansion.is_cut })
+    }
+
+    /// Takes the filters out of what all has to hold: for a page that has the words they are looked up faster than by going
+    /// through the index with two fingers.
+    fn split(&self, condition: &Condition) -> Result<(Vec<Filter>, Condition)> {
+        let (mut filters, mut others) = (Vec::new(), Vec::new());
+        if let Condition::All(all) = condition {
+            for condition in all {
+                match self.filter(condition)? {
+                    Some(filter) => filters.push(filter),
+                    None => others.push(condition.clone()),
+                }
+            }
+        }
+        Ok(match others.len() {
+            0 => (Vec::new(), condition.clone()),
+            1 => (filters, others.remove(0)),
+            _ => (filters, Condition::All(others)),
+        })
     }
 
     fn clause(&mut self, condition: &Condition) -> Result<Clause> {
+        if let Some(filter) = self.filter(condition)? {
+            return Ok(Clause::Any(vec![filter.into_query()]));
+        }
+        match condition {
+            Condition::All(all) => self.all(all),
+            Condition::Any(any) => self.any(any),
+            Condition::Not(not) => self.not(not),
+            Condition::Text { part, words } => self.text(*part, words),
+            Condition::Near { words, within } => self.near(words, within),
+            chosen => Ok(Clause::Any(vec![predicate::any_term(self.terms(chosen)?.into_iter())])),
+        }
+    }
+
+    /// The terms one of which a page has that fits a condition on what it is, rather than on its words.
+    fn terms(&self, condition: &Condition) -> Result<Vec<Term>> {
         let (fields, snapshot) = (&self.searcher.index.fields, &self.searcher.snapshot);
-        let term = |field, text: &str| predicate::any_term([Term::from_field_text(field, text)].into_iter());
-        let chosen = match condition {
-            Condition::All(all) => return self.all(all),
-            Condition::Any(any) => return self.any(any),
-            Condition::Not(not) => return self.not(not),
-            Condition::Text { part, words } => return self.text(*part, words),
-            Condition::Near { words, within } => return self.near(words, within),
+        Ok(match condition {
+            Condition::Site(host) => predicate::sites_of(fields.site_id, snapshot, host),
+            Condition::Domain(domain) => vec![Term::from_field_text(fields.domain, domain)],
+            Condition::Language(code) => vec![Term::from_field_text(fields.language, code)],
+            Condition::Type(wanted) => predicate::types(self.index, fields.mime, wanted)?,
+            _ => Vec::new(),
+        })
+    }
+
+    /// What has to be looked up page by page.
+    fn filter(&self, condition: &Condition) -> Result<Option<Filter>> {
+        let (fields, snapshot) = (&self.searcher.index.fields, &self.searcher.snapshot);
+        Ok(Some(match condition {
             Condition::Number { measure, compare, value } => self.number(*measure, *compare, *value)?,
-            Condition::Site(host) => predicate::on_site(fields.site_id, snapshot, host),
-            Condition::Domain(domain) => {
-                match self.index.doc_freq(&Term::from_field_text(fields.domain, domain))? {
-                    0 => predicate::under_domain(fields.site_id, snapshot, domain),
-                    _ => term(fields.domain, domain),
-                }
-            }
-            Condition::Language(code) => term(fields.language, code),
-            Condition::Type(wanted) => {
-                predicate::any_term(predicate::types(self.index, fields.mime, wanted)?.into_iter())
-            }
             Condition::Date { compare, period } => predicate::dated(fields.date, *compare, *period),
             Condition::Link(link) => {
                 let pages = self.links.pages(link);
@@ -106,11 +153,17 @@ impl<'s> Compiler<'s> {
                     pages.ok_or_else(|| Error::LinksUnanswered { condition: condition.to_string() })?;
                 predicate::listed(fields.page_id, pages, snapshot.urls.pages())
             }
-        };
-        Ok(Clause::Any(vec![chosen]))
+            // Registered domains are terms; others are found by the names of sites.
+            Condition::Domain(domain)
+                if self.index.doc_freq(&Term::from_field_text(fields.domain, domain))? == 0 =>
+            {
+                predicate::under_domain(fields.site_id, snapshot, domain)
+            }
+            _ => return Ok(None),
+        }))
     }
 
-    fn number(&self, measure: Measure, compare: Compare, value: f64) -> Result<Box<dyn Query>> {
+    fn number(&self, measure: Measure, compare: Compare, value: f64) -> Result<Filter> {
         let (fields, ranks) = (&self.searcher.index.fields, self.ranks);
         Ok(match measure {
             Measure::Depth => predicate::number(fields.depth, compare, value),

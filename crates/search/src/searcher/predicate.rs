@@ -15,8 +15,35 @@ use super::clause::NO_SCORE;
 use crate::error::Result;
 use crate::query::{Compare, Period};
 
+/// Tells of each page of a segment whether it fits.
+pub(super) type Fits = Box<dyn Fn(DocId) -> bool + Send + Sync>;
+
+/// Makes ready what is looked up for the pages of a segment.
+type Open = dyn Fn(&SegmentReader) -> tantivy::Result<Fits> + Send + Sync;
+
+/// A condition that is looked up page by page.
+#[derive(Clone)]
+pub(super) struct Filter(Arc<Open>);
+
+impl Filter {
+    fn new(open: impl Fn(&SegmentReader) -> tantivy::Result<Fits> + Send + Sync + 'static) -> Filter {
+        Filter(Arc::new(open))
+    }
+
+    /// For the pages of a segment.
+    pub(super) fn open(&self, reader: &SegmentReader) -> tantivy::Result<Fits> {
+        (self.0)(reader)
+    }
+
+    /// As part of a query.
+    pub(super) fn into_query(self) -> Box<dyn Query> {
+        let open = move |reader: &SegmentReader| self.open(reader);
+        unscored(DocPredicateQuery::from(FunctionPredicate::from(open)))
+    }
+}
+
 /// Pages whose number in a column by page id compares so with a value.
-pub(super) fn ranked<V>(page_id: Field, column: Shared<V>, compare: Compare, value: f64) -> Box<dyn Query>
+pub(super) fn ranked<V>(page_id: Field, column: Shared<V>, compare: Compare, value: f64) -> Filter
 where
     V: Copy + Into<f64> + Send + Sync + 'static,
 {
@@ -26,12 +53,12 @@ where
 }
 
 /// Pages of a list.
-pub(super) fn listed(page_id: Field, pages: &[u32], known: u32) -> Box<dyn Query> {
+pub(super) fn listed(page_id: Field, pages: &[u32], known: u32) -> Filter {
     by_number(page_id, in_set(pages, known))
 }
 
 /// Pages of all sites under a domain.
-pub(super) fn under_domain(site_id: Field, snapshot: &Snapshot, domain: &str) -> Box<dyn Query> {
+pub(super) fn under_domain(site_id: Field, snapshot: &Snapshot, domain: &str) -> Filter {
     let sites = sites(snapshot, |host| {
         host.strip_suffix(domain).is_some_and(|before| before.is_empty() || before.ends_with('.'))
     });
@@ -49,12 +76,12 @@ fn sites(snapshot: &Snapshot, is_wanted: impl Fn(&str) -> bool) -> Vec<u32> {
 }
 
 /// Pages with a number in the index that compares so with a value.
-pub(super) fn number(field: Field, compare: Compare, value: f64) -> Box<dyn Query> {
+pub(super) fn number(field: Field, compare: Compare, value: f64) -> Filter {
     by_number(field, move |number| compare.holds(number as f64, value))
 }
 
 /// Pages of a time.
-pub(super) fn dated(field: Field, compare: Compare, period: Period) -> Box<dyn Query> {
+pub(super) fn dated(field: Field, compare: Compare, period: Period) -> Filter {
     let (start_ms, end_ms) = (period.start_ms(), period.end_ms());
     let holds = move |date_ms: i64| match compare {
         Compare::Equal => (start_ms..end_ms).contains(&date_ms),
@@ -63,15 +90,15 @@ pub(super) fn dated(field: Field, compare: Compare, period: Period) -> Box<dyn Q
         Compare::More => date_ms >= end_ms,
         Compare::AtLeast => date_ms >= start_ms,
     };
-    unscored(DocPredicateQuery::from(FunctionPredicate::from(move |reader: &SegmentReader| {
+    Filter::new(move |reader| {
         let column = reader.fast_fields().i64(reader.schema().get_field_name(field))?;
-        Ok(move |doc: DocId| column.first(doc).is_some_and(|date_s| holds(date_s.saturating_mul(1_000))))
-    })))
+        Ok(Box::new(move |doc| column.first(doc).is_some_and(|date_s| holds(date_s.saturating_mul(1_000)))))
+    })
 }
 
-/// Pages of the sites of a host, by any protocol, or of the one site that is named with its protocol. A host that is known at
+/// The sites of a host, by any protocol, or the one site that is named with its protocol. A host that is known at
 /// unusual ports only is meant at these.
-pub(super) fn on_site(site_id: Field, snapshot: &Snapshot, host: &str) -> Box<dyn Query> {
+pub(super) fn sites_of(site_id: Field, snapshot: &Snapshot, host: &str) -> Vec<Term> {
     let host = host.trim_end_matches('/');
     let names = match host.contains("://") {
         true => vec![host.to_owned()],
@@ -82,7 +109,7 @@ pub(super) fn on_site(site_id: Field, snapshot: &Snapshot, host: &str) -> Box<dy
     if found.is_empty() {
         found = sites(snapshot, |known| known == host);
     }
-    any_term(found.into_iter().map(|site| Term::from_field_u64(site_id, site.into())))
+    found.into_iter().map(|site| Term::from_field_u64(site_id, site.into())).collect()
 }
 
 /// Pages with any of some terms.
@@ -118,14 +145,14 @@ pub(super) fn types(searcher: &Searcher, mime: Field, wanted: &str) -> Result<Ve
 }
 
 /// Pages whose number in a column of the index fits.
-fn by_number(field: Field, fits: impl Fn(u64) -> bool + Send + Sync + 'static) -> Box<dyn Query> {
+fn by_number(field: Field, fits: impl Fn(u64) -> bool + Send + Sync + 'static) -> Filter {
     let fits = Arc::new(fits);
-    unscored(DocPredicateQuery::from(FunctionPredicate::from(move |reader: &SegmentReader| {
+    Filter::new(move |reader| {
         let name = reader.schema().get_field_name(field);
         let column = reader.fast_fields().column_first_or_default::<u64>(name)?;
         let fits = Arc::clone(&fits);
-        Ok(move |doc: DocId| fits(column.get_val(doc)))
-    })))
+        Ok(Box::new(move |doc| fits(column.get_val(doc))))
+    })
 }
 
 /// Whether a number is among some below a limit; one bit each.
