@@ -47,12 +47,15 @@ pub(crate) fn query_words(text: &str) -> Vec<QueryWord> {
 
 /// The terms of one word in these languages (codes), and in none of them.
 pub(crate) fn forms(word: &QueryWord, languages: &[&str]) -> Forms {
+    Stems::remembered(|stems| forms_by(stems, word, languages))
+}
+
+fn forms_by(stems: &mut Stems, word: &QueryWord, languages: &[&str]) -> Forms {
     let mut forms = Forms { is_single: word.kind == PieceKind::Single, ..Forms::default() };
     if word.kind != PieceKind::Word {
         forms.terms.push(word.text.clone());
         return forms;
     }
-    let mut stems = Stems::of_few();
     // Who leaves out accents means the word with them; its stem may differ from that of what is written.
     let plain = stems.term(Language::NONE, &word.text).unwrap_or(&word.text).to_owned();
     let languages = languages.iter().map(|code| Language::of_code(code)).chain([Language::NONE]);

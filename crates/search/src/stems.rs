@@ -3,6 +3,7 @@
 //! Words are stemmed as they are written and lose their accents afterwards, since rules look at accents. Most words of a text
 //! have been met before, so what became of them is remembered: a place for each hash, taken over by whoever comes later.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use tantivy::tokenizer::{
@@ -15,7 +16,7 @@ use crate::word_counts::WordCounts;
 
 /// Words that are remembered.
 const PLACES: usize = 1 << 14;
-/// Words of one page that are remembered.
+/// Words of queries and snippets that are remembered.
 const FEW_PLACES: usize = 1 << 9;
 
 /// Makes terms of words; one per thread.
@@ -46,14 +47,27 @@ struct Counter {
 /// Counts that are brought together.
 const PENDING_COUNTS: usize = 1_024;
 
+thread_local! {
+    /// What queries and snippets of this thread have met: rules of a language take longer to make ready than a query takes.
+    static REMEMBERED: Cell<Option<Stems>> = const { Cell::new(None) };
+}
+
 impl Stems {
+    /// Calls with what this thread remembers of words of queries and snippets.
+    pub(crate) fn remembered<T>(call: impl FnOnce(&mut Stems) -> T) -> T {
+        let mut stems = REMEMBERED.take().unwrap_or_else(Stems::of_few);
+        let answer = call(&mut stems);
+        REMEMBERED.set(Some(stems));
+        answer
+    }
+
     /// Knows nothing yet.
     pub(crate) fn new() -> Stems {
         Stems { places: Vec::new(), analyzers: vec![None; Language::COUNT], counter: None }
     }
 
-    /// Knows nothing yet, and remembers few words: for one query or one page.
-    pub(crate) fn of_few() -> Stems {
+    /// Knows nothing yet, and remembers few words: for queries and snippets.
+    fn of_few() -> Stems {
         let places = vec![Place::default(); FEW_PLACES];
         Stems { places, analyzers: vec![None; Language::COUNT], counter: None }
     }

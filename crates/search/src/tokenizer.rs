@@ -32,12 +32,14 @@ pub(crate) fn marked(language: Language, text: &str) -> String {
 /// Shows `each` the terms of a page's text with their positions and places, as the index has them if the page is in the language of
 /// this code.
 pub(crate) fn for_each_term(code: Option<&str>, text: &str, mut each: impl FnMut(&str, usize, Range<usize>)) {
-    let (mut stems, mut token) = (Stems::of_few(), Token::default());
     let language = code.map_or(Language::NONE, Language::of_code);
-    let mut tokens = PageTokens { language, cutter: Cutter::new(text), stems: &mut stems, token: &mut token };
-    while let Some(token) = tokens.next() {
-        each(&token.text, token.position, token.offset_from..token.offset_to);
-    }
+    Stems::remembered(|stems| {
+        let mut tokens =
+            PageTokens { language, cutter: Cutter::new(text), stems, token: &mut Token::default() };
+        while let Some(token) = tokens.next() {
+            each(&token.text, token.position, token.offset_from..token.offset_to);
+        }
+    });
 }
 
 impl PageTokenizer {
