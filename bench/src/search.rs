@@ -52,9 +52,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Makes a query of three words.
+type MakeQuery = fn(&[String; 3]) -> String;
+
 /// How long questions take that somebody waits for: ten pages with snippets.
 fn questions(searcher: &Searcher, pages: u32) -> anyhow::Result<()> {
-    let kinds: [(&str, fn(&[String; 3]) -> String); 4] = [
+    let kinds: [(&str, MakeQuery); 4] = [
         ("AND", |[a, b, _]| format!("{a} {b}")),
         ("OR", |[a, b, c]| format!("{a} OR {b} OR {c}")),
         ("phrase", |[a, b, _]| format!("\"{a} {b}\"")),

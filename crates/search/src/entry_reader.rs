@@ -92,7 +92,10 @@ impl<'s> EntryReader<'s> {
         for heading in document.headings() {
             entry.add_words(fields.headings, language, heading.text);
         }
-        entry.add_words(fields.anchor, language, &task.anchors);
+        // Texts of their own: no phrase goes from one link to the next.
+        for anchor in task.anchors.lines() {
+            entry.add_words(fields.anchor, language, anchor);
+        }
         entry.add_words(fields.body, language, &document.text);
         entry
     }

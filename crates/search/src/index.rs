@@ -107,30 +107,42 @@ pub fn index(
     let start = Instant::now();
     let folder = TextFolder::of(snapshot.folder());
     let _lock = folder.lock()?;
-    let (open, note) = match open_to_go_on(&folder, settings) {
-        Err(Error::Unreadable { .. }) | Ok(None) => (create(&folder, settings)?, Note::default()),
-        Ok(Some(open)) => open,
-        Err(error) => return Err(error),
+    let mut summary = match bring_up_to_date(snapshot, settings, &folder, told) {
+        // Whatever is wrong with it: all of it follows from the collection.
+        Err(Error::Unreadable { .. }) => {
+            folder.discard_index()?;
+            bring_up_to_date(snapshot, settings, &folder, told)?
+        }
+        summary => summary?,
     };
-    let anchors = Anchors::open(snapshot.folder())?;
-    let is_new = note.generation != snapshot.manifest.generation
-        || note.anchors != anchors.as_ref().map_or(0, Anchors::generation);
-    let mut summary = IndexSummary::default();
-    let note = if is_new {
-        folder.sweep(&note.files(&folder))?;
-        let anchors = anchors.map(Anchors::find_groups).transpose()?;
-        let mut run = Run { snapshot, settings, folder: &folder, anchors, note, summary, told };
-        let note = run.run(open)?;
-        summary = run.summary;
-        note
-    } else {
-        note
-    };
-    summary.left_out = note.left_out;
-    summary.generation = note.generation;
     measure(&folder, &mut summary)?;
     summary.duration = start.elapsed();
     Ok(summary)
+}
+
+fn bring_up_to_date(
+    snapshot: &Snapshot,
+    settings: &IndexSettings,
+    folder: &TextFolder,
+    told: &mut dyn FnMut(Indexed),
+) -> Result<IndexSummary> {
+    let (open, note) = match open_to_go_on(folder, settings)? {
+        Some(open) => open,
+        None => (create(folder, settings)?, Note::default()),
+    };
+    let anchors = Anchors::open(snapshot.folder())?;
+    let is_same = note.generation == snapshot.manifest.generation
+        && note.anchors == anchors.as_ref().map_or(0, Anchors::generation);
+    let (left_out, generation) = (note.left_out, note.generation);
+    if is_same {
+        return Ok(IndexSummary { left_out, generation, ..IndexSummary::default() });
+    }
+    folder.sweep(&note.files(folder))?;
+    let anchors = anchors.map(Anchors::find_groups).transpose()?;
+    let summary = IndexSummary { generation: snapshot.manifest.generation, ..IndexSummary::default() };
+    let mut run = Run { snapshot, settings, folder, anchors, note, summary, told };
+    run.run(open)?;
+    Ok(run.summary)
 }
 
 /// The index as it was left, with what its last commit says of itself; `None` if there is none, or another one is wanted.
@@ -179,7 +191,7 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    fn run(&mut self, (index, fields): (Index, Fields)) -> Result<Note> {
+    fn run(&mut self, (index, fields): (Index, Fields)) -> Result<()> {
         let counts = WordCounts::new();
         index.tokenizers().register(TOKENIZER, PageTokenizer::counting(&counts));
         let memory_bytes = self.settings.memory_bytes.max(LEAST_MEMORY_BYTES);
@@ -224,7 +236,7 @@ impl Run<'_> {
         self.commit(&mut writer, &mut next, &counts)?;
         merge_segments(&index, &mut writer, &before)?;
         writer.wait_merging_threads()?;
-        Ok(self.note.clone())
+        Ok(())
     }
 
     /// Makes everything so far last, and gives the next commit its number.
@@ -265,31 +277,42 @@ fn writer(index: &Index, threads: usize, memory_bytes: usize) -> Result<IndexWri
         .build();
     let writer = index.writer_with_options(options)?;
     writer.set_merge_policy(Box::new(NoMergePolicy));
+    // What a run left that was killed goes first: this one will give the same names to its own files.
+    writer.garbage_collect_files().wait()?;
     Ok(writer)
 }
 
 /// Makes few segments of many: smaller, and searched faster. What a run wrote becomes one; others are merged when there are
 /// several of about the same size, or when much of them is deleted.
 fn merge_segments(index: &Index, writer: &mut IndexWriter<Entry>, before: &[SegmentId]) -> Result<()> {
-    let mut new = index.searchable_segment_metas()?;
-    new.retain(|segment| !before.contains(&segment.id()));
+    // Files are kept for who knows a segment's description: so only ids are kept here.
+    let new: Vec<(SegmentId, u32)> =
+        index.searchable_segment_metas()?.iter().map(|segment| (segment.id(), segment.num_docs())).collect();
+    let mut group = Vec::new();
     let mut docs = 0;
-    let groups = new.chunk_by(|_, next| {
-        docs += next.num_docs();
-        let is_more = docs <= MOST_MERGED_PAGES;
-        docs = if is_more { docs } else { 0 };
-        is_more
-    });
-    for group in groups.filter(|group| group.len() > 1) {
-        let segments: Vec<SegmentId> = group.iter().map(|segment| segment.id()).collect();
-        writer.merge(&segments).wait()?;
+    for (segment, segment_docs) in new.into_iter().filter(|(segment, _)| !before.contains(segment)) {
+        if docs + segment_docs > MOST_MERGED_PAGES {
+            merge(writer, &std::mem::take(&mut group))?;
+            docs = 0;
+        }
+        group.push(segment);
+        docs += segment_docs;
     }
+    merge(writer, &group)?;
     let mut policy = LogMergePolicy::default();
     policy.set_max_docs_before_merge(MOST_MERGED_PAGES as usize);
     policy.set_del_docs_ratio_before_merge(MOST_DELETED);
-    for candidate in policy.compute_merge_candidates(&index.searchable_segment_metas()?) {
+    let candidates = policy.compute_merge_candidates(&index.searchable_segment_metas()?);
+    for candidate in candidates {
         writer.merge(&candidate.0).wait()?;
     }
     writer.garbage_collect_files().wait()?;
+    Ok(())
+}
+
+fn merge(writer: &mut IndexWriter<Entry>, segments: &[SegmentId]) -> Result<()> {
+    if segments.len() > 1 {
+        writer.merge(segments).wait()?;
+    }
     Ok(())
 }

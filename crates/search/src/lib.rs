@@ -36,7 +36,7 @@ pub use index::{IndexSettings, IndexSummary, Indexed, index};
 pub use left_out::LeftOutCounts;
 pub use query::{
     Compare, Condition, LinkCondition, LinkKind, Measure, NEAR_LIMIT, Part, Period, QUERY_LIMIT_BYTES,
-    QUERY_LIMIT_DEPTH, QUERY_LIMIT_TERMS, Query, QueryError, Words,
+    QUERY_LIMIT_DEPTH, QUERY_LIMIT_STARS, QUERY_LIMIT_TERMS, Query, QueryError, Words,
 };
 pub use searcher::{
     Answer, FacetCount, Facets, Hit, LinkAnswers, Piece, Ranking, Request, SEARCH_LIMIT_HITS, Searcher,

@@ -15,7 +15,7 @@ use crate::crew::{Crew, Outcome};
 use crate::entry::Entry;
 use crate::error::Result;
 use crate::index::{IndexSummary, Indexed};
-use crate::plan::{Step, Task, Work, duplicates, judge};
+use crate::plan::{Step, Task, Work, duplicates, hash_of_anchors, judge};
 use crate::seen::{PART_PAGES, Seen, State};
 
 /// So many pages are judged at a time: what of them is in memory stays small, and what is read of them is in the order of the
@@ -155,6 +155,7 @@ impl Judged {
         for (task, url) in self.tasks.iter_mut().zip(snapshot.urls.urls(&pages)?) {
             task.url = url.unwrap_or_default();
             task.anchors = words.remove(&task.page.0).unwrap_or_default();
+            task.seen.anchors = hash_of_anchors(&task.anchors);
         }
         self.tasks.sort_unstable_by_key(|task| (task.location.file, task.location.offset));
         Ok(())

@@ -56,7 +56,7 @@ pub(crate) fn judge(record: &PageRecord, last: Seen, anchors: Option<&str>, is_d
         return Step::Remove(Some(LeftOut::Duplicate));
     }
     let now = Seen {
-        content: hash_of_content(record, location),
+        content: fold(xxh3_64_with_seed(&record.content_hash.to_le_bytes(), record.content_bytes.into())),
         anchors: anchors.map_or(last.anchors, hash_of_anchors),
         record_bytes: location.length,
         state: last.state,
@@ -79,20 +79,11 @@ pub(crate) fn judge(record: &PageRecord, last: Seen, anchors: Option<&str>, is_d
 pub(crate) fn content_of(record: &PageRecord) -> Option<PageLocation> {
     let is_success = matches!(record.status, 200..=299 | 304);
     let is_there = matches!(record.stage, Stage::Fetched | Stage::Queued) && is_success;
-    record.stored.filter(|_| is_there)
-}
-
-/// Where nobody took a hash of the content, its place stands for it.
-fn hash_of_content(record: &PageRecord, location: PageLocation) -> u32 {
-    let (hash, seed) = match record.content_hash {
-        0 => (location.offset, location.file.into()),
-        hash => (hash, record.content_bytes.into()),
-    };
-    fold(xxh3_64_with_seed(&hash.to_le_bytes(), seed))
+    record.stored.filter(|_| is_there && record.content_hash != 0)
 }
 
 /// A page's anchors as [`Seen`] has them; 0 for none.
-fn hash_of_anchors(anchors: &str) -> u32 {
+pub(crate) fn hash_of_anchors(anchors: &str) -> u32 {
     if anchors.is_empty() { 0 } else { fold(xxh3_64(anchors.as_bytes())).max(1) }
 }
 

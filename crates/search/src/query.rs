@@ -22,6 +22,8 @@ pub use query_error::QueryError;
 pub const QUERY_LIMIT_BYTES: usize = 4_096;
 /// The most words, phrases and conditions in one query.
 pub const QUERY_LIMIT_TERMS: usize = 128;
+/// The most words with stars, each of which stands for many.
+pub const QUERY_LIMIT_STARS: usize = 8;
 /// The deepest nesting of parentheses and negations.
 pub const QUERY_LIMIT_DEPTH: usize = 32;
 /// The farthest that NEAR may reach, in words.

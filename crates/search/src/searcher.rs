@@ -13,6 +13,7 @@
 //! Robertson, Zaragoza and Taylor (2005). Ranks lie outside the index, by page id, so that a new PageRank counts at once.
 
 mod best_pages;
+mod clause;
 mod columns;
 mod compile;
 mod expansion;
@@ -27,6 +28,7 @@ mod ranks;
 mod snippet;
 mod spelling;
 mod statistics;
+mod text_field;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -166,7 +168,7 @@ impl Searcher {
     /// Opens the index of a snapshot's collection.
     pub fn open(snapshot: Snapshot, ranking: Ranking) -> Result<Searcher> {
         let index = TextIndex::open(snapshot.folder())?;
-        let ranks = RankCache::new(snapshot.folder());
+        let ranks = RankCache::new(snapshot.folder(), &ranking);
         Ok(Searcher { snapshot, index, ranking, ranks, vocabulary: Mutex::new(None) })
     }
 
@@ -186,7 +188,7 @@ impl Searcher {
         if last > SEARCH_LIMIT_HITS {
             return Err(Error::TooFar { most: SEARCH_LIMIT_HITS });
         }
-        let ranks = self.ranks.current(&self.ranking)?;
+        let ranks = self.ranks.current()?;
         let searcher = self.index.reader.searcher();
         let compiler = Compiler::new(self, &searcher, &ranks, links, query.condition())?;
         let compiled = compiler.compile(query.condition())?;
@@ -245,7 +247,13 @@ impl Searcher {
         let language = columns.language(candidate.doc)?;
         let record = self.snapshot.pages.get(page)?;
         let view = match &record {
-            Some(record) => PageView::read(&self.snapshot, record, language.as_deref(), &compiled.marks)?,
+            Some(record) => {
+                match PageView::read(&self.snapshot, record, language.as_deref(), &compiled.marks) {
+                    // It is found all the same; that its copy is damaged, `weir check` tells.
+                    Err(Error::Store(store::Error::Damaged { .. })) => PageView::default(),
+                    view => view?,
+                }
+            }
             None => PageView::default(),
         };
         let explanation =

@@ -1,7 +1,6 @@
 //! What did somebody mean who wrote a word that no page has? The nearest word that pages write, and often.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -29,6 +28,9 @@ struct Word {
 
 /// A word that is there is corrected only by one that is so many times as frequent.
 const MORE_FREQUENT: u64 = 100;
+
+/// Rarer words may be mistakes themselves.
+const LEAST_COUNT: u64 = 3;
 
 impl Vocabulary {
     /// The word that was meant by one in lower case, if another one is much more likely: one mistake away, or two in a word of
@@ -72,6 +74,7 @@ impl Vocabulary {
         for word in &self.words {
             *counts.entry(self.text_of(word).to_owned()).or_default() += word.count;
         }
+        counts.retain(|_, count| *count >= LEAST_COUNT);
         drop_rarest(&mut counts);
         let mut all: Vec<(String, u64)> = counts.into_iter().collect();
         all.sort_unstable();
@@ -83,24 +86,36 @@ impl Vocabulary {
 
     /// Reads what [`Vocabulary::write`] wrote.
     pub(crate) fn read(path: &Path) -> Result<Vocabulary> {
+        let bytes = read_whole(path)?;
         let damaged = || Error::Unreadable { what: format!("{} is damaged", path.display()) };
-        let text = String::from_utf8(read_whole(path)?).map_err(|_| damaged())?;
-        let mut words = Vocabulary::default();
-        for line in text.lines() {
-            let (word, count) = line.split_once(' ').ok_or_else(damaged)?;
-            words.push(word, count.parse().map_err(|_| damaged())?);
+        let (mut rest, mut word) = (bytes.as_slice(), Vec::new());
+        let mut vocabulary = Vocabulary::default();
+        while let [shared, own, behind @ ..] = rest {
+            let (own, behind) = behind.split_at_checked(usize::from(*own)).ok_or_else(damaged)?;
+            let (count, behind) = behind.split_first_chunk().ok_or_else(damaged)?;
+            word.truncate(usize::from(*shared));
+            word.extend_from_slice(own);
+            let text = std::str::from_utf8(&word).map_err(|_| damaged())?;
+            vocabulary.push(text, u32::from_le_bytes(*count).into());
+            rest = behind;
         }
-        Ok(words)
+        Ok(vocabulary)
     }
 
-    /// A line for each word: the word and its count.
+    /// For each word: how many bytes of the one before it begins with, how many follow, those, and its count in 32 bits.
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
-        let mut text = String::with_capacity(self.text.len() + 8 * self.words.len());
+        let mut bytes = Vec::with_capacity(self.text.len() + 4 * self.words.len());
+        let mut last = "";
         for word in &self.words {
-            // Writing to a text does not fail.
-            let _ = writeln!(text, "{} {}", self.text_of(word), word.count);
+            let text = self.text_of(word);
+            let shared = text.bytes().zip(last.bytes()).take_while(|(one, other)| one == other).count();
+            // No word has more than 255 bytes: who counts leaves out long ones.
+            bytes.extend([shared as u8, (text.len() - shared) as u8]);
+            bytes.extend(&text.as_bytes()[shared..]);
+            bytes.extend(u32::try_from(word.count).unwrap_or(u32::MAX).to_le_bytes());
+            last = text;
         }
-        write_whole(path, text.as_bytes())
+        write_whole(path, &bytes)
     }
 
     fn push(&mut self, word: &str, count: u64) {
@@ -148,7 +163,7 @@ mod tests {
 
     fn words() -> Vocabulary {
         let counts =
-            [("weir", 1_000), ("wire", 40), ("weird", 500), ("crawler", 300), ("wier", 1), ("größe", 90)];
+            [("weir", 1_000), ("wire", 40), ("weird", 500), ("crawler", 300), ("wier", 3), ("größe", 90)];
         Vocabulary::default().with(counts.into_iter().map(|(word, count)| (word.to_owned(), count)).collect())
     }
 

@@ -23,6 +23,8 @@ use crate::stored::{Stored, versions};
 
 const MOST_VERSIONS: usize = 50;
 const MOST_LINKS: usize = 200;
+/// Those that mean something by themselves; others are numbers of groups.
+const SHOWN_RANKS: [&str; 6] = ["authority", "hub", "in-degree", "link-rank", "out-degree", "pagerank"];
 
 /// Everything about a page. Scripts rely on the names.
 #[derive(Serialize)]
@@ -227,7 +229,12 @@ fn view(desk: &Desk, about: About) -> View {
             })
             .collect(),
         links_total: words::counted(about.links_total as u64, "link"),
-        ranks: about.ranks.iter().map(|rank| (rank.name.replace('-', " "), number(rank.value))).collect(),
+        ranks: about
+            .ranks
+            .iter()
+            .filter(|rank| SHOWN_RANKS.contains(&rank.name.as_str()))
+            .map(|rank| (rank.name.replace('-', " "), number(rank.value)))
+            .collect(),
         title,
         about,
     }
@@ -247,7 +254,7 @@ fn facts(story: &Story) -> Vec<(&'static str, String, String)> {
     let time = |ms: Option<u64>| ms.map_or_else(|| "never".to_owned(), |ms| words::time(ms as i64));
     let count = |number: u32| words::count(u64::from(number));
     let mut facts = vec![
-        ("Page number", story.page_id.map(|id| count(id)).unwrap_or_default(), String::new()),
+        ("Page number", story.page_id.map(&count).unwrap_or_default(), String::new()),
         ("Depth", page.depth.to_string(), if page.seed { "a seed".to_owned() } else { String::new() }),
         ("Links in", count(page.in_links), String::new()),
         ("Visits", count(u32::from(page.visits)), format!("changed {} times", page.changes)),

@@ -17,7 +17,8 @@ pub(crate) struct Curve {
 impl Curve {
     /// Values as they are.
     pub(crate) fn of_values(samples: &[Sample], value: impl Fn(&Sample) -> u64) -> Curve {
-        Curve::of(samples.iter().map(|sample| (sample.time_ms, value(sample) as f64)).collect())
+        let points: Vec<_> = samples.iter().map(|sample| (sample.time_ms, value(sample) as f64)).collect();
+        Curve::of(&points)
     }
 
     /// What was added in a second, by a counter.
@@ -26,10 +27,10 @@ impl Curve {
             let ms = pair[1].time_ms.saturating_sub(pair[0].time_ms).max(1);
             (pair[1].time_ms, value(&pair[1]).saturating_sub(value(&pair[0])) as f64 * 1_000.0 / ms as f64)
         };
-        Curve::of(samples.windows(2).map(rate).collect())
+        Curve::of(&samples.windows(2).map(rate).collect::<Vec<_>>())
     }
 
-    fn of(points: Vec<(u64, f64)>) -> Curve {
+    fn of(points: &[(u64, f64)]) -> Curve {
         let (Some(first), Some(last)) = (points.first(), points.last()) else { return Curve::default() };
         let duration = last.0.saturating_sub(first.0).max(1) as f64;
         let highest = points.iter().map(|(_, value)| *value).fold(f64::MIN_POSITIVE, f64::max);
@@ -51,8 +52,8 @@ mod tests {
     #[test]
     fn a_line_goes_from_edge_to_edge() {
         let points = vec![(1_000, 0.0), (2_000, 10.0), (3_000, 5.0)];
-        assert_eq!(Curve::of(points).line, "0.0,39.0 120.0,1.0 240.0,20.0");
-        assert_eq!(Curve::of(Vec::new()), Curve::default());
-        assert_eq!(Curve::of(vec![(1, 0.0)]).line, "0.0,39.0");
+        assert_eq!(Curve::of(&points).line, "0.0,39.0 120.0,1.0 240.0,20.0");
+        assert_eq!(Curve::of(&[]), Curve::default());
+        assert_eq!(Curve::of(&[(1, 0.0)]).line, "0.0,39.0");
     }
 }

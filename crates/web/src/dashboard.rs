@@ -77,7 +77,7 @@ struct CommitView {
 }
 
 pub(crate) async fn html(State(desk): State<Arc<Desk>>) -> Result<Html<String>, Failure> {
-    desk.work(|desk| {
+    desk.glance(|desk| {
         let live = desk.helm.as_ref().map(Helm::live);
         let rate = live.as_ref().and_then(|live| live.requests_per_second);
         page(&View {
@@ -91,7 +91,7 @@ pub(crate) async fn html(State(desk): State<Arc<Desk>>) -> Result<Html<String>, 
 
 /// The inside alone.
 pub(crate) async fn live(State(desk): State<Arc<Desk>>) -> Result<Html<String>, Failure> {
-    desk.work(|desk| page(&inside(&*desk.status()?, desk.helm.as_ref().map(Helm::live)))).await
+    desk.glance(|desk| page(&inside(&*desk.status()?, desk.helm.as_ref().map(Helm::live)))).await
 }
 
 /// Scripts rely on the names.
@@ -188,7 +188,7 @@ fn state(live: &Live) -> (&'static str, String) {
 fn live_view(live: &Live) -> LiveView {
     let visits = live.progress.outcomes.iter().map(|(_, visits)| visits).max().unwrap_or(0).max(1);
     let outcome = |(outcome, count): (crawl::Outcome, u64)| {
-        (outcome.as_str().replace('_', " "), words::count(count), count * 100 / visits)
+        (outcome.as_str().replace('_', " "), words::count(count), (count * 100 / visits).max(1))
     };
     let batch = |batch: &crawl::LiveBatch| {
         (
@@ -313,7 +313,7 @@ fn commit_view(status: &Status) -> CommitView {
     reasons.sort_by_key(|(_, pages)| std::cmp::Reverse(**pages));
     let row = |(name, pages): (&&str, &u64)| {
         let sentence = Reason::all().find(|reason| reason.as_str() == *name).map(|reason| reason.to_string());
-        (sentence.unwrap_or_else(|| (*name).to_owned()), words::count(*pages), *pages * 100 / most)
+        (sentence.unwrap_or_else(|| (*name).to_owned()), words::count(*pages), (*pages * 100 / most).max(1))
     };
     let count = words::count;
     let when = if status.generation == 0 { "none yet".to_owned() } else { words::time(status.committed_ms) };

@@ -27,6 +27,9 @@ const QUEUE_TIME: Duration = Duration::from_secs(5);
 /// questions at most can keep the machine busy.
 const ANSWER_TIME: Duration = Duration::from_secs(20);
 
+/// For what never takes long.
+const QUICK_PLACES: usize = 2;
+
 /// What all answers share.
 pub(crate) struct Desk {
     pub(crate) settings: WebSettings,
@@ -39,12 +42,13 @@ pub(crate) struct Desk {
     newest: Newest,
     counted: Mutex<Option<Arc<Status>>>,
     places: Arc<Semaphore>,
+    quick_places: Arc<Semaphore>,
 }
 
 impl Desk {
     pub(crate) fn new(settings: WebSettings, helm: Option<Helm>, port: u16) -> Result<Desk> {
-        // As many as there are cores, of which one is left to a crawl.
-        let places = available_parallelism().map_or(1, |cores| cores.get().saturating_sub(1).clamp(1, 8));
+        // As many as there are cores, of which one is left to a crawl; but never one alone.
+        let places = available_parallelism().map_or(2, |cores| cores.get().saturating_sub(1).clamp(2, 8));
         Ok(Desk {
             name: name_of(&settings.folder),
             newest: Newest::new(settings.folder.clone()),
@@ -53,6 +57,7 @@ impl Desk {
             searching: Searching::new(settings.folder.clone(), settings.ranking.clone()),
             secrets: Secrets::new(settings.token.clone(), port)?,
             places: Arc::new(Semaphore::new(places)),
+            quick_places: Arc::new(Semaphore::new(QUICK_PLACES)),
             helm,
             settings,
         })
@@ -87,7 +92,23 @@ impl Desk {
         self: &Arc<Desk>,
         work: impl FnOnce(&Desk) -> std::result::Result<T, Failure> + Send + 'static,
     ) -> std::result::Result<T, Failure> {
-        let place = timeout(QUEUE_TIME, Arc::clone(&self.places).acquire_owned()).await;
+        self.work_at(&self.places, work).await
+    }
+
+    /// The same for what is asked again and again and never takes long: it does not wait for queries.
+    pub(crate) async fn glance<T: Send + 'static>(
+        self: &Arc<Desk>,
+        work: impl FnOnce(&Desk) -> std::result::Result<T, Failure> + Send + 'static,
+    ) -> std::result::Result<T, Failure> {
+        self.work_at(&self.quick_places, work).await
+    }
+
+    async fn work_at<T: Send + 'static>(
+        self: &Arc<Desk>,
+        places: &Arc<Semaphore>,
+        work: impl FnOnce(&Desk) -> std::result::Result<T, Failure> + Send + 'static,
+    ) -> std::result::Result<T, Failure> {
+        let place = timeout(QUEUE_TIME, Arc::clone(places).acquire_owned()).await;
         let Ok(Ok(place)) = place else { return Err(Failure::Busy) };
         let desk = Arc::clone(self);
         let work = spawn_blocking(move || {

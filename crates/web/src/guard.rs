@@ -58,7 +58,8 @@ pub(crate) async fn guard(State(desk): State<Arc<Desk>>, request: Request, next:
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        // Without any referrer browsers would not tell with a form where it comes from.
+        (header::REFERRER_POLICY, "same-origin"),
         (header::CACHE_CONTROL, "private, no-cache"),
     ] {
         headers.entry(name).or_insert(HeaderValue::from_static(value));

@@ -23,6 +23,7 @@ mod metrics;
 mod newest;
 mod place;
 mod reports;
+mod results;
 mod routes;
 mod searching;
 mod secrets;
@@ -34,6 +35,7 @@ mod sites;
 mod snapshots;
 mod stored;
 mod token;
+mod way;
 mod web_settings;
 
 pub use error::{Error, Result};

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 pub(crate) async fn text(State(desk): State<Arc<Desk>>) -> Result<Response, Failure> {
     let text = desk
-        .work(|desk| {
+        .glance(|desk| {
             let mut text = Text(String::new());
             text.one("weir_build_info", "gauge", "The version of the program.", &[(VERSION.to_owned(), 1.0)]);
             commit(&mut text, &*desk.status()?);

@@ -48,7 +48,7 @@ struct Found {
 fn report(desk: &Desk) -> Result<Option<(u64, Arc<Report>)>, Failure> {
     let mut side = match Side::newest(desk.folder(), &desk.name) {
         Err(report::Error::NotAnalysed { .. }) => return Ok(None),
-        side => side.map_err(broken)?,
+        side => side.map_err(|error| broken(&error))?,
     };
     let generation = side.generation;
     // While one draws, others wait for it; after a panic the report is drawn again.
@@ -61,12 +61,13 @@ fn report(desk: &Desk) -> Result<Option<(u64, Arc<Report>)>, Failure> {
     let query = |statistic: &str| {
         described.iter().find(|known| known.name == statistic).map(|known| known.sql.clone())
     };
-    let report = Arc::new(Report::new(&desk.name, vec![side], Vec::new(), query).map_err(broken)?);
+    let report =
+        Arc::new(Report::new(&desk.name, vec![side], Vec::new(), query).map_err(|error| broken(&error))?);
     *drawn = Some((generation, Arc::clone(&report)));
     Ok(Some((generation, report)))
 }
 
-fn broken(error: report::Error) -> Failure {
+fn broken(error: &report::Error) -> Failure {
     Failure::Broken(error.to_string())
 }
 

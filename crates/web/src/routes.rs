@@ -20,7 +20,9 @@ use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::frame::{Frame, Part};
 use crate::guard::guard;
-use crate::{about, assets, cached, finding, login, metrics, reports, similar, site, sites, snapshots};
+use crate::{
+    about, assets, cached, finding, login, metrics, reports, results, similar, site, sites, snapshots,
+};
 
 /// Largest form or question.
 const MOST_BODY_BYTES: usize = 16 << 10;
@@ -50,7 +52,7 @@ pub(crate) fn router(desk: &Arc<Desk>) -> Router {
 #[rustfmt::skip]
 fn pages() -> Vec<Row> {
     vec![
-        ("/", "get", get(finding::html)),
+        ("/", "get", get(results::html)),
         ("/cached", "get", get(cached::html)),
         ("/cached/copy", "get", get(cached::copy)),
         ("/cached/file", "get", get(cached::file)),
@@ -111,12 +113,12 @@ async fn openapi() -> Response {
 }
 
 async fn status(State(desk): State<Arc<Desk>>) -> Result<Json<Status>, Failure> {
-    desk.work(|desk| Ok(Json(Status::clone(&*desk.status()?)))).await
+    desk.glance(|desk| Ok(Json(Status::clone(&*desk.status()?)))).await
 }
 
 /// Whether it can answer: that the collection can be read. Who asks need not know the token, and learns nothing else.
 async fn health(State(desk): State<Arc<Desk>>) -> Response {
-    match desk.work(|desk| desk.snapshot().map(drop)).await {
+    match desk.glance(|desk| desk.snapshot().map(drop)).await {
         Ok(()) => Json(serde_json::json!({ "healthy": true })).into_response(),
         Err(failure) => (failure.status(), Json(serde_json::json!({ "healthy": false }))).into_response(),
     }

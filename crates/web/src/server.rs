@@ -71,7 +71,7 @@ impl Server {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(start)?;
         let router = routes::router(&Arc::new(Desk::new(settings, helm, address.port())?));
         let (stop, stopped) = oneshot::channel();
-        let work = move || run(&runtime, listener, router, stopped);
+        let work = move || run(runtime, listener, router, stopped);
         let thread = thread::Builder::new().name("web".to_owned()).spawn(work).map_err(start)?;
         Ok(Serving { address, stop: Some(stop), thread: Some(thread) })
     }
@@ -104,7 +104,7 @@ impl Drop for Serving {
     }
 }
 
-fn run(runtime: &Runtime, listener: TcpListener, router: Router, stopped: oneshot::Receiver<()>) {
+fn run(runtime: Runtime, listener: TcpListener, router: Router, stopped: oneshot::Receiver<()>) {
     runtime.block_on(async move {
         let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
         let connections = GracefulShutdown::new();
@@ -116,6 +116,8 @@ fn run(runtime: &Runtime, listener: TcpListener, router: Router, stopped: onesho
         // Whoever has not got their answer by then does not get it.
         let _ = timeout(END_TIME, connections.shutdown()).await;
     });
+    // Nor is work waited for that nobody will see.
+    runtime.shutdown_timeout(END_TIME);
 }
 
 async fn accept(listener: &tokio::net::TcpListener, router: Router, connections: &GracefulShutdown) {

@@ -55,7 +55,7 @@ fn similar(desk: &Desk, asked: &Asked) -> Result<Similar, Failure> {
     let (url, page) = Place::known(desk, &snapshot, asked)?;
     let by = asked.one_of("by", &WAYS)?;
     let most = asked.number("count", 1..=MOST)?.unwrap_or(USUAL);
-    let found = similar_pages(&snapshot, page, by, most, Cores::all())?;
+    let found = similar_pages(&snapshot, page, by, most, Cores(1))?;
     Ok(Similar { url: url.as_str().to_owned(), pages: found.pages, missing: found.missing })
 }
 

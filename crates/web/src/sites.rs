@@ -112,11 +112,11 @@ fn view(desk: &Desk, asked: &Asked) -> Result<View, Failure> {
         total: words::counted(found.total as u64, "site"),
         earlier: (found.from > 0).then(|| to(sort, found.from.saturating_sub(PAGE))),
         later: (next < found.total).then(|| to(sort, next)),
-        rows: found.sites.into_iter().map(row).collect(),
+        rows: found.sites.iter().map(row).collect(),
     })
 }
 
-fn row(site: SiteEntry) -> Row {
+fn row(site: &SiteEntry) -> Row {
     let count = |number: u32| words::count(u64::from(number));
     let note = match (&site.alias_of, site.back_off_until_ms) {
         (Some(other), _) => format!("another name of {}", shown::url(other)),

@@ -157,7 +157,8 @@ fn the_picture_of_a_crawl_adds_up() {
     settings.fetch.first_byte_timeout = Duration::from_secs(1);
     let helm = Helm::new(settings);
     assert_eq!((helm.live().began_ms, helm.live().ended), (None, false));
-    crawl(&mut collection, &helm, CrawlEnd { pages: Some(800), ..CrawlEnd::default() }).unwrap();
+    crawl(&mut collection, &helm, CrawlEnd { duration: Some(Duration::from_secs(5)), ..CrawlEnd::default() })
+        .unwrap();
     let live = helm.live();
     let progress = live.progress;
     assert!(live.ended && live.began_ms.is_some_and(|began_ms| began_ms <= live.now_ms));

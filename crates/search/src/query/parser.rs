@@ -10,7 +10,7 @@
 
 use super::condition::{Condition, Words};
 use super::lexer::{Lexer, Token};
-use super::{QUERY_LIMIT_BYTES, QUERY_LIMIT_DEPTH, QUERY_LIMIT_TERMS, QueryError};
+use super::{QUERY_LIMIT_BYTES, QUERY_LIMIT_DEPTH, QUERY_LIMIT_STARS, QUERY_LIMIT_TERMS, QueryError};
 
 type Result<T> = std::result::Result<T, QueryError>;
 
@@ -22,7 +22,7 @@ pub(super) fn parse(query: &str) -> Result<Condition> {
     }
     let mut lexer = Lexer::new(query);
     let next = lexer.next()?;
-    let mut parser = Parser { query, lexer, next, terms: 0, depth: 0 };
+    let mut parser = Parser { query, lexer, next, terms: 0, stars: 0, depth: 0 };
     let condition = parser.any()?;
     match parser.next {
         (Token::End, _) => Ok(condition),
@@ -37,6 +37,7 @@ struct Parser<'q> {
     /// The piece to be read next, and where it begins.
     next: (Token, usize),
     terms: usize,
+    stars: usize,
     depth: usize,
 }
 
@@ -107,6 +108,10 @@ impl Parser<'_> {
                 if self.terms > QUERY_LIMIT_TERMS {
                     return self.wrong(at, format!("at most {QUERY_LIMIT_TERMS} words and conditions"));
                 }
+                self.stars += usize::from(has_star(&condition));
+                if self.stars > QUERY_LIMIT_STARS {
+                    return self.wrong(at, format!("at most {QUERY_LIMIT_STARS} words with stars"));
+                }
                 Ok(condition)
             }
             (Token::Open, opened) => {
@@ -134,6 +139,10 @@ impl Parser<'_> {
         self.depth -= 1;
         condition
     }
+}
+
+fn has_star(condition: &Condition) -> bool {
+    matches!(condition, Condition::Text { words: Words::Prefix(_) | Words::Within(_), .. })
 }
 
 /// Words that can be near others.

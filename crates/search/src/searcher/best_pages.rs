@@ -12,7 +12,7 @@ use super::{Request, Sort};
 use crate::text_index::TextIndex;
 
 /// A page that may be shown.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Candidate {
     /// By which it is put in order; the largest first.
     key: f64,
@@ -111,7 +111,7 @@ impl SegmentCollector for SegmentBest {
         }
         // Most matches are too far behind for any links to bring them forward.
         let may_be_best = f64::from(score + self.ranks.most_link_score());
-        if self.sort == Sort::Relevance && may_be_best <= self.best.least {
+        if self.sort == Sort::Relevance && self.best.least.is_some_and(|least| may_be_best < least.key) {
             return;
         }
         let page = self.columns.page.get_val(doc) as u32;
@@ -121,9 +121,7 @@ impl SegmentCollector for SegmentBest {
             Sort::Date => self.columns.date_s(doc).map_or(f64::MIN, |date_s| date_s as f64),
             Sort::Rank => self.ranks.pagerank(page).map_or(0.0, f64::from),
         };
-        if key > self.best.least {
-            self.best.push(Candidate { key, score, page, segment: self.segment, doc });
-        }
+        self.best.push(Candidate { key, score, page, segment: self.segment, doc });
     }
 
     fn harvest(self) -> Self::Fruit {
@@ -137,16 +135,19 @@ impl SegmentCollector for SegmentBest {
 struct TopList {
     wanted: usize,
     gathered: Vec<Candidate>,
-    /// Nothing up to this is among the best.
-    least: f64,
+    /// What comes behind this is not among the best.
+    least: Option<Candidate>,
 }
 
 impl TopList {
     fn new(wanted: usize) -> TopList {
-        TopList { wanted, gathered: Vec::with_capacity(wanted.min(1_000) * 2), least: f64::NEG_INFINITY }
+        TopList { wanted, gathered: Vec::with_capacity(wanted.min(1_000) * 2), least: None }
     }
 
     fn push(&mut self, candidate: Candidate) {
+        if self.least.is_some_and(|least| order(&candidate, &least).is_gt()) {
+            return;
+        }
         self.gathered.push(candidate);
         if self.gathered.len() == self.wanted * 2 {
             self.cut();
@@ -156,7 +157,7 @@ impl TopList {
     fn cut(&mut self) {
         if self.gathered.len() > self.wanted {
             let (_, last, _) = self.gathered.select_nth_unstable_by(self.wanted - 1, order);
-            self.least = last.key;
+            self.least = Some(*last);
             self.gathered.truncate(self.wanted);
         }
     }

@@ -1,24 +1,22 @@
 //! What does a query mean to the index? Conditions become queries of tantivy: a word all of its forms in all fields.
 
 use tantivy::query::{
-    AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, Query, TermQuery, TermSetQuery,
+    BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, Query, TermQuery, TermSetQuery,
 };
-use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::schema::IndexRecordOption;
 use tantivy::{Searcher as IndexSearcher, Term};
 
+use super::clause::{Clause, Wish, every_page, one_of, positive};
 use super::expansion::{Expansion, Pattern};
 use super::marks::Marks;
-use super::placed::{PlacedQuery, Slot};
+use super::placed::{PlacedWord, Slot, placements};
 use super::ranks::Ranks;
 use super::statistics::WordStatistics;
-use super::{LinkAnswers, Ranking, Searcher, predicate};
+use super::text_field::TextField;
+use super::{LinkAnswers, Searcher, predicate};
 use crate::error::{Error, Result};
 use crate::forms::{Forms, QueryWord, forms, query_words};
-use crate::query::{Condition, Measure, Part, Words};
-use crate::schema::Fields;
-
-/// What a condition adds to a score that only chooses.
-pub(super) const NO_SCORE: f32 = 0.0;
+use crate::query::{Compare, Condition, Measure, Part, Words};
 
 /// A query as the index understands it.
 pub(super) struct Compiled {
@@ -30,33 +28,6 @@ pub(super) struct Compiled {
     pub(super) is_cut: bool,
 }
 
-/// Where words are looked for.
-#[derive(Debug, Clone, Copy)]
-struct TextField {
-    field: Field,
-    weight: f32,
-    name: &'static str,
-}
-
-/// What a condition became.
-enum Clause {
-    /// It says nothing: punctuation alone.
-    Nothing,
-    /// A word so frequent that some languages leave it out of the index: nice to have, beside others.
-    Wish(Wish),
-    /// One of them has to fit; of none, nothing fits.
-    Any(Vec<Box<dyn Query>>),
-    /// It must not fit.
-    Not(Box<dyn Query>),
-}
-
-/// A word that pages need not have.
-struct Wish {
-    queries: Vec<Box<dyn Query>>,
-    /// Pages in a language that leaves it out; nothing if most pages are.
-    excused: Option<Box<dyn Query>>,
-}
-
 /// Compiles one query.
 pub(super) struct Compiler<'s> {
     searcher: &'s Searcher,
@@ -64,7 +35,6 @@ pub(super) struct Compiler<'s> {
     ranks: &'s Ranks,
     links: &'s LinkAnswers,
     languages: Vec<String>,
-    everywhere: Vec<TextField>,
     statistics: WordStatistics,
     leaves: Vec<(String, Box<dyn Query>)>,
     marks: Marks,
@@ -86,7 +56,6 @@ impl<'s> Compiler<'s> {
         let named = named_language(condition).map(|code| vec![code.to_owned()]);
         Ok(Compiler {
             languages: named.map_or_else(|| searcher.index.languages(), Ok)?,
-            everywhere: everywhere(&searcher.index.fields, &searcher.ranking),
             statistics: WordStatistics::new(index)?,
             leaves: Vec::new(),
             marks: Marks::default(),
@@ -110,14 +79,47 @@ impl<'s> Compiler<'s> {
     }
 
     fn clause(&mut self, condition: &Condition) -> Result<Clause> {
-        match condition {
-            Condition::All(all) => self.all(all),
-            Condition::Any(any) => self.any(any),
-            Condition::Not(not) => self.not(not),
-            Condition::Text { part, words } => self.text(*part, words),
-            Condition::Near { words, within } => self.near(words, within),
-            chosen => Ok(Clause::Any(vec![self.choice(chosen)?])),
-        }
+        let (fields, snapshot) = (&self.searcher.index.fields, &self.searcher.snapshot);
+        let term = |field, text: &str| predicate::any_term([Term::from_field_text(field, text)].into_iter());
+        let chosen = match condition {
+            Condition::All(all) => return self.all(all),
+            Condition::Any(any) => return self.any(any),
+            Condition::Not(not) => return self.not(not),
+            Condition::Text { part, words } => return self.text(*part, words),
+            Condition::Near { words, within } => return self.near(words, within),
+            Condition::Number { measure, compare, value } => self.number(*measure, *compare, *value)?,
+            Condition::Site(host) => predicate::on_site(fields.site_id, snapshot, host),
+            Condition::Domain(domain) => {
+                match self.index.doc_freq(&Term::from_field_text(fields.domain, domain))? {
+                    0 => predicate::under_domain(fields.site_id, snapshot, domain),
+                    _ => term(fields.domain, domain),
+                }
+            }
+            Condition::Language(code) => term(fields.language, code),
+            Condition::Type(wanted) => {
+                predicate::any_term(predicate::types(self.index, fields.mime, wanted)?.into_iter())
+            }
+            Condition::Date { compare, period } => predicate::dated(fields.date, *compare, *period),
+            Condition::Link(link) => {
+                let pages = self.links.pages(link);
+                let pages =
+                    pages.ok_or_else(|| Error::LinksUnanswered { condition: condition.to_string() })?;
+                predicate::listed(fields.page_id, pages, snapshot.urls.pages())
+            }
+        };
+        Ok(Clause::Any(vec![chosen]))
+    }
+
+    fn number(&self, measure: Measure, compare: Compare, value: f64) -> Result<Box<dyn Query>> {
+        let (fields, ranks) = (&self.searcher.index.fields, self.ranks);
+        Ok(match measure {
+            Measure::Depth => predicate::number(fields.depth, compare, value),
+            Measure::Status => predicate::number(fields.status, compare, value),
+            Measure::Size => predicate::number(fields.size, compare, value),
+            Measure::InLinks => predicate::ranked(fields.page_id, ranks.all_in_links()?, compare, value),
+            Measure::OutLinks => predicate::ranked(fields.page_id, ranks.all_out_links()?, compare, value),
+            Measure::PageRank => predicate::ranked(fields.page_id, ranks.pageranks()?, compare, value),
+        })
     }
 
     /// What a condition becomes that was written so many times.
@@ -135,39 +137,36 @@ impl<'s> Compiler<'s> {
         for (condition, times) in repeated(all) {
             match self.repeated_clause(condition, times)? {
                 Clause::Nothing => {}
-                Clause::Wish(wish) => wishes.push(wish),
+                Clause::Wishes(more) => wishes.extend(more),
                 Clause::Any(queries) => clauses.push((Occur::Must, one_of(queries))),
                 Clause::Not(query) => clauses.push((Occur::MustNot, query)),
             }
         }
-        let is_required = |(occur, _): &(Occur, Box<dyn Query>)| *occur == Occur::Must;
-        match (clauses.iter().any(is_required), wishes.is_empty(), clauses.is_empty()) {
+        let has_required = clauses.iter().any(|(occur, _)| *occur == Occur::Must);
+        match (has_required, wishes.is_empty(), clauses.is_empty()) {
             (_, true, true) => return Ok(Clause::Nothing),
+            (_, false, true) => return Ok(Clause::Wishes(wishes)),
             // Nothing but frequent words: one of them has to be there.
-            (false, false, _) => {
-                let queries = wishes.into_iter().flat_map(|wish| wish.queries).collect();
-                clauses.push((Occur::Must, one_of(queries)));
-            }
+            (false, false, false) => clauses.push((Occur::Must, one_of(Wish::surely(wishes)))),
             (false, true, false) => clauses.push((Occur::Must, every_page())),
-            (true, ..) => clauses.extend(wishes.into_iter().map(Wish::beside_others)),
+            (true, ..) => {
+                clauses.extend(wishes.into_iter().map(|wish| (Occur::Must, wish.fulfilled())));
+            }
         }
         Ok(Clause::Any(vec![Box::new(BooleanQuery::new(clauses))]))
     }
 
     fn any(&mut self, any: &[Condition]) -> Result<Clause> {
-        let (mut queries, mut wishes) = (Vec::new(), Vec::new());
+        let mut queries = Vec::new();
         for (condition, times) in repeated(any) {
             match self.repeated_clause(condition, times)? {
                 Clause::Nothing => {}
-                Clause::Wish(wish) => wishes.push(wish),
+                // Who asks for this or that does not want all pages of a language.
+                Clause::Wishes(wishes) => queries.extend(Wish::surely(wishes)),
                 Clause::Any(more) => queries.extend(more),
                 not @ Clause::Not(_) => queries.push(positive(not)),
             }
         }
-        // A word that most pages leave out would only tell those apart whose language is not certain.
-        let has_others = !queries.is_empty();
-        let wishes = wishes.into_iter().filter(|wish| !has_others || wish.excused.is_some());
-        queries.extend(wishes.flat_map(|wish| wish.queries));
         Ok(Clause::Any(queries))
     }
 
@@ -178,6 +177,10 @@ impl<'s> Compiler<'s> {
         Ok(match clause? {
             Clause::Nothing => Clause::Nothing,
             Clause::Not(query) => Clause::Any(vec![query]),
+            Clause::Wishes(wishes) => {
+                let all = wishes.into_iter().map(|wish| (Occur::Must, wish.fulfilled())).collect();
+                Clause::Not(Box::new(BooleanQuery::new(all)))
+            }
             clause => Clause::Not(positive(clause)),
         })
     }
@@ -227,13 +230,18 @@ impl<'s> Compiler<'s> {
     /// All of some words.
     fn each(&mut self, words: &[QueryWord], fields: &[TextField]) -> Result<Clause> {
         let mut clauses = Vec::new();
+        let mut wishes = Vec::new();
         for word in words {
-            if let Clause::Any(queries) = self.word(word, fields)? {
-                clauses.push((Occur::Must, one_of(queries)));
+            match self.word(word, fields)? {
+                Clause::Wishes(more) => wishes.extend(more),
+                clause => clauses.push((Occur::Must, positive(clause))),
             }
         }
-        let is_empty = clauses.is_empty();
-        Ok(if is_empty { Clause::Nothing } else { Clause::Any(vec![Box::new(BooleanQuery::new(clauses))]) })
+        if clauses.is_empty() {
+            return Ok(if wishes.is_empty() { Clause::Nothing } else { Clause::Wishes(wishes) });
+        }
+        clauses.extend(wishes.into_iter().map(|wish| (Occur::Must, wish.fulfilled())));
+        Ok(Clause::Any(vec![Box::new(BooleanQuery::new(clauses))]))
     }
 
     fn forms(&self, word: &QueryWord) -> Forms {
@@ -246,55 +254,58 @@ impl<'s> Compiler<'s> {
         if forms.is_single {
             return self.expanded(&word.text, Pattern::Within, fields);
         }
-        let known = self.statistics.add_word(terms_by_field(&forms, fields))?;
+        let leaving = self.leaving_out(word);
+        let known = self.statistics.add_word(terms_by_field(&forms, fields), self.pages_in(&leaving)?)?;
         let mut queries: Vec<Box<dyn Query>> = Vec::new();
         for (field, terms) in fields.iter().zip(known) {
             for term in terms {
                 let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
                 let query: Box<dyn Query> = Box::new(BoostQuery::new(Box::new(query), field.weight));
-                self.add_leaf(format!("{} in the {}", word.text, field.name), &query);
+                self.add_leaf(format!("{} in the {}", word.text, field.name), query.as_ref());
                 queries.push(query);
             }
         }
         if !self.is_negated {
             self.marks.add_word(&forms.terms);
         }
-        if !forms.is_stop_word {
+        if leaving.is_empty() {
             return Ok(Clause::Any(queries));
         }
-        Ok(Clause::Wish(Wish { queries, excused: self.excused(word)? }))
+        Ok(Clause::Wishes(vec![Wish { queries, excused: self.in_languages(&leaving) }]))
     }
 
-    /// The pages in languages that leave a word out of the index; nothing if these are most.
-    fn excused(&self, word: &QueryWord) -> Result<Option<Box<dyn Query>>> {
-        let languages = self.languages.iter().filter(|code| forms(word, &[code.as_str()]).is_stop_word);
-        let language = |code: &String| Term::from_field_text(self.searcher.index.fields.language, code);
-        let languages: Vec<Term> = languages.map(language).collect();
-        let mut pages = 0;
-        for language in &languages {
-            pages += self.index.doc_freq(language)?;
-        }
-        let are_few = pages < self.index.num_docs() / 2;
-        Ok(are_few.then(|| predicate::any_term(languages.into_iter())))
+    /// The languages that leave a word out of the index.
+    fn leaving_out(&self, word: &QueryWord) -> Vec<String> {
+        let leaves_out = |code: &&String| forms(word, &[code.as_str()]).is_stop_word;
+        self.languages.iter().filter(leaves_out).cloned().collect()
     }
 
-    /// Words in a row, and rows near each other.
+    fn in_languages(&self, codes: &[String]) -> Box<dyn Query> {
+        let field = self.searcher.index.fields.language;
+        predicate::any_term(codes.iter().map(|code| Term::from_field_text(field, code)))
+    }
+
+    fn pages_in(&self, codes: &[String]) -> Result<u64> {
+        let field = self.searcher.index.fields.language;
+        let pages = |code: &String| self.index.doc_freq(&Term::from_field_text(field, code));
+        Ok(codes.iter().map(pages).sum::<tantivy::Result<u64>>()?)
+    }
+
+    /// Words in a row, and rows near each other. Where a language leaves words out, its pages need the others, in their places.
     fn placed(&mut self, groups: &[Vec<QueryWord>], within: &[u16], fields: &[TextField]) -> Result<Clause> {
         if !self.searcher.index.has_positions() {
             return Err(Error::NoPositions);
         }
-        let mut by_field: Vec<Vec<Vec<Slot>>> = vec![Vec::new(); fields.len()];
+        let mut rows_by_field: Vec<Vec<Vec<PlacedWord>>> = vec![Vec::new(); fields.len()];
         for group in groups {
-            let forms: Vec<Forms> = group.iter().map(|word| self.forms(word)).collect();
-            let has_rare = forms.iter().any(|forms| !forms.is_stop_word);
-            by_field.iter_mut().for_each(|groups| groups.push(Vec::new()));
-            for (word, forms) in group.iter().zip(forms).filter(|(_, forms)| !has_rare || !forms.is_stop_word)
-            {
-                let known = self.statistics.add_word(terms_by_field(&forms, fields))?;
-                for (groups, terms) in by_field.iter_mut().zip(known) {
-                    if let Some(slots) = groups.last_mut() {
-                        slots.push(Slot { offset: word.position, terms });
-                    }
+            rows_by_field.iter_mut().for_each(|rows| rows.push(Vec::new()));
+            for word in group {
+                let (forms, leaving) = (self.forms(word), self.leaving_out(word));
+                let left_out = self.pages_in(&leaving)?;
+                let known = self.statistics.add_word(terms_by_field(&forms, fields), left_out)?;
+                for (row, terms) in rows_by_field.iter_mut().filter_map(|rows| rows.last_mut()).zip(known) {
+                    let slot = Slot { offset: word.position, terms };
+                    row.push(PlacedWord { slot, left_out_by: leaving.clone() });
                 }
                 if !self.is_negated {
                     self.marks.add_word(&forms.terms);
@@ -303,14 +314,17 @@ impl<'s> Compiler<'s> {
         }
         let texts: Vec<String> = groups.iter().map(|group| written(group)).collect();
         let mut queries = Vec::new();
-        for (field, groups) in fields.iter().zip(by_field) {
-            if groups.iter().flatten().any(|slot| slot.terms.is_empty()) {
-                continue;
+        for (field, rows) in fields.iter().zip(&rows_by_field) {
+            for (placed, language) in placements(field.field, rows, within) {
+                let mut query: Box<dyn Query> = Box::new(placed);
+                if let Some(language) = language {
+                    let both = vec![(Occur::Must, query), (Occur::Must, self.in_languages(&[language]))];
+                    query = Box::new(BooleanQuery::new(both));
+                }
+                let query: Box<dyn Query> = Box::new(BoostQuery::new(query, field.weight));
+                self.add_leaf(format!("{} in the {}", texts.join(" near "), field.name), query.as_ref());
+                queries.push(query);
             }
-            let query = PlacedQuery::new(field.field, groups, within.to_vec());
-            let query: Box<dyn Query> = Box::new(BoostQuery::new(Box::new(query), field.weight));
-            self.add_leaf(format!("{} in the {}", texts.join(" near "), field.name), &query);
-            queries.push(query);
         }
         Ok(Clause::Any(queries))
     }
@@ -337,7 +351,7 @@ impl<'s> Compiler<'s> {
             }
             let query: Box<dyn Query> =
                 Box::new(ConstScoreQuery::new(Box::new(TermSetQuery::new(terms)), field.weight));
-            self.add_leaf(format!("words with {plain} in the {}", field.name), &query);
+            self.add_leaf(format!("words with {plain} in the {}", field.name), query.as_ref());
             queries.push(query);
         }
         if !self.is_negated {
@@ -363,102 +377,22 @@ impl<'s> Compiler<'s> {
         forms(word, &[]).terms.into_iter().next().unwrap_or_else(|| word.text.clone())
     }
 
-    /// A condition that is no word.
-    fn choice(&self, condition: &Condition) -> Result<Box<dyn Query>> {
-        let (fields, snapshot) = (&self.searcher.index.fields, &self.searcher.snapshot);
-        let term = |field, text: &str| predicate::any_term([Term::from_field_text(field, text)].into_iter());
-        Ok(match condition {
-            Condition::Site(host) => predicate::on_site(fields.site_id, snapshot, host),
-            Condition::Domain(domain) => {
-                match self.index.doc_freq(&Term::from_field_text(fields.domain, domain))? {
-                    0 => predicate::under_domain(fields.site_id, snapshot, domain),
-                    _ => term(fields.domain, domain),
-                }
-            }
-            Condition::Language(code) => term(fields.language, code),
-            Condition::Type(wanted) => {
-                predicate::any_term(predicate::types(self.index, fields.mime, wanted)?.into_iter())
-            }
-            Condition::Date { compare, period } => predicate::dated(fields.date, *compare, *period),
-            Condition::Number { measure, compare, value } => match measure {
-                Measure::Depth => predicate::number(fields.depth, *compare, *value),
-                Measure::Status => predicate::number(fields.status, *compare, *value),
-                Measure::Size => predicate::number(fields.size, *compare, *value),
-                Measure::InLinks => {
-                    predicate::ranked(fields.page_id, self.ranks.all_in_links()?, *compare, *value)
-                }
-                Measure::OutLinks => {
-                    predicate::ranked(fields.page_id, self.ranks.all_out_links()?, *compare, *value)
-                }
-                Measure::PageRank => {
-                    predicate::ranked(fields.page_id, self.ranks.pageranks()?, *compare, *value)
-                }
-            },
-            Condition::Link(link) => {
-                let pages = self.links.pages(link);
-                let pages =
-                    pages.ok_or_else(|| Error::LinksUnanswered { condition: condition.to_string() })?;
-                predicate::listed(fields.page_id, pages, snapshot.urls.pages())
-            }
-            // These are no choices, and `clause` takes them.
-            Condition::All(_)
-            | Condition::Any(_)
-            | Condition::Not(_)
-            | Condition::Text { .. }
-            | Condition::Near { .. } => Box::new(EmptyQuery),
-        })
-    }
-
     /// Where words are looked for, and how much they count now.
     fn fields(&self, part: Option<Part>) -> Vec<TextField> {
-        let mut fields = self.fields_once(part);
+        let (fields, ranking) = (&self.searcher.index.fields, &self.searcher.ranking);
+        let mut fields = match part {
+            Some(part) => vec![TextField::of(part, fields, ranking)],
+            None => TextField::everywhere(fields, ranking),
+        };
         fields.iter_mut().for_each(|field| field.weight *= self.times);
         fields
     }
 
-    fn fields_once(&self, part: Option<Part>) -> Vec<TextField> {
-        let Some(part) = part else { return self.everywhere.clone() };
-        let (fields, ranking) = (&self.searcher.index.fields, &self.searcher.ranking);
-        let (field, weight) = match part {
-            Part::Title => (fields.title, ranking.title),
-            Part::Url => (fields.url, ranking.url),
-            Part::Anchor => (fields.anchor, ranking.anchor),
-        };
-        let name = match part {
-            Part::Title => "title",
-            Part::Url => "URL",
-            Part::Anchor => "anchors",
-        };
-        vec![TextField { field, weight: if weight > 0.0 { weight } else { 1.0 }, name }]
-    }
-
-    fn add_leaf(&mut self, what: String, query: &Box<dyn Query>) {
+    fn add_leaf(&mut self, what: String, query: &dyn Query) {
         if !self.is_negated {
             self.leaves.push((what, query.box_clone()));
         }
     }
-}
-
-impl Wish {
-    /// What it means where other words are required.
-    fn beside_others(mut self) -> (Occur, Box<dyn Query>) {
-        let Some(excused) = self.excused else { return (Occur::Should, Box::new(EmptyQuery)) };
-        self.queries.push(excused);
-        (Occur::Must, one_of(self.queries))
-    }
-}
-
-/// The fields that count, where none is named.
-fn everywhere(fields: &Fields, ranking: &Ranking) -> Vec<TextField> {
-    let all = [
-        (fields.title, ranking.title, "title"),
-        (fields.headings, ranking.headings, "headings"),
-        (fields.anchor, ranking.anchor, "anchors"),
-        (fields.url, ranking.url, "URL"),
-        (fields.body, ranking.body, "text"),
-    ];
-    let weighed = all.into_iter().filter(|(_, weight, _)| *weight > 0.0);
-    weighed.map(|(field, weight, name)| TextField { field, weight, name }).collect()
 }
 
 /// Different conditions, and how often each was written.
@@ -494,30 +428,4 @@ fn terms_by_field(forms: &Forms, fields: &[TextField]) -> Vec<Vec<Term>> {
 /// The words of a row, for people.
 fn written(words: &[QueryWord]) -> String {
     words.iter().map(|word| word.text.as_str()).collect::<Vec<&str>>().join(" ")
-}
-
-fn one_of(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
-    match (queries.len(), queries.pop()) {
-        (_, None) => Box::new(EmptyQuery),
-        (1, Some(only)) => only,
-        (_, Some(last)) => {
-            queries.push(last);
-            Box::new(BooleanQuery::union(queries))
-        }
-    }
-}
-
-/// What fits, as a query of its own.
-fn positive(clause: Clause) -> Box<dyn Query> {
-    match clause {
-        Clause::Nothing => every_page(),
-        Clause::Wish(Wish { queries, .. }) | Clause::Any(queries) => one_of(queries),
-        Clause::Not(query) => {
-            Box::new(BooleanQuery::new(vec![(Occur::Must, every_page()), (Occur::MustNot, query)]))
-        }
-    }
-}
-
-fn every_page() -> Box<dyn Query> {
-    Box::new(ConstScoreQuery::new(Box::new(AllQuery), NO_SCORE))
 }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use memchr::memmem::Finder;
 use tantivy::schema::Field;
 use tantivy::{Searcher, Term};
 
@@ -43,6 +44,9 @@ impl Expansion {
         pattern: Pattern<'_>,
     ) -> Result<Vec<Term>> {
         let mut found: HashMap<Vec<u8>, u32> = HashMap::new();
+        let piece = match pattern {
+            Pattern::Start(piece) | Pattern::Within(piece) => Finder::new(piece),
+        };
         for segment in searcher.segment_readers() {
             let terms = segment.inverted_index(field)?;
             let range = match pattern {
@@ -58,7 +62,7 @@ impl Expansion {
                 self.left -= 1;
                 match pattern {
                     Pattern::Start(start) if !term.starts_with(start.as_bytes()) => break,
-                    Pattern::Within(piece) if !contains(term, piece.as_bytes()) => continue,
+                    Pattern::Within(_) if piece.find(term).is_none() => continue,
                     _ => *found.entry(term.to_vec()).or_default() += info.doc_freq,
                 }
             }
@@ -72,8 +76,4 @@ impl Expansion {
         let term = |(term, _): (Vec<u8>, u32)| Term::from_field_text(field, &String::from_utf8_lossy(&term));
         Ok(found.into_iter().map(term).collect())
     }
-}
-
-fn contains(term: &[u8], piece: &[u8]) -> bool {
-    term.windows(piece.len().max(1)).any(|window| window == piece)
 }

@@ -20,7 +20,7 @@ impl Folded {
                 }
                 firsts.insert(group, shown.len());
             }
-            shown.push((candidate.clone(), 0));
+            shown.push((*candidate, 0));
         }
         Folded(shown)
     }

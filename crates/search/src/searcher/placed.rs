@@ -34,6 +34,62 @@ impl PlacedQuery {
     }
 }
 
+/// A word of a row, and the languages that leave it out.
+#[derive(Debug, Clone)]
+pub(super) struct PlacedWord {
+    pub(super) slot: Slot,
+    pub(super) left_out_by: Vec<String>,
+}
+
+/// The ways in which pages have some rows: with all words, and, in languages that leave some out, with the others. Of a way
+/// that not all pages may take, the language is told.
+pub(super) fn placements(
+    field: Field,
+    rows: &[Vec<PlacedWord>],
+    within: &[u16],
+) -> Vec<(PlacedQuery, Option<String>)> {
+    let mut languages: Vec<&String> = rows.iter().flatten().flat_map(|word| &word.left_out_by).collect();
+    languages.sort_unstable();
+    languages.dedup();
+    let all = with_words(field, rows, within, |_| true).map(|query| (query, None));
+    let without = |language: &String| {
+        let query = with_words(field, rows, within, |word| !word.left_out_by.contains(language))?;
+        Some((query, Some(language.clone())))
+    };
+    all.into_iter().chain(languages.into_iter().filter_map(without)).collect()
+}
+
+/// The rows with the words that are kept; none if there are none, or no page has one of them. Distances to a row that is
+/// empty are added up.
+fn with_words(
+    field: Field,
+    rows: &[Vec<PlacedWord>],
+    within: &[u16],
+    keep: impl Fn(&PlacedWord) -> bool,
+) -> Option<PlacedQuery> {
+    let mut kept_rows: Vec<Vec<Slot>> = Vec::new();
+    let mut kept_within: Vec<u16> = Vec::new();
+    let mut distance = 0_u16;
+    for (number, row) in rows.iter().enumerate() {
+        if number > 0 {
+            distance = distance.saturating_add(within[number - 1]);
+        }
+        let row: Vec<Slot> = row.iter().filter(|word| keep(word)).map(|word| word.slot.clone()).collect();
+        if row.is_empty() {
+            continue;
+        }
+        if row.iter().any(|slot| slot.terms.is_empty()) {
+            return None;
+        }
+        if !kept_rows.is_empty() {
+            kept_within.push(distance);
+        }
+        distance = 0;
+        kept_rows.push(row);
+    }
+    (!kept_rows.is_empty()).then(|| PlacedQuery::new(field, kept_rows, kept_within))
+}
+
 impl Query for PlacedQuery {
     fn weight(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
         let similarity = match scoring {

@@ -11,7 +11,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, Searcher, SegmentReader, Term};
 
 use super::Shared;
-use super::compile::NO_SCORE;
+use super::clause::NO_SCORE;
 use crate::error::Result;
 use crate::query::{Compare, Period};
 
@@ -30,16 +30,22 @@ pub(super) fn listed(page_id: Field, pages: &[u32], known: u32) -> Box<dyn Query
     by_number(page_id, in_set(pages, known))
 }
 
-/// Pages of the sites that a host lies in, or under.
+/// Pages of all sites under a domain.
 pub(super) fn under_domain(site_id: Field, snapshot: &Snapshot, domain: &str) -> Box<dyn Query> {
-    let is_under = |site: &u32| {
+    let sites = sites(snapshot, |host| {
+        host.strip_suffix(domain).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    });
+    by_number(site_id, in_set(&sites, snapshot.urls.sites()))
+}
+
+/// The sites whose host, without a port, is as wanted.
+fn sites(snapshot: &Snapshot, is_wanted: impl Fn(&str) -> bool) -> Vec<u32> {
+    let is_wanted = |site: &u32| {
         let name = snapshot.urls.site_name(SiteId(*site)).unwrap_or_default();
         let host = name.split_once("://").map_or(name, |(_, host)| host);
-        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
-        host.strip_suffix(domain).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+        is_wanted(host.rsplit_once(':').map_or(host, |(host, _)| host))
     };
-    let sites = snapshot.urls.sites();
-    by_number(site_id, in_set(&(0..sites).filter(is_under).collect::<Vec<u32>>(), sites))
+    (0..snapshot.urls.sites()).filter(is_wanted).collect()
 }
 
 /// Pages with a number in the index that compares so with a value.
@@ -63,15 +69,20 @@ pub(super) fn dated(field: Field, compare: Compare, period: Period) -> Box<dyn Q
     })))
 }
 
-/// Pages of the sites of a host, by any protocol, or of the one site that is named with its protocol.
+/// Pages of the sites of a host, by any protocol, or of the one site that is named with its protocol. A host that is known at
+/// unusual ports only is meant at these.
 pub(super) fn on_site(site_id: Field, snapshot: &Snapshot, host: &str) -> Box<dyn Query> {
     let host = host.trim_end_matches('/');
     let names = match host.contains("://") {
         true => vec![host.to_owned()],
         false => ["https", "http", "ftp", "gopher"].map(|protocol| format!("{protocol}://{host}")).into(),
     };
-    let sites = names.iter().filter_map(|name| snapshot.urls.find_site(name));
-    any_term(sites.map(|site| Term::from_field_u64(site_id, site.0.into())))
+    let mut found: Vec<u32> =
+        names.iter().filter_map(|name| snapshot.urls.find_site(name)).map(|site| site.0).collect();
+    if found.is_empty() {
+        found = sites(snapshot, |known| known == host);
+    }
+    any_term(found.into_iter().map(|site| Term::from_field_u64(site_id, site.into())))
 }
 
 /// Pages with any of some terms.

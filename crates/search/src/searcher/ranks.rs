@@ -17,7 +17,8 @@ const NEAR_GROUP: &str = "near-group";
 /// The columns in memory, and which they are; 20 bytes a page.
 pub(super) struct RankCache {
     folder: PathBuf,
-    held: Mutex<Option<(Vec<RankEntry>, Ranking, Arc<Ranks>)>>,
+    ranking: Ranking,
+    held: Mutex<Option<(Vec<RankEntry>, Arc<Ranks>)>>,
 }
 
 /// What is known of pages. A page that became known later than the analysis has nothing.
@@ -34,12 +35,12 @@ pub(super) struct Ranks {
 }
 
 impl RankCache {
-    pub(super) fn new(folder: &Path) -> RankCache {
-        RankCache { folder: folder.to_owned(), held: Mutex::new(None) }
+    pub(super) fn new(folder: &Path, ranking: &Ranking) -> RankCache {
+        RankCache { folder: folder.to_owned(), ranking: ranking.clone(), held: Mutex::new(None) }
     }
 
     /// Those of the last analysis, now.
-    pub(super) fn current(&self, ranking: &Ranking) -> Result<Arc<Ranks>> {
+    pub(super) fn current(&self) -> Result<Arc<Ranks>> {
         let mut entries = list_ranks(&self.folder)?;
         entries.retain(|entry| {
             let is_used = [PAGERANK, IN_DEGREE, OUT_DEGREE, NEAR_GROUP].contains(&entry.name.as_str());
@@ -47,13 +48,11 @@ impl RankCache {
         });
         // Whoever died with the lock in his hands had changed nothing yet.
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, with, ranks)) = held.as_ref()
-            && (known, with) == (&entries, ranking)
-        {
+        if let Some((_, ranks)) = held.as_ref().filter(|(known, _)| *known == entries) {
             return Ok(Arc::clone(ranks));
         }
-        let ranks = Arc::new(Ranks::read(&self.folder, ranking)?);
-        *held = Some((entries, ranking.clone(), Arc::clone(&ranks)));
+        let ranks = Arc::new(Ranks::read(&self.folder, &self.ranking)?);
+        *held = Some((entries, Arc::clone(&ranks)));
         Ok(ranks)
     }
 }

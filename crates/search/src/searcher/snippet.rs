@@ -51,6 +51,20 @@ impl Snippet {
         text
     }
 
+    /// Where matches are in that text, in characters.
+    pub fn matches(&self) -> Vec<[usize; 2]> {
+        let mut end = if self.starts_within { 2 } else { 0 };
+        let mut matches = Vec::new();
+        for piece in &self.pieces {
+            let start = end;
+            end += piece.text.chars().count();
+            if piece.is_match {
+                matches.push([start, end]);
+            }
+        }
+        matches
+    }
+
     /// Cuts a range out of a text, with the matches that lie in it.
     fn cut(text: &str, range: Range<usize>, matches: &[Match]) -> Snippet {
         let mut snippet = Snippet {

@@ -22,8 +22,13 @@ impl WordStatistics {
         Ok(WordStatistics { searcher: searcher.clone(), pages, pages_with: HashMap::new() })
     }
 
-    /// Takes the terms of a word, by field; gives back those that the index has.
-    pub(super) fn add_word(&mut self, by_field: Vec<Vec<Term>>) -> tantivy::Result<Vec<Vec<Term>>> {
+    /// Takes the terms of a word, by field, and how many pages leave it out though they will have it; gives back the terms that
+    /// the index has.
+    pub(super) fn add_word(
+        &mut self,
+        by_field: Vec<Vec<Term>>,
+        left_out: u64,
+    ) -> tantivy::Result<Vec<Vec<Term>>> {
         let mut known = Vec::with_capacity(by_field.len());
         let mut most = 0;
         for terms in by_field {
@@ -39,7 +44,7 @@ impl WordStatistics {
             most = most.max(pages);
             known.push(there);
         }
-        let most = most.min(self.pages);
+        let most = (most + left_out).min(self.pages);
         for term in known.iter().flatten() {
             let pages_with = self.pages_with.entry(term.clone()).or_default();
             *pages_with = most.max(*pages_with);

@@ -102,7 +102,11 @@ impl Sample {
     }
 }
 
+/// 0 for nothing.
 fn hash_of(body: &str) -> u64 {
+    if body.is_empty() {
+        return 0;
+    }
     body.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -31,6 +31,7 @@ fn pages_are_chosen_by_what_is_known_of_them() {
         ("site:https://www.one.test/", "/b"),
         ("site:one.test", ""),
         ("site:other.test:8080", "/d"),
+        ("site:other.test", "/d"),
         ("domain:one.test", "/a /b"),
         ("domain:deep.two.test", "/c"),
         ("domain:eep.two.test", ""),

@@ -42,7 +42,7 @@ fn hostile_pages_are_shown_as_text() {
     for hit in hits {
         let shown = hit.title.text() + &hit.snippet.text();
         assert!(shown.chars().count() < 600, "{}", shown.len());
-        assert!(!shown.chars().any(|letter| letter.is_control()), "{shown}");
+        assert!(!shown.chars().any(char::is_control), "{shown}");
     }
 }
 
@@ -127,4 +127,22 @@ fn an_index_without_positions_says_so() {
     let query = Query::parse("\"a1 b2\"").unwrap();
     let error = sample.searcher.search(&query, &LinkAnswers::default(), &Request::default()).unwrap_err();
     assert!(matches!(error, Error::NoPositions), "{error}");
+}
+
+#[test]
+fn pages_of_equal_worth_are_paged_through_once() {
+    let paths: Vec<String> = (0..300).map(|number| format!("/{:03}", number * 7 % 300)).collect();
+    let texts: Vec<String> = (0..300).map(|number| format!("weir w{number}x")).collect();
+    let pages: Vec<(&str, &str)> =
+        paths.iter().zip(&texts).map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let sample = Sample::of(&pages);
+    let mut seen = Vec::new();
+    for from in (0..300).step_by(10) {
+        let answer = sample.search("weir", &Request { from, count: 10, ..Request::default() });
+        seen.extend(answer.hits.iter().map(|hit| crate::sample::path(&hit.url)));
+    }
+    assert_eq!(seen.len(), 300);
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), 300, "none twice, none left out");
 }

@@ -22,6 +22,28 @@ fn words_are_found_in_all_their_forms() {
     assert!(sample.found("sluice").is_empty());
 }
 
+/// A page in a language that leaves a word out counts as having it; one in another language has it or not.
+#[test]
+fn a_stop_word_of_one_language_is_a_word_in_others() {
+    let war =
+        "The historians wrote about the world war and about the treaties that followed it in those years.";
+    let peace =
+        "The historians wrote about the world fair and about the visitors that followed it in those years.";
+    let german =
+        "Es war einmal ein Müller, der hatte drei Söhne, seine Mühle und einen Esel, und das war alles.";
+    let pages = [("/war", war), ("/peace", peace), ("/de", german), ("/de2", german), ("/de3", german)];
+    let sample = Sample::of(&pages);
+    assert_eq!(sample.found("world war"), ["/war"]);
+    assert_eq!(sample.found("\"world war\""), ["/war"]);
+    assert_eq!(sample.found("world NEAR/2 war"), ["/war"]);
+    assert_eq!(sample.found("war OR sluice"), ["/war"]);
+    assert_eq!(sample.sorted("\"der hatte drei\" -sluice"), ["/de", "/de2", "/de3"]);
+    assert_eq!(sample.sorted("(of the) world"), ["/peace", "/war"]);
+    assert_eq!(sample.sorted("\"about the world\""), ["/peace", "/war"]);
+    assert_eq!(sample.sorted("historians NEAR/4 about"), ["/peace", "/war"]);
+    assert_eq!(sample.sorted("world -the"), Vec::<String>::new(), "English pages count as having it");
+}
+
 #[test]
 fn phrases_and_distances_count_words() {
     let sample = Sample::of(&[

@@ -49,7 +49,7 @@ impl Handler for Notes {
     }
 }
 
-fn run<'h>(folder: &Path, handlers: Vec<(&str, &'h mut Notes)>, checkpoint: bool) -> stream::RunSummary {
+fn run(folder: &Path, handlers: Vec<(&str, &mut Notes)>, checkpoint: bool) -> stream::RunSummary {
     let snapshot = Snapshot::open(folder, None).unwrap();
     let mut run = HandlerRun::new();
     (run.first_pause, run.checkpoint_pages) = (Duration::ZERO, 7);

@@ -16,7 +16,8 @@ fn what_came_of_it_is_told() {
     sample.visit_with("http://a.test/gone", 404, "", "gone");
     sample.visit("http://a.test/secret", "<meta name=robots content=noindex>");
     sample.collection.commit(0).unwrap();
-    let dir = sample.folder.path();
+    let Sample { folder, collection, .. } = sample;
+    let dir = folder.path();
     let (code, out, err) = told(dir, &["index", "DIR"]);
     assert_eq!((code, err.as_str()), (0, ""));
     let lines: Vec<&str> = out.lines().collect();
@@ -27,7 +28,7 @@ fn what_came_of_it_is_told() {
     assert_eq!((&again["pages"], &again["added"], &again["pages_read"]), (&3.into(), &0.into(), &0.into()));
     assert_eq!(again["left_out"]["noindex"], 1);
     // What is no part of a commit is left alone by who writes and who checks.
-    drop(sample.collection);
+    drop(collection);
     assert_eq!(told(dir, &["compact", "DIR"]).0, 0);
     assert_eq!(told(dir, &["check", "DIR"]).0, 0);
     assert_eq!(objects(dir, &["index", "DIR"])[0]["added"], 0);
@@ -77,9 +78,11 @@ fn an_index_that_was_killed_is_right_after_the_next_run() {
 /// Starts to index again and again, and kills it each time a little later, until it ends by itself; tells how often it was killed.
 fn kill_index(folder: &Path) -> u32 {
     let mut killed = 0;
-    for wait_ms in (0..).step_by(17) {
+    let mut wait = Duration::from_millis(10);
+    loop {
         let mut child = start_index(folder);
-        let end = Instant::now() + Duration::from_millis(wait_ms);
+        let end = Instant::now() + wait;
+        wait = wait * 4 / 3;
         while Instant::now() < end {
             if let Some(status) = child.try_wait().unwrap() {
                 assert!(status.success());
@@ -91,7 +94,6 @@ fn kill_index(folder: &Path) -> u32 {
         child.wait().unwrap();
         killed += 1;
     }
-    killed
 }
 
 fn start_index(folder: &Path) -> Child {

@@ -27,6 +27,7 @@ mod statistics;
 mod status;
 mod stream;
 #[path = "../../../search/tests/index/sample.rs"]
+#[allow(dead_code, reason = "the library's own tests need more of it")]
 mod texts;
 #[path = "../../../store/tests/python/venv.rs"]
 mod venv;

@@ -6,7 +6,7 @@ use std::path::Path;
 use analysis::PageText;
 use model::PageId;
 use search::{LinkAnswers, Query, Ranking, Request, Searcher};
-use store::{Link, Snapshot};
+use store::{DocumentRow, DocumentRows, Link, Snapshot, TableReader};
 
 use super::texts::Sample;
 use super::{objects, told};
@@ -17,9 +17,9 @@ fn sample() -> Sample {
         sample.visit("http://a.test/", "<title>Gardens</title><p>gardens7 with chairs8 and tables9</p>");
     let chairs =
         sample.visit("http://a.test/chairs", "<title>A chair8</title><p>one chair8 in a garden7</p>");
-    sample.visit("http://b.test/tables", "<p>tables9 \u{1b}[31mgarden7</p>");
+    sample.visit("http://b.test/tables", "<p>tables9 \u{1b}[31m garden7</p>");
     let link = |target| Link { target, kind: 0, context: 0, anchor_chars: 5, position: 0 };
-    sample.collection.links.append(home, [link(chairs)].into_iter()).unwrap();
+    sample.collection.links.append(home, [link(chairs)]).unwrap();
     sample.collection.commit(0).unwrap();
     sample
 }
@@ -39,7 +39,7 @@ fn pages_are_shown_to_people_and_to_programs() {
     );
     assert!(lines[5].contains("score ") && lines.len() == 6, "{out}");
     let (_, out, _) = told(dir, &["search", "DIR", "tables9 -chairs8", "--explain", "--facets"]);
-    assert!(out.contains("\\u{1b}") && !out.contains('\u{1b}'), "{out}");
+    assert!(!out.contains('\u{1b}'), "{out}");
     assert!(out.contains("tables9 in the text") && out.contains("sites      http://b.test 1"), "{out}");
     let found = &objects(dir, &["search", "DIR", "garden7 OR chair8", "--count", "1", "--from", "1"])[0];
     assert_eq!((&found["total"], found["hits"].as_array().unwrap().len()), (&2.into(), 1));
@@ -50,7 +50,7 @@ fn pages_are_shown_to_people_and_to_programs() {
     assert_eq!(hit["rank"], 2);
     assert!(found["seconds"].as_f64().unwrap() > 0.0);
     let any = &objects(dir, &["search", "DIR", "--any", "is there a chair8 (or tables9?"])[0];
-    assert_eq!(any["total"], 2, "{any}");
+    assert_eq!(any["total"], 3, "{any}");
     let (code, out, _) = told(dir, &["search", "DIR", "absent1"]);
     assert_eq!((code, out.as_str()), (0, "no page of DIR fits\n"));
 }
@@ -106,6 +106,8 @@ fn a_mistake_is_pointed_at() {
 
 /// Of each page the rarest words that it has.
 const RAREST: usize = 4;
+/// Every third page is asked for.
+const EACH: usize = 3;
 
 #[test]
 fn a_pages_own_rare_words_find_it_first() {
@@ -121,28 +123,38 @@ fn a_pages_own_rare_words_find_it_first() {
     let snapshot = Snapshot::open(&dir.join("c"), None).unwrap();
     let searcher = Searcher::open(snapshot, Ranking::default()).unwrap();
     let (mut first, mut asked) = (0, 0);
-    for (page, words) in &texts {
+    for (page, words) in texts.iter().step_by(EACH) {
         let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
         words.sort_unstable_by_key(|word| (pages_with[word], *word));
         words.truncate(RAREST);
         let query = Query::parse(&words.join(" ")).unwrap();
-        let answer = searcher.search(&query, &LinkAnswers::default(), &Request::default()).unwrap();
+        let request = Request { count: 1, ..Request::default() };
+        let answer = searcher.search(&query, &LinkAnswers::default(), &request).unwrap();
         asked += 1;
         first += u32::from(answer.hits.first().is_some_and(|hit| hit.page == *page));
     }
     eprintln!("known items: {first} of {asked} first");
-    assert!(asked > 300 && first * 100 >= asked * 95, "{first} of {asked}");
+    assert!(asked > 200 && first * 100 >= asked * 95, "{first} of {asked}");
 }
 
 /// The different words of each page that the index has, without copies and near duplicates of others.
 fn texts(folder: &Path) -> Vec<(PageId, HashSet<String>)> {
     let snapshot = Snapshot::open(folder, None).unwrap();
+    let documents = TableReader::<DocumentRows>::committed(folder, &snapshot.manifest).unwrap();
+    let mut unwanted = HashSet::new();
+    let judge = |row: &DocumentRow<'_>| {
+        if row.robots.is_some_and(|robots| robots.contains("noindex") || robots.contains("none")) {
+            unwanted.insert(row.page_id);
+        }
+    };
+    documents.with_columns(&["page_id", "robots"]).for_each_row(judge).unwrap();
     let near = store::RankColumn::<u32>::open(folder, store::Ranked::Pages, "near-group").unwrap();
     let mut texts = Vec::new();
     for page in (0..snapshot.pages.pages()).map(PageId) {
         let record = snapshot.pages.get(page).unwrap().unwrap();
         let is_near = near.as_ref().is_some_and(|near| near.get(page.0).unwrap().unwrap_or(0) != 0);
-        let is_own = record.status == 200 && record.duplicate_of.is_none() && !is_near;
+        let is_own =
+            record.status == 200 && record.duplicate_of.is_none() && !is_near && !unwanted.contains(&page.0);
         let Some(text) = PageText::read(&snapshot, &record).unwrap().filter(|_| is_own) else { continue };
         let letters = |word: &&str| word.chars().count() > 2;
         let words = text.text.split(|letter: char| !letter.is_alphanumeric()).filter(letters);

@@ -11,7 +11,7 @@ use simweb::{Endpoints, Settings, SimWeb};
 use crate::process::{Collection, Crawl, now_us, run};
 
 const TOKEN: &str = "0123456789abcdef";
-const SLOWLY: &str = "[politeness]\nwait = '30ms'\nlarge_site_wait = '30ms'\n[commit]\ninterval = '500ms'\n";
+const SLOWLY: &str = "[politeness]\nwait = '30ms'\nlarge_site_wait = '30ms'\n[commit]\ninterval = '1s'\n";
 
 fn web(pages: u64) -> SimWeb {
     SimWeb::start(Settings { sites: 10, pages, ..Settings::plain() }, &Endpoints::default()).unwrap()

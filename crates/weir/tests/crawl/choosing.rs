@@ -109,8 +109,12 @@ fn a_continuous_crawl_keeps_to_the_requests_of_a_day_over_restarts() {
     assert_eq!(ended.code, Some(130), "{}", ended.stderr);
     let asked = pages(&server);
     collection.crawl(&["--continuous", "--for", "2s"]);
+    let (status, story) = (budgets(&collection), waiting(&collection));
     if day() == began {
         assert_eq!((asked, pages(&server)), (7, 7));
+        assert_eq!((&status["requests_today"], &status["requests_per_day"]), (&7.into(), &7.into()));
+        let notes = story["notes"].to_string();
+        assert!(notes.contains("the requests of the day are used up until "), "{story}");
     }
 }
 
@@ -128,7 +132,37 @@ fn no_site_is_asked_for_more_than_its_requests_of_a_day() {
     if day() == began {
         assert_eq!(servers.each_ref().map(pages), [4, 4], "{summary}");
         assert_eq!(summary["next_due_ms"], (began + 1) * 86_400_000);
+        assert_eq!(budgets(&collection)["sites_done_today"], 2);
+        let story = waiting(&collection);
+        assert_eq!(story["budget"]["site_requests_left"], 0, "{story}");
+        assert!(story["notes"].to_string().contains("of its site for the day are used up"), "{story}");
     }
+}
+
+#[test]
+fn a_domain_with_as_many_pages_as_it_has_earned_is_told_of() {
+    let server = endless("earned", [127, 77, 25, 1]);
+    let limits = "[limits]\ndomain_pages = 5\ndomain_pages_per_link = 0\n[crawl]\nbatch_pages = 3\n";
+    let collection = Collection::new(&[server.url("/")], &(hosts(&[&server]) + NO_WAIT + limits));
+    collection.crawl(&[]);
+    assert_eq!(budgets(&collection)["sites_over_domain_budget"], 1);
+    let story = waiting(&collection);
+    let (pages, most) = (&story["budget"]["domain_pages"], &story["budget"]["domain_most_pages"]);
+    assert!(pages.as_u64() >= most.as_u64() && most == 5 && story["reason"] == "domain-budget", "{story}");
+    assert!(story["notes"].to_string().contains("pages of the 5 that it has earned"), "{story}");
+}
+
+/// What `weir status` tells of budgets.
+fn budgets(collection: &Collection) -> serde_json::Value {
+    let output = run(&["status", &collection.dir(), "--json"]);
+    let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    status["budgets"].clone()
+}
+
+/// The story of a page that was never fetched.
+fn waiting(collection: &Collection) -> serde_json::Value {
+    let waiting = collection.urls(|record| record.stage == store::Stage::New);
+    collection.why(waiting.first().unwrap())
 }
 
 #[test]

@@ -37,6 +37,9 @@ fn the_demo_makes_a_collection_and_replaces_nothing_but_itself() {
     let first = run(&arguments);
     let out = String::from_utf8_lossy(&first.stdout);
     assert_eq!(first.status.code(), Some(0), "{}", String::from_utf8_lossy(&first.stderr));
+    assert!(out.contains("in the text index") && out.contains("pages fit, in"), "{out}");
+    let err = String::from_utf8_lossy(&first.stderr);
+    assert!(err.starts_with("watch and steer it at http://127.0.0.1:"), "{err}");
     assert!(out.contains("What to look at next:") && out.contains(&format!("weir status {dir}")), "{out}");
     let second = run(&[&arguments[..], &["--json"]].concat());
     let summary: serde_json::Value = serde_json::from_slice(&second.stdout).unwrap();
@@ -67,6 +70,11 @@ fn help_says_what_there_is() {
                                 keep the collection fresh
           --contact <URL|MAIL>  Your web page or mail address, instead of that in weir.toml
           --progress            Show progress on stderr even with --json
+          --index               Keep the text index up to date meanwhile, for `weir search`
+          --serve <ADDR>        Show it in a browser at this address while it goes on; port 0 takes one
+                                that is free
+          --token-file <FILE>   A file with the token that everybody must know who asks; needed to
+                                listen for other machines
           --json                Write one JSON object per line instead of text for people
       -h, --help                Print help
 
@@ -75,6 +83,7 @@ fn help_says_what_there_is() {
       weir crawl web --for 2h        a part of it; the next start goes on from there
       weir crawl web --pages 1000 --json
       weir crawl web --continuous    for months; see crawl.requests_per_day in weir.toml
+      weir crawl web --index --serve 127.0.0.1:9347    search it and steer it in a browser meanwhile
 
     Ctrl-C (or SIGTERM) stops in order: requests under way are waited for, and everything is kept.
     A second one stops at once. Either way nothing that was committed is lost, and the exit code

@@ -63,12 +63,12 @@ impl Sample {
         ];
         for number in 1..=25 {
             let text = format!(
-                "This is gauge number {number} of the river. It tells how high the water stands on each day of the year. <a href=/weirs>weirs</a> <a href=/>home</a>"
+                "Gauge number {number} stands by the river, and tells how high the water is. Near it lie {}. \
+                 <a href=/weirs>weirs</a> <a href=/>home</a>",
+                villages(number)
             );
-            pages.push((
-                format!("https://rivers.test/gauges/{number}"),
-                page(&format!("Gauge {number}"), "en", &text),
-            ));
+            let url = format!("https://rivers.test/gauges/{number}");
+            pages.push((url, page(&format!("Gauge {number}"), "en", &text)));
         }
         let pages: Vec<(&str, &str)> =
             pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
@@ -89,6 +89,22 @@ impl Sample {
         fs::write(&path, text).unwrap();
         path
     }
+}
+
+/// Names that no other page has, so that pages are no copies of each other.
+fn villages(number: u64) -> String {
+    let mut state = number;
+    let mut name = || {
+        let mut name = String::new();
+        for _ in 0..3 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let part = (state >> 40) as usize;
+            name += ["bor", "lin", "ket", "mas", "dra", "vel", "sun", "tor"][part % 8];
+            name.push(char::from(b'a' + (part / 8 % 26) as u8));
+        }
+        name
+    };
+    (0..40).map(|_| name()).collect::<Vec<_>>().join(", ")
 }
 
 fn page(title: &str, language: &str, text: &str) -> String {

@@ -5,12 +5,17 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// How long a page is given until something is as expected.
-const PATIENCE_MS: u64 = 30_000;
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often that is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How long a browser may live, in seconds, should a test forget it.
+const LIFE_S: &str = "300";
 
 /// One page of one browser; it ends with this.
 pub(crate) struct Browser {
@@ -45,7 +50,7 @@ impl Browser {
         let folder = tempfile::tempdir().unwrap();
         // It reads commands from its file 3, and writes answers to its file 4.
         let mut child = Command::new("sh")
-            .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1"])
+            .args(["-c", "exec timeout \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", LIFE_S])
             .arg(program)
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"])
             .args([
@@ -83,21 +88,29 @@ impl Browser {
 
     /// Sends a command and waits for its answer.
     fn call(&self, method: &str, parameters: Value) -> Value {
+        let message = self.exchange(method, parameters);
+        assert!(message["error"].is_null(), "{method}: {}", message["error"]);
+        message["result"].clone()
+    }
+
+    /// Sends a command; what the browser says to it.
+    fn exchange(&self, method: &str, parameters: Value) -> Value {
         let number = self.number.get() + 1;
         self.number.set(number);
-        let mut command = json!({ "id": number, "method": method, "params": parameters });
+        let mut command = json!({ "id": number, "method": method });
+        command["params"] = parameters;
         if !self.session.is_empty() {
             command["sessionId"] = self.session.clone().into();
         }
-        let mut input = self.input.borrow_mut();
-        input.write_all(command.to_string().as_bytes()).unwrap();
-        input.write_all(b"\0").unwrap();
-        input.flush().unwrap();
+        {
+            let mut input = self.input.borrow_mut();
+            input.write_all(format!("{command}\0").as_bytes()).unwrap();
+            input.flush().unwrap();
+        }
         loop {
             let message = self.read();
             if message["id"] == number {
-                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
-                return message["result"].clone();
+                return message;
             }
             self.note(&message);
         }
@@ -176,48 +189,29 @@ impl Browser {
 
     /// Waits until an expression is true in the page, whichever is loaded then.
     pub(crate) fn until(&self, expression: &str) {
-        let began = std::time::Instant::now();
+        let began = Instant::now();
         loop {
-            // The page looks itself; if it goes away meanwhile, the next one is asked.
-            let look = format!(
-                "new Promise(done => {{ const began = Date.now(); const look = () => {{ let is = false; try {{ is = !!({expression}) }} \
-                 catch {{}} if (is) done(true); else if (Date.now() - began > 1000) done(false); else setTimeout(look, 20); }}; look(); }})"
-            );
-            let parameters = json!({ "expression": look, "returnByValue": true, "awaitPromise": true });
-            if self
-                .try_call("Runtime.evaluate", parameters)
-                .is_some_and(|answer| answer["result"]["value"] == true)
-            {
+            // A page may go away just when it is asked; then the next one is.
+            let parameters = json!({ "expression": format!("!!({expression})"), "returnByValue": true });
+            let answer = self.try_call("Runtime.evaluate", parameters);
+            if answer.is_some_and(|answer| answer["result"]["value"] == true) {
                 return;
             }
-            let is_late = began.elapsed().as_millis() as u64 > PATIENCE_MS;
+            let is_late = began.elapsed() > PATIENCE;
             assert!(
                 !is_late,
                 "in vain: {expression} at {}: {:?}",
                 self.eval("location.href"),
                 self.complaints.borrow()
             );
+            std::thread::sleep(LOOK_EVERY);
         }
     }
 
     /// The same as a call, but a page that went away is no failure.
     fn try_call(&self, method: &str, parameters: Value) -> Option<Value> {
-        let number = self.number.get() + 1;
-        self.number.set(number);
-        let command =
-            json!({ "id": number, "method": method, "params": parameters, "sessionId": self.session });
-        {
-            let mut input = self.input.borrow_mut();
-            input.write_all(format!("{command}\0").as_bytes()).unwrap();
-            input.flush().unwrap();
-        }
-        loop {
-            let message = self.read();
-            if message["id"] == number {
-                return message["error"].is_null().then(|| message["result"].clone());
-            }
-            self.note(&message);
-        }
+        let message = self.exchange(method, parameters);
+        message["error"].is_null().then(|| message["result"].clone())
     }
 
     /// Clicks the middle of an element, as a mouse does.
@@ -261,7 +255,10 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        // It goes when asked; if it does not hear, its time ends.
+        let close = json!({ "id": 0, "method": "Browser.close" });
+        let _ = write!(self.input.borrow_mut(), "{close}\0");
+        let _ = self.input.borrow_mut().flush();
         let _ = self.child.wait();
     }
 }

@@ -198,7 +198,7 @@ fn answers_say_what_browsers_should_obey() {
         assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{path}: {policy}");
         assert!(policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
         assert_eq!(reply.header("x-content-type-options"), "nosniff", "{path}");
-        assert_eq!(reply.header("referrer-policy"), "no-referrer", "{path}");
+        assert_eq!(reply.header("referrer-policy"), "same-origin", "{path}");
         assert!(!reply.body.contains("<script>") && !reply.body.contains(" style="), "{path}");
     }
     let copy = served.get("/cached/copy?id=0");
