@@ -1,6 +1,6 @@
 //! Which pages say what somebody wants to know? An inverted index of the text, beside a collection, and a language to ask it in.
 //!
-//! [`index`] reads the pages of a snapshot and keeps `DIR/text/` up to date; [`TextIndex`] is what a search opens. The words of
+//! [`index()`] reads the pages of a snapshot and keeps `DIR/text/` up to date; [`TextIndex`] is what a search opens. The words of
 //! a page become terms by one way (`cutter`, `stems`), which queries take too. [`Query`] reads what somebody asks, and
 //! [`Searcher`] finds the pages.
 //!

@@ -17,7 +17,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::progress::{Display, Style};
 
 /// A process that was interrupted ends with this.
-const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// The exit code of a process whose work is done, or was interrupted.
 pub(crate) fn exit_code(interrupted: bool) -> ExitCode {
