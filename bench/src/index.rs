@@ -2,18 +2,20 @@
 //!
 //! Real pages are taken in as a crawl would, and analysed, so that the words of links are indexed as well. Ours then reads
 //! bodies, parses them, finds languages and indexes; the yardstick is tantivy alone, on as many threads and with as much memory,
-//! which is given the text of the same pages, extracted before, and makes terms of it by its own English rules.
+//! which is given the same texts of the same pages, extracted before, and makes terms of them by its own English rules.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use analysis::{Cores, GraphSettings};
 use crawl::{Fetched, Fold, GatherSettings, Gatherer};
+use model::PageId;
 use parse::Document;
 use parse::html::Options;
 use search::{IndexSettings, IndexSummary};
-use store::{Collection, PageSettings, Snapshot};
+use store::{AnchorRows, Collection, PageSettings, Snapshot, TableReader};
 use tantivy::schema::{Schema, TextFieldIndexing, TextOptions};
 use tantivy::{Index, IndexWriter, TantivyDocument};
 
@@ -31,7 +33,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let collection = folder.path().join("crawl");
     let pages = fetched(&corpus::load(usize::MAX)?)?;
     take_in(&collection, &pages)?;
-    let texts: Vec<Text> = pages.iter().map(Text::of).collect();
+    let anchors = anchors(&collection)?;
+    let texts: Vec<Text> = pages.iter().map(|page| Text::of(page, &anchors)).collect();
     let megabytes = pages.iter().map(|page| page.body.len()).sum::<usize>() as f64 / 1e6;
     drop(pages);
     let mut out = io::stdout();
@@ -95,21 +98,38 @@ fn index(collection: &Path, positions: bool) -> anyhow::Result<IndexSummary> {
     Ok(search::index(&Snapshot::open(collection, None)?, &settings, &mut |_| {})?)
 }
 
+/// What others call each page, by its URL.
+fn anchors(collection: &Path) -> anyhow::Result<HashMap<String, String>> {
+    let snapshot = Snapshot::open(collection, None)?;
+    let mut words: HashMap<u32, String> = HashMap::new();
+    if let Some(table) = TableReader::<AnchorRows>::derived(collection)? {
+        table.for_each_row(|row| {
+            let words = words.entry(row.page_id).or_default();
+            words.push_str(row.anchor);
+            words.push('\n');
+        })?;
+    }
+    let by_url = |(page, words)| Ok((snapshot.urls.url(PageId(page))?.unwrap_or_default(), words));
+    words.into_iter().map(by_url).collect()
+}
+
 /// What tantivy is given of a page.
 struct Text {
     url: String,
+    anchors: String,
     title: String,
     headings: String,
     body: String,
 }
 
 impl Text {
-    fn of(page: &Fetched) -> Text {
+    fn of(page: &Fetched, anchors: &HashMap<String, String>) -> Text {
         let mut document = Document::default();
         document.read(&page.body, Some("text/html"), None, &Options::default());
         let headings: Vec<&str> = document.headings().map(|heading| heading.text).collect();
         Text {
             url: page.url.as_str().to_owned(),
+            anchors: anchors.get(page.url.as_str()).cloned().unwrap_or_default(),
             headings: headings.join("\n"),
             title: std::mem::take(&mut document.title),
             body: std::mem::take(&mut document.text),
@@ -128,12 +148,14 @@ fn tantivy_alone(folder: &Path, texts: &[Text]) -> anyhow::Result<Duration> {
         .set_tokenizer("en_stem")
         .set_index_option(tantivy::schema::IndexRecordOption::WithFreqsAndPositions);
     let words = TextOptions::default().set_indexing_options(indexing);
-    let fields = ["url", "title", "headings", "body"].map(|name| schema.add_text_field(name, words.clone()));
+    let fields =
+        ["url", "anchor", "title", "headings", "body"].map(|name| schema.add_text_field(name, words.clone()));
     let index = Index::create_in_dir(folder, schema.build())?;
     let mut writer: IndexWriter = index.writer_with_num_threads(THREADS, MEMORY_BYTES / 2)?;
     for text in texts {
         let mut document = TantivyDocument::new();
-        for (field, words) in fields.into_iter().zip([&text.url, &text.title, &text.headings, &text.body]) {
+        let texts = [&text.url, &text.anchors, &text.title, &text.headings, &text.body];
+        for (field, words) in fields.into_iter().zip(texts) {
             document.add_text(field, words);
         }
         writer.add_document(document)?;

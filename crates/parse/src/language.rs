@@ -13,8 +13,9 @@ use crate::frequent_words::plain_language;
 /// 1,024 all (817 of 817 pieces in 57 languages), and four times as much takes three times as long.
 const SAMPLE_BYTES: usize = 1_024;
 
-/// Which parts of a text are looked at, of a short one only the middle: its ends are menus and imprints.
-const PLACES: [f64; 3] = [0.5, 0.3, 0.7];
+/// So much is looked through for frequent words before trigrams are counted: where the middle is a table or a program, there
+/// are sentences around it.
+const WIDE_SAMPLE_BYTES: usize = 4 * SAMPLE_BYTES;
 
 /// Below this many bytes of letters a text is a name or a word that several languages share, whatever a profile
 /// says. Counted in bytes because letters of larger alphabets, which take more bytes, tell more.
@@ -31,12 +32,10 @@ pub struct Language {
 
 /// Guesses the language of a text; none if it has no letters.
 pub fn detect_language(text: &str) -> Option<Language> {
-    // Where the middle is a table or a program, a look elsewhere is cheaper than trigrams, and tells more.
-    let places = if text.len() < 4 * SAMPLE_BYTES { &PLACES[..1] } else { &PLACES };
-    if let Some(code) = places.iter().find_map(|place| plain_language(sample(text, *place))) {
+    let (sample, wide) = (sample(text, SAMPLE_BYTES), sample(text, WIDE_SAMPLE_BYTES));
+    if let Some(code) = plain_language(sample).or_else(|| plain_language(wide)) {
         return Some(Language { code, confidence: 1.0 });
     }
-    let sample = sample(text, PLACES[0]);
     let guess = whatlang::detect(sample)?;
     let letters: usize =
         sample.chars().filter(|c| c.is_alphabetic()).map(char::len_utf8).take(ENOUGH_BYTES).sum();
@@ -44,16 +43,16 @@ pub fn detect_language(text: &str) -> Option<Language> {
     Some(Language { code: code(guess.lang()), confidence: guess.confidence() * share })
 }
 
-/// Some of the text from about a place on.
-fn sample(text: &str, place: f64) -> &str {
+/// The middle of the text: its ends are menus and imprints.
+fn sample(text: &str, bytes: usize) -> &str {
     let boundary = |mut at: usize| {
         while !text.is_char_boundary(at) {
             at -= 1;
         }
         at
     };
-    let start = (text.len().saturating_sub(SAMPLE_BYTES) as f64 * place) as usize;
-    &text[boundary(start)..boundary(text.len().min(start + SAMPLE_BYTES))]
+    let start = text.len().saturating_sub(bytes) / 2;
+    &text[boundary(start)..boundary(text.len().min(start + bytes))]
 }
 
 #[allow(clippy::too_many_lines, reason = "a table")]

@@ -91,6 +91,9 @@ const LEAST_MEMORY_BYTES: usize = 64 << 20;
 /// Tantivy's least for a thread, and some more.
 const LEAST_WRITER_BYTES: usize = 16 << 20;
 
+/// So many segments of one run are left as they are: to merge them takes longer than searches gain.
+const MOST_NEW_SEGMENTS: usize = 4;
+
 /// Larger segments are not merged: that would take longer than it gains.
 const MOST_MERGED_PAGES: u32 = 5_000_000;
 
@@ -282,23 +285,17 @@ fn writer(index: &Index, threads: usize, memory_bytes: usize) -> Result<IndexWri
     Ok(writer)
 }
 
-/// Makes few segments of many: smaller, and searched faster. What a run wrote becomes one; others are merged when there are
+/// Makes few segments of many: smaller, and searched faster. If a run wrote many they become one; others are merged when there are
 /// several of about the same size, or when much of them is deleted.
 fn merge_segments(index: &Index, writer: &mut IndexWriter<Entry>, before: &[SegmentId]) -> Result<()> {
-    // Files are kept for who knows a segment's description: so only ids are kept here.
-    let new: Vec<(SegmentId, u32)> =
-        index.searchable_segment_metas()?.iter().map(|segment| (segment.id(), segment.num_docs())).collect();
-    let mut group = Vec::new();
-    let mut docs = 0;
-    for (segment, segment_docs) in new.into_iter().filter(|(segment, _)| !before.contains(segment)) {
-        if docs + segment_docs > MOST_MERGED_PAGES {
-            merge(writer, &std::mem::take(&mut group))?;
-            docs = 0;
-        }
-        group.push(segment);
-        docs += segment_docs;
+    let segments = index.searchable_segment_metas()?;
+    let new = segments.iter().filter(|segment| !before.contains(&segment.id()));
+    let new: Vec<(SegmentId, u32)> = new.map(|segment| (segment.id(), segment.num_docs())).collect();
+    // Files are kept for who knows a segment's description.
+    drop(segments);
+    if new.len() > MOST_NEW_SEGMENTS {
+        merge_new(writer, &new)?;
     }
-    merge(writer, &group)?;
     let mut policy = LogMergePolicy::default();
     policy.set_max_docs_before_merge(MOST_MERGED_PAGES as usize);
     policy.set_del_docs_ratio_before_merge(MOST_DELETED);
@@ -310,9 +307,21 @@ fn merge_segments(index: &Index, writer: &mut IndexWriter<Entry>, before: &[Segm
     Ok(())
 }
 
-fn merge(writer: &mut IndexWriter<Entry>, segments: &[SegmentId]) -> Result<()> {
-    if segments.len() > 1 {
-        writer.merge(segments).wait()?;
+/// Merges segments one behind the other, as long as they do not become too large.
+fn merge_new(writer: &mut IndexWriter<Entry>, segments: &[(SegmentId, u32)]) -> Result<()> {
+    let mut rest = segments;
+    while !rest.is_empty() {
+        let mut pages = 0_u32;
+        let fits = rest.iter().take_while(|(_, more)| {
+            pages = pages.saturating_add(*more);
+            pages <= MOST_MERGED_PAGES
+        });
+        let (group, behind) = rest.split_at(fits.count().max(1));
+        let group: Vec<SegmentId> = group.iter().map(|(segment, _)| *segment).collect();
+        if group.len() > 1 {
+            writer.merge(&group).wait()?;
+        }
+        rest = behind;
     }
     Ok(())
 }
