@@ -12,6 +12,7 @@
 
 mod appraisal;
 mod batch;
+mod broker;
 mod budgets;
 mod clock;
 mod closed_folder;
@@ -87,6 +88,7 @@ mod warc_page;
 
 pub use appraisal::{Judgement, judge};
 pub use batch::{Batch, BatchPage, BatchSite, RobotsCopy};
+pub use broker::{Broker, BrokerError, Depot, Lease, LogEntry, MESSAGE_LIMIT_BYTES};
 pub use budgets::Budgets;
 pub use clock::Clock;
 pub use closed_folder::FolderError;
