@@ -35,8 +35,8 @@ use crate::helm::Helm;
 use crate::journal;
 use crate::live::LiveBatch;
 use crate::locate::Locator;
-use crate::mark::{self, LogEnd, Mark};
 use crate::manager::{Due, Manager, day};
+use crate::mark::{self, LogEnd, Mark};
 use crate::painter::Painter;
 use crate::places::{self, LAST_BATCH};
 use crate::progress::{Counters, Progress};
@@ -227,9 +227,7 @@ impl Cycle {
 
     /// Whether nobody works on anything.
     fn is_idle(&self) -> bool {
-        self.manager.open.sites() == self.lent_sites
-            && self.seeder.waiting() == 0
-            && self.hands.is_quiet()
+        self.manager.open.sites() == self.lent_sites && self.seeder.waiting() == 0 && self.hands.is_quiet()
     }
 
     /// Whether the last batch that is wanted has been made.

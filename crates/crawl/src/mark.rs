@@ -49,7 +49,10 @@ pub(crate) fn forget(notes: &mut BTreeMap<String, u64>, batch: u64) {
 
 /// All batches that are with workers by these notes.
 pub(crate) fn all(notes: &BTreeMap<String, u64>) -> impl Iterator<Item = u64> {
-    notes.range(LOG.to_owned()..).map_while(|(name, _)| name.strip_prefix(LOG)).filter_map(|number| number.parse().ok())
+    notes
+        .range(LOG.to_owned()..)
+        .map_while(|(name, _)| name.strip_prefix(LOG))
+        .filter_map(|number| number.parse().ok())
 }
 
 #[cfg(test)]

@@ -128,7 +128,9 @@ pub(crate) fn read_segment(segment: &[u8], rules: &UrlRules) -> Result<Vec<Piece
 
 fn unpack(compressed: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut pieces = Vec::new();
-    zstd::stream::read::Decoder::with_buffer(compressed)?.take(PIECES_LIMIT_BYTES).read_to_end(&mut pieces)?;
+    zstd::stream::read::Decoder::with_buffer(compressed)?
+        .take(PIECES_LIMIT_BYTES)
+        .read_to_end(&mut pieces)?;
     Ok(pieces)
 }
 
@@ -251,7 +253,8 @@ impl<'a> PageLine<'a> {
         let prepared = match self.record {
             None => None,
             Some((start, length, label)) => {
-                let place = usize::try_from(start).ok().zip(usize::try_from(start.saturating_add(length)).ok());
+                let place =
+                    usize::try_from(start).ok().zip(usize::try_from(start.saturating_add(length)).ok());
                 let members = place.and_then(|(start, end)| records.get(start..end));
                 Some(Ok(Prepared::of(label, members.ok_or(SegmentError::Damaged)?.to_vec())))
             }

@@ -63,7 +63,12 @@ pub fn work(plan: &WorkerPlan<'_>, helm: &Helm) -> Result<WorkerSummary, Error> 
     let mut skew = Skew::default();
     let clock = Clock::start();
     let Some(orders) = first_orders(plan, helm, &clock, &mut skew)? else {
-        return Ok(WorkerSummary { batches: 0, lost: 0, progress: helm.progress(), duration: began.elapsed() });
+        return Ok(WorkerSummary {
+            batches: 0,
+            lost: 0,
+            progress: helm.progress(),
+            duration: began.elapsed(),
+        });
     };
     let settings = read_settings(plan, &orders)?;
     helm.replace(settings);
@@ -111,11 +116,7 @@ fn first_orders(
 }
 
 /// What the collection wants, if it can be known now.
-fn read_orders(
-    plan: &WorkerPlan<'_>,
-    clock: &Clock,
-    skew: &mut Skew,
-) -> Result<Option<WorkerOrders>, Error> {
+fn read_orders(plan: &WorkerPlan<'_>, clock: &Clock, skew: &mut Skew) -> Result<Option<WorkerOrders>, Error> {
     let message = match plan.broker.orders() {
         Ok(message) => message,
         Err(BrokerError::Unavailable { .. }) => None,
@@ -302,8 +303,12 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
     /// Takes the end of hands.
     fn reap(&mut self) -> Result<(), Error> {
         while self.ends.try_recv().is_ok() {}
-        let over: Vec<u64> =
-            self.hands.iter().filter(|(_, held)| held.thread.is_finished()).map(|(batch, _)| *batch).collect();
+        let over: Vec<u64> = self
+            .hands
+            .iter()
+            .filter(|(_, held)| held.thread.is_finished())
+            .map(|(batch, _)| *batch)
+            .collect();
         over.into_iter().try_for_each(|batch| self.finish(batch))
     }
 
@@ -330,8 +335,7 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
         self.last_report = Some(Instant::now());
         let mut batches: Vec<u64> = self.hands.keys().copied().collect();
         batches.sort_unstable();
-        let report =
-            WorkerReport::of(self.plan.name, self.clock.now_ms(), &self.helm.progress(), batches);
+        let report = WorkerReport::of(self.plan.name, self.clock.now_ms(), &self.helm.progress(), batches);
         let message = serde_json::to_vec(&WorkerReport { leaves, ..report }).unwrap_or_default();
         match self.plan.broker.report(self.plan.name, &message) {
             Err(error @ BrokerError::Refused(_)) => Err(error.into()),

@@ -193,11 +193,7 @@ fn forget(folder: &Path, carriers: &Carriers, batch: u64) -> Result<(), Error> {
 }
 
 /// Finds the batches that workers had, and offers them again in case that nobody got them.
-fn recover(
-    collection: &mut Collection,
-    carriers: &Carriers,
-    open: &OpenLogs,
-) -> Result<Recovered, Error> {
+fn recover(collection: &mut Collection, carriers: &Carriers, open: &OpenLogs) -> Result<Recovered, Error> {
     let folder = collection.folder().to_owned();
     let mut recovered = Vec::new();
     for number in mark::all(&collection.notes).collect::<Vec<u64>>() {
