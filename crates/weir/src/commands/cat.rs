@@ -23,6 +23,7 @@ Examples:
   weir cat web --part 2/4 --format jsonl               the second of four shares
   weir cat web --from 7.1024.53187                     what comes behind a position
   weir cat web --format urls --status 4xx              what was not found
+  weir cat web --where \"words > 500 and host like '%.org'\"   what meets a condition
   weir cat http://host:9347/ --format text             of a collection that `weir serve` shows
 
 Formats: warc, jsonl, text, urls, kept, wet, wat. It reads one commit, and may be run while a crawl goes on. Of each page the
@@ -62,6 +63,10 @@ pub(crate) struct Args {
     /// Only pages fetched before this date.
     #[arg(long, value_name = "DATE")]
     before: Option<String>,
+
+    /// Only pages of which this is true: "status = 200 and size > 10000 and title like '%news%'".
+    #[arg(long = "where", value_name = "CONDITION")]
+    predicate: Option<String>,
 
     /// At most so many pages.
     #[arg(long, value_name = "N")]
@@ -127,6 +132,7 @@ fn ask(args: &Args, json: bool) -> Result<Ask, WrongUse> {
     let single = [
         ("since", &args.since),
         ("before", &args.before),
+        ("where", &args.predicate),
         ("max", &args.max),
         // Tells the order, unless another is asked for.
         ("from", &args.from),

@@ -44,9 +44,12 @@ fn cat_reads_from_another_machine_what_it_reads_here() {
     let dir = folder.path();
     drop(sample::make(&dir.join("c"), 2));
     let server = Server::start(&dir.join("c"), &[]);
-    for arguments in
-        [&["--format", "warc"][..], &["--format", "text", "--site", "a.test"], &["--format", "urls"]]
-    {
+    for arguments in [
+        &["--format", "warc"][..],
+        &["--format", "text", "--site", "a.test"],
+        &["--format", "urls"],
+        &["--where", "status < 400"],
+    ] {
         let here = weir(dir, &[&["cat", "DIR/c"], arguments].concat());
         let there = weir(dir, &[&["cat", server.url.as_str()], arguments].concat());
         assert!(
@@ -54,6 +57,8 @@ fn cat_reads_from_another_machine_what_it_reads_here() {
             "{arguments:?}"
         );
     }
+    let (code, _, err) = told(dir, &["cat", &server.url, "--where", "status"]);
+    assert!(code == 2 && err.contains("at character 7: expected ="), "{err}");
     let (code, out, err) = told(dir, &["cat", &server.url, "--site", "nowhere.test"]);
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(err.ends_with("answers 404: the collection knows no site nowhere.test\n"), "{err}");
