@@ -14,6 +14,7 @@ mod fast_join;
 mod ids;
 mod page_hash;
 mod parameter_list;
+mod readable;
 mod reason;
 mod rejected;
 mod rule;

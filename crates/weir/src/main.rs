@@ -7,6 +7,7 @@ mod commands;
 mod failure;
 mod index_keeper;
 mod input;
+mod interrupt;
 mod known_sites;
 mod printer;
 mod process;

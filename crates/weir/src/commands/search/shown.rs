@@ -18,7 +18,7 @@ pub(super) struct Object<'a> {
     facets: Option<FacetsObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     suggestion: Option<&'a str>,
-    /// A star stands for more words than were looked for.
+    /// Not everything was looked at.
     cut: bool,
 }
 
@@ -75,7 +75,7 @@ pub(super) fn object(answer: &Answer, from: usize, seconds: f64, facets: bool, e
         hits: (from + 1..).zip(&answer.hits).map(hit).collect(),
         facets: facets.then(|| facets_object(&answer.facets)),
         suggestion: answer.suggestion.as_deref(),
-        cut: answer.is_cut,
+        cut: !answer.cuts.is_empty(),
     }
 }
 
@@ -143,15 +143,14 @@ pub(super) fn print(
         let suggestion = printer.paint(Meaning::Match, &printable(suggestion));
         printer.line(&format!("did you mean: {suggestion}"))?;
     }
-    if answer.is_cut {
-        let remark = "a star stands for very many words; only the most frequent were looked for";
-        printer.line(&printer.paint(Meaning::Aside, remark))?;
+    for cut in &answer.cuts {
+        printer.line(&printer.paint(Meaning::Aside, &cut.to_string()))?;
     }
     for (rank, hit) in (from + 1..).zip(&answer.hits) {
         printer.line("")?;
         print_hit(rank, hit, printer)?;
     }
-    print_facets(&answer.facets, printer)
+    print_facets(answer, printer)
 }
 
 fn print_hit(rank: usize, hit: &Hit, printer: &mut Printer) -> anyhow::Result<()> {
@@ -191,7 +190,8 @@ fn marked(snippet: &Snippet, printer: &Printer) -> String {
     text
 }
 
-fn print_facets(facets: &Facets, printer: &mut Printer) -> anyhow::Result<()> {
+fn print_facets(answer: &Answer, printer: &mut Printer) -> anyhow::Result<()> {
+    let facets = &answer.facets;
     let named = [
         ("sites", &facets.sites),
         ("languages", &facets.languages),
@@ -202,6 +202,11 @@ fn print_facets(facets: &Facets, printer: &mut Printer) -> anyhow::Result<()> {
     for (name, counts) in named.into_iter().filter(|(_, counts)| !counts.is_empty()) {
         if let Some(gap) = gap.take() {
             printer.line(gap)?;
+            if facets.counted < answer.total {
+                let remark =
+                    format!("counted of {} of them, so that these are the least", count(facets.counted));
+                printer.line(&printer.paint(Meaning::Aside, &remark))?;
+            }
         }
         let each = |facet: &FacetCount| format!("{} {}", printable(&facet.value), count(facet.pages));
         let counts: Vec<String> = counts.iter().map(each).collect();
