@@ -41,6 +41,7 @@ impl Wanted {
                 facets: asked.one_of("facets", &[("true", true), ("false", false)])?,
                 explain: asked.one_of("explain", &[("false", false), ("true", true)])?,
                 fold: asked.one_of("fold", &[("true", true), ("false", false)])?,
+                ..Request::default()
             },
         })
     }
@@ -58,12 +59,10 @@ impl Wanted {
                 sentence: error.to_string(),
             })
         };
-        let mut whole = String::new();
-        for part in [&self.query].into_iter().chain(&self.filters).filter(|part| !part.is_empty()) {
-            parse(part)?;
-            whole = if whole.is_empty() { format!("({part})") } else { format!("{whole} ({part})") };
-        }
-        parse(&whole)
+        let parts = [&self.query].into_iter().chain(&self.filters).filter(|part| !part.is_empty());
+        let parts = parts.map(|part| parse(part)).collect::<Result<Vec<Query>, Failure>>()?;
+        // Nothing at all is asked for as such, and points at nothing.
+        Query::all_of(parts).map_or_else(|| parse(""), Ok)
     }
 }
 

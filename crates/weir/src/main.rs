@@ -8,6 +8,7 @@ mod door;
 mod failure;
 mod index_keeper;
 mod input;
+mod interrupt;
 mod known_sites;
 mod printer;
 mod process;
