@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -79,7 +80,7 @@ fn take_in(folder: &Path, pages: &[Fetched]) -> anyhow::Result<()> {
     collection.commit(0)?;
     drop(collection);
     let settings = GraphSettings { memory_bytes: MEMORY_BYTES as u64, cores: Cores(THREADS) };
-    analysis::analyze(folder, &settings, &mut |_| {})?;
+    analysis::analyze(folder, &settings, &mut |_| ControlFlow::Continue(()))?;
     Ok(())
 }
 
@@ -95,7 +96,7 @@ fn index(collection: &Path, positions: bool) -> anyhow::Result<IndexSummary> {
         threads: THREADS,
         options: Options::default(),
     };
-    Ok(search::index(&Snapshot::open(collection, None)?, &settings, &mut |_| {})?)
+    Ok(search::index(&Snapshot::open(collection, None)?, &settings, &mut |_| ControlFlow::Continue(()))?)
 }
 
 /// What others call each page, by its URL.

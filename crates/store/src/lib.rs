@@ -47,7 +47,8 @@ pub use page_store::{
     PageLocation, PageReader, PageSettings, PageStore, PageVersion, Relocations, StoredPage, Verify,
 };
 pub use page_stream::{
-    PageOrder, PagePlace, PageStream, Part, Position, Selection, SiteSet, StreamRequest, Streamed,
+    PageOrder, PagePlace, PageStream, Part, Position, Predicate, Selection, SiteSet, StreamRequest, Streamed,
+    WrongPredicate,
 };
 pub use ranks::{RankColumn, RankEntry, RankValue, Ranked, list_ranks, write_ranks};
 pub use site_state::{SiteRecord, SiteState, SiteStateReader};

@@ -25,5 +25,5 @@ pub use handler_run::{HandlerRun, RunSummary, Stopped};
 pub use http::{ClientAddress, StreamLimits, router};
 pub use outflow::{Given, Outflow};
 pub use page_view::{PageView, SeenLink, Viewer};
-pub use remote::{Remote, RemoteError};
+pub use remote::{Access, Remote, RemoteError};
 pub use shelf::Shelf;

@@ -5,9 +5,11 @@
 
 mod carriers;
 mod commands;
+mod door;
 mod failure;
 mod index_keeper;
 mod input;
+mod interrupt;
 mod known_sites;
 mod local_workers;
 mod printer;

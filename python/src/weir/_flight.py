@@ -21,6 +21,7 @@ def flight(
     mime: Values = (),
     since: Optional[str] = None,
     before: Optional[str] = None,
+    where: Optional[str] = None,
     order: Optional[str] = None,
     part: Optional[str] = None,
     from_: Optional[str] = None,
@@ -35,7 +36,7 @@ def flight(
     import pyarrow.flight  # type: ignore[import-untyped]
 
     pairs = query_pairs(
-        site=site, domain=domain, language=language, status=status, mime=mime, since=since, before=before,
+        site=site, domain=domain, language=language, status=status, mime=mime, since=since, before=before, where=where,
         order=order, part=part, snapshot=snapshot,
     )
     if columns is not None:

@@ -40,6 +40,7 @@ def stream(
     mime: Values = (),
     since: Optional[str] = None,
     before: Optional[str] = None,
+    where: Optional[str] = None,
     order: Optional[str] = None,
     part: Optional[str] = None,
     from_: Optional[str] = None,
@@ -60,7 +61,7 @@ def stream(
         columns.append("position")
     pairs = query_pairs(
         site=site, domain=domain, language=language, status=status, mime=mime, since=since,
-        before=before, order=order, part=part, snapshot=snapshot,
+        before=before, where=where, order=order, part=part, snapshot=snapshot,
     )
     pairs.append(("format", "jsonl"))
     if columns is not None:

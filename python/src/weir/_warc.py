@@ -44,6 +44,7 @@ def records(
     mime: Values = (),
     since: Optional[str] = None,
     before: Optional[str] = None,
+    where: Optional[str] = None,
     order: Optional[str] = None,
     part: Optional[str] = None,
     from_: Optional[str] = None,
@@ -59,7 +60,7 @@ def records(
     behind the last record that came whole.
     """
     pairs = query_pairs(
-        site=site, domain=domain, language=language, status=status, mime=mime, since=since, before=before,
+        site=site, domain=domain, language=language, status=status, mime=mime, since=since, before=before, where=where,
         order=order, part=part, max=max,
     )
     pairs.extend([("format", format)] + ([("from", from_)] if from_ else []) + ([("verify", "1")] if verify else []))

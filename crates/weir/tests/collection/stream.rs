@@ -1,34 +1,71 @@
 //! Streams of `weir serve`, as other programs read them: `weir cat`, curl, and the Python package with the tools of others.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::venv::{run, venv};
 use super::{sample, told, weir};
 
 /// A server, until this is gone.
-struct Server {
+pub(super) struct Server {
     child: Child,
-    url: String,
+    folder: PathBuf,
+    arguments: Vec<String>,
+    pub(super) url: String,
     #[cfg(feature = "flight")]
-    flight: Option<String>,
+    pub(super) flight: Option<String>,
 }
 
 impl Server {
-    fn start(folder: &Path, arguments: &[&str]) -> Server {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-        command.arg("serve").arg(folder).args(["--listen", "127.0.0.1:0", "--json"]).args(arguments);
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut next = || serde_json::from_str::<serde_json::Value>(&lines.next().unwrap().unwrap()).unwrap();
+    pub(super) fn start(folder: &Path, arguments: &[&str]) -> Server {
+        let arguments: Vec<String> =
+            ["--listen", "127.0.0.1:0"].iter().chain(arguments).map(ToString::to_string).collect();
+        let (child, mut told) = spawn(folder, &arguments);
+        #[cfg(feature = "flight")]
+        let has_flight = arguments.iter().any(|argument| argument == "--flight");
         Server {
-            url: next()["url"].as_str().unwrap().to_owned(),
+            folder: folder.to_owned(),
+            url: told()["url"].as_str().unwrap().to_owned(),
             #[cfg(feature = "flight")]
-            flight: arguments.contains(&"--flight").then(|| next()["flight"].as_str().unwrap().to_owned()),
+            flight: has_flight.then(|| told()["flight"].as_str().unwrap().to_owned()),
+            arguments,
             child,
         }
     }
+
+    /// Ends it by SIGKILL, and starts another in its place.
+    pub(super) fn restart(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        let mut addresses = vec![&self.url];
+        #[cfg(feature = "flight")]
+        addresses.extend(&self.flight);
+        let mut addresses =
+            addresses.into_iter().map(|url| url.split("://").nth(1).unwrap().trim_end_matches('/'));
+        for argument in self.arguments.iter_mut().filter(|argument| argument.starts_with("127.0.0.1:")) {
+            *argument = addresses.next().unwrap().to_owned();
+        }
+        let (child, mut told) = spawn(&self.folder, &self.arguments);
+        self.child = child;
+        assert_eq!(told()["url"], self.url.as_str());
+    }
+
+    /// The most memory that it has had so far.
+    pub(super) fn peak_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+    }
+}
+
+/// A server, and what gives the objects that it tells.
+fn spawn(folder: &Path, arguments: &[String]) -> (Child, impl FnMut() -> serde_json::Value + use<>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    command.arg("serve").arg(folder).arg("--json").args(arguments);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    (child, move || serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap())
 }
 
 impl Drop for Server {
@@ -44,9 +81,12 @@ fn cat_reads_from_another_machine_what_it_reads_here() {
     let dir = folder.path();
     drop(sample::make(&dir.join("c"), 2));
     let server = Server::start(&dir.join("c"), &[]);
-    for arguments in
-        [&["--format", "warc"][..], &["--format", "text", "--site", "a.test"], &["--format", "urls"]]
-    {
+    for arguments in [
+        &["--format", "warc"][..],
+        &["--format", "text", "--site", "a.test"],
+        &["--format", "urls"],
+        &["--where", "status < 400"],
+    ] {
         let here = weir(dir, &[&["cat", "DIR/c"], arguments].concat());
         let there = weir(dir, &[&["cat", server.url.as_str()], arguments].concat());
         assert!(
@@ -54,6 +94,8 @@ fn cat_reads_from_another_machine_what_it_reads_here() {
             "{arguments:?}"
         );
     }
+    let (code, _, err) = told(dir, &["cat", &server.url, "--where", "status"]);
+    assert!(code == 2 && err.contains("at character 7: expected ="), "{err}");
     let (code, out, err) = told(dir, &["cat", &server.url, "--site", "nowhere.test"]);
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(err.ends_with("answers 404: the collection knows no site nowhere.test\n"), "{err}");
