@@ -28,6 +28,7 @@ mod stems;
 mod text_folder;
 mod text_index;
 mod tokenizer;
+mod told;
 mod vocabulary;
 mod word_counts;
 
@@ -35,7 +36,7 @@ pub use error::{Error, Result};
 pub use index::{IndexSettings, IndexSummary, Indexed, index};
 pub use left_out::LeftOutCounts;
 pub use query::{
-    Compare, Condition, LinkCondition, LinkKind, Measure, NEAR_LIMIT, Part, Period, QUERY_LIMIT_BYTES,
+    Compare, Condition, LinkCondition, Measure, NEAR_LIMIT, Part, Period, QUERY_LIMIT_BYTES,
     QUERY_LIMIT_DEPTH, QUERY_LIMIT_STARS, QUERY_LIMIT_TERMS, Query, QueryError, Words,
 };
 pub use searcher::{
@@ -43,4 +44,5 @@ pub use searcher::{
     Share, Snippet, Sort,
 };
 pub use text_index::TextIndex;
+pub use told::Told;
 pub use vocabulary::Vocabulary;

@@ -14,7 +14,7 @@ mod query_error;
 
 use std::fmt;
 
-pub use condition::{Compare, Condition, LinkCondition, LinkKind, Measure, Part, Words};
+pub use condition::{Compare, Condition, LinkCondition, Measure, Part, Words};
 pub use period::Period;
 pub use query_error::QueryError;
 

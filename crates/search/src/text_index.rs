@@ -65,6 +65,15 @@ impl TextIndex {
         Ok(self.note()?.generation)
     }
 
+    /// What tells the commit of the index that lies on the disk now from every other one, also of an index that was made anew.
+    pub fn edition(&self) -> Result<Vec<String>> {
+        let segments = self.index.load_metas()?.segments;
+        let name = |meta: &tantivy::SegmentMeta| {
+            format!("{}-{}", meta.id().uuid_string(), meta.delete_opstamp().unwrap_or_default())
+        };
+        Ok(segments.iter().map(name).collect())
+    }
+
     /// Words as pages write them, to correct queries by.
     pub fn vocabulary(&self) -> Result<Vocabulary> {
         match self.note()?.words {

@@ -3,6 +3,7 @@
 //! The page asks for its inside again and again; there is one template for both.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use askama::Template;
 use axum::Json;
@@ -15,15 +16,19 @@ use report::words;
 use serde::Serialize;
 
 use crate::asked::{Asked, address};
+use crate::counted::Counted;
 use crate::curve::Curve;
 use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::frame::{Frame, Part, page};
 use crate::shown;
+use crate::visitor::Visitor;
 
 /// Samples of the counters that are sent: five minutes and ten.
 const USUAL_SAMPLES: usize = 300;
 const MOST_SAMPLES: usize = 600;
+/// How long somebody who looks waits for the first count of pages.
+const COUNT_TIME: Duration = Duration::from_millis(300);
 /// The fastest pace that can be asked for; more means nothing.
 const MOST_PER_SECOND: f64 = 1e6;
 
@@ -31,6 +36,7 @@ const MOST_PER_SECOND: f64 = 1e6;
 #[template(path = "dashboard.html")]
 struct View {
     frame: Frame,
+    secret: Option<String>,
     inside: Inside,
     rate: String,
 }
@@ -43,7 +49,8 @@ struct Inside {
     state: &'static str,
     says: String,
     live: Option<LiveView>,
-    commit: CommitView,
+    /// Nothing until it was counted.
+    commit: Option<CommitView>,
 }
 
 struct LiveView {
@@ -76,22 +83,21 @@ struct CommitView {
     reasons: Vec<(String, String, u64)>,
 }
 
-pub(crate) async fn html(State(desk): State<Arc<Desk>>) -> Result<Html<String>, Failure> {
-    desk.glance(|desk| {
-        let live = desk.helm.as_ref().map(Helm::live);
-        let rate = live.as_ref().and_then(|live| live.requests_per_second);
-        page(&View {
-            frame: Frame::new(desk, Part::Dashboard, "Dashboard"),
-            inside: inside(&*desk.status()?, live),
-            rate: rate.map(|rate| rate.to_string()).unwrap_or_default(),
-        })
+pub(crate) async fn html(State(desk): State<Arc<Desk>>, visitor: Visitor) -> Result<Html<String>, Failure> {
+    let live = desk.helm.as_ref().map(Helm::live);
+    let rate = live.as_ref().and_then(|live| live.requests_per_second);
+    page(&View {
+        frame: Frame::new(&desk, Part::Dashboard, "Dashboard"),
+        secret: visitor.secret,
+        inside: inside(Counted::last(&desk, COUNT_TIME).await?.as_deref(), live),
+        rate: rate.map(|rate| rate.to_string()).unwrap_or_default(),
     })
-    .await
 }
 
 /// The inside alone.
 pub(crate) async fn live(State(desk): State<Arc<Desk>>) -> Result<Html<String>, Failure> {
-    desk.glance(|desk| page(&inside(&*desk.status()?, desk.helm.as_ref().map(Helm::live)))).await
+    let status = Counted::last(&desk, COUNT_TIME).await?;
+    page(&inside(status.as_deref(), desk.helm.as_ref().map(Helm::live)))
 }
 
 /// Scripts rely on the names.
@@ -153,8 +159,8 @@ fn obey(desk: &Desk, order: Order, asked: &Asked) -> Result<(), Failure> {
     Ok(())
 }
 
-fn inside(status: &Status, live: Option<Live>) -> Inside {
-    let commit = commit_view(status);
+fn inside(status: Option<&Status>, live: Option<Live>) -> Inside {
+    let commit = status.map(commit_view);
     let Some(live) = live else {
         let says = "No crawl runs in this process. This is what the last commit has.".to_owned();
         return Inside { state: "none", says, live: None, commit };

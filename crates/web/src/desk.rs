@@ -2,23 +2,23 @@
 //! done that takes a while.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use crawl::{Helm, Status};
+use crawl::Helm;
 use store::Snapshot;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use crate::counted::Counted;
 use crate::error::Result;
 use crate::failure::Failure;
 use crate::newest::Newest;
 use crate::reports::Drawn;
 use crate::searching::Searching;
 use crate::secrets::Secrets;
-use crate::sites::now_ms;
 use crate::web_settings::WebSettings;
 
 /// Who waits longer for a thread is sent away.
@@ -37,10 +37,10 @@ pub(crate) struct Desk {
     pub(crate) secrets: Secrets,
     pub(crate) reports: Drawn,
     pub(crate) searching: Searching,
+    pub(crate) counted: Counted,
     /// The collection as people call it.
     pub(crate) name: String,
     newest: Newest,
-    counted: Mutex<Option<Arc<Status>>>,
     places: Arc<Semaphore>,
     quick_places: Arc<Semaphore>,
 }
@@ -52,10 +52,10 @@ impl Desk {
         Ok(Desk {
             name: name_of(&settings.folder),
             newest: Newest::new(settings.folder.clone()),
-            counted: Mutex::new(None),
+            counted: Counted::new(),
             reports: Drawn::default(),
             searching: Searching::new(settings.folder.clone(), settings.ranking.clone()),
-            secrets: Secrets::new(settings.token.clone(), port)?,
+            secrets: Secrets::new(settings.token.clone(), port, settings.tls.is_some())?,
             places: Arc::new(Semaphore::new(places)),
             quick_places: Arc::new(Semaphore::new(QUICK_PLACES)),
             helm,
@@ -70,21 +70,6 @@ impl Desk {
     /// The newest commit.
     pub(crate) fn snapshot(&self) -> std::result::Result<Arc<Snapshot>, Failure> {
         Ok(self.newest.snapshot()?)
-    }
-
-    /// What the newest commit holds. It is counted once.
-    pub(crate) fn status(&self) -> std::result::Result<Arc<Status>, Failure> {
-        let snapshot = self.snapshot()?;
-        // While one counts, others wait for it; after a panic it is counted again.
-        let mut known = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(status) =
-            known.as_ref().filter(|status| status.generation == snapshot.manifest.generation)
-        {
-            return Ok(Arc::clone(status));
-        }
-        let status = Arc::new(Status::of(&snapshot, now_ms())?);
-        *known = Some(Arc::clone(&status));
-        Ok(status)
     }
 
     /// Does work that reads files or takes time, on a thread that is free for it.

@@ -3,21 +3,26 @@
 //! A facet adds a condition, and a click on that takes it away.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use askama::Template;
 use axum::extract::State;
 use axum::response::Html;
+use crawl::Status;
 use report::words;
 use search::{Answer, FacetCount, Hit, SEARCH_LIMIT_HITS, Snippet};
 
 use crate::asked::{Asked, address};
+use crate::counted::Counted;
 use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::finding::{SORTS, Wanted, find};
 use crate::frame::{Frame, Part, page};
 use crate::shown;
 use crate::way::Way;
+
+/// How long the first count of pages is waited for.
+const COUNT_TIME: Duration = Duration::from_millis(300);
 
 #[derive(Template)]
 #[template(path = "search.html")]
@@ -68,13 +73,14 @@ struct FacetView {
 }
 
 pub(crate) async fn html(State(desk): State<Arc<Desk>>, asked: Asked) -> Result<Html<String>, Failure> {
-    desk.work(move |desk| page(&view(desk, &asked)?)).await
+    let wanted = Wanted::of(&asked)?;
+    let status = if wanted.is_empty() { Counted::last(&desk, COUNT_TIME).await? } else { None };
+    desk.work(move |desk| page(&view(desk, &asked, &wanted, status.as_deref())?)).await
 }
 
-fn view(desk: &Desk, asked: &Asked) -> Result<View, Failure> {
-    let wanted = Wanted::of(asked)?;
+fn view(desk: &Desk, asked: &Asked, wanted: &Wanted, status: Option<&Status>) -> Result<View, Failure> {
     let title = if wanted.is_empty() { String::new() } else { shown::shown(&wanted.query, 80) };
-    let way = Way::new(asked, &wanted);
+    let way = Way::new(asked, wanted);
     let mut view = View {
         frame: Frame::new(desk, Part::Search, &title),
         query: wanted.query.clone(),
@@ -90,26 +96,28 @@ fn view(desk: &Desk, asked: &Asked) -> Result<View, Failure> {
         answer: None,
     };
     if wanted.is_empty() {
-        return about(desk, view);
+        return about(desk, status, view);
     }
     let began = Instant::now();
-    match find(desk, &wanted) {
-        Ok(answer) => view.answer = Some(answer_view(&answer, &wanted, &way, began.elapsed().as_secs_f64())),
+    match find(desk, wanted) {
+        Ok(answer) => view.answer = Some(answer_view(&answer, wanted, &way, began.elapsed().as_secs_f64())),
         Err(Failure::WrongQuery { pointed, sentence, .. }) => view.wrong = Some((pointed, sentence)),
-        Err(Failure::NotReady(sentence)) => view.missing = Some(sentence),
+        Err(Failure::NotReady(sentence) | Failure::NotThere(sentence) | Failure::WrongQuestion(sentence)) => {
+            view.missing = Some(shown::shown(&sentence, shown::TEXT_CHARACTERS));
+        }
         Err(failure) => return Err(failure),
     }
     Ok(view)
 }
 
 /// The page before anything was asked.
-fn about(desk: &Desk, view: View) -> Result<View, Failure> {
-    let status = desk.status()?;
-    let mut about = vec![
-        ("Pages", words::count(status.pages_fetched)),
-        ("Sites", words::count(status.sites)),
-        ("Links", words::count(status.links)),
-    ];
+fn about(desk: &Desk, status: Option<&Status>, view: View) -> Result<View, Failure> {
+    let mut about = Vec::new();
+    if let Some(status) = status {
+        about.push(("Pages", words::count(status.pages_fetched)));
+        about.push(("Sites", words::count(status.sites)));
+        about.push(("Links", words::count(status.links)));
+    }
     let missing = match desk.searching.searcher() {
         Ok(searcher) => {
             about.push(("Searchable", words::count(searcher.index().pages())));

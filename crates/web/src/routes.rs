@@ -113,7 +113,7 @@ async fn openapi() -> Response {
 }
 
 async fn status(State(desk): State<Arc<Desk>>) -> Result<Json<Status>, Failure> {
-    desk.glance(|desk| Ok(Json(Status::clone(&*desk.status()?)))).await
+    desk.work(|desk| Ok(Json(Status::clone(&*desk.counted.newest(desk)?)))).await
 }
 
 /// Whether it can answer: that the collection can be read. Who asks need not know the token, and learns nothing else.

@@ -4,6 +4,7 @@
 //! program could want: that belongs into the crate that owns the noun.
 
 mod commands;
+mod door;
 mod failure;
 mod index_keeper;
 mod input;

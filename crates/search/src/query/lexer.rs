@@ -3,7 +3,9 @@
 //! Pieces are parentheses, operators, words with their stars, phrases, and conditions of the form `name:value`. A name
 //! that nobody knows is an error here, since a condition with a typing mistake must not be taken for a word.
 
-use super::condition::{Compare, Condition, LinkCondition, LinkKind, Measure, Part, Words};
+use model::Neighbours;
+
+use super::condition::{Compare, Condition, LinkCondition, Measure, Part, Words};
 use super::{NEAR_LIMIT, Period, QueryError};
 
 /// A piece of a query.
@@ -180,9 +182,9 @@ impl<'q> Lexer<'q> {
             "lang" => Condition::Language(self.name("a language such as lang:en")?),
             "type" => Condition::Type(self.name("a type such as type:html or type:text/plain")?),
             "date" => self.date()?,
-            "links-to" => self.link(LinkKind::LinksTo)?,
-            "linked-from" => self.link(LinkKind::LinkedFrom)?,
-            "related" => self.link(LinkKind::Related)?,
+            "links-to" => self.link(Neighbours::LinksTo)?,
+            "linked-from" => self.link(Neighbours::LinkedFrom)?,
+            "related" => self.link(Neighbours::Related)?,
             _ => return Ok(None),
         }))
     }
@@ -261,7 +263,7 @@ impl<'q> Lexer<'q> {
     }
 
     /// A URL goes on to the next space, or the parenthesis that closes none of its own.
-    fn link(&mut self, kind: LinkKind) -> Result<Condition> {
+    fn link(&mut self, kind: Neighbours) -> Result<Condition> {
         let start = self.at;
         let url = if self.rest().starts_with('"') {
             self.phrase()?

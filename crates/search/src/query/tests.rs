@@ -1,5 +1,6 @@
 //! Queries as people write them, right and wrong, and any text at all.
 
+use model::Neighbours;
 use proptest::prelude::*;
 
 use super::*;
@@ -58,8 +59,8 @@ fn conditions_are_read() {
         "any(links-to:\"http://a.test/x_(y)?z=1\", related:\"a.test\")"
     );
     let query = Query::parse("links-to:a.test OR -links-to:a.test linked-from:b.test").unwrap();
-    let kinds: Vec<LinkKind> = query.link_conditions().iter().map(|link| link.kind).collect();
-    assert_eq!(kinds, [LinkKind::LinksTo, LinkKind::LinkedFrom]);
+    let kinds: Vec<Neighbours> = query.link_conditions().iter().map(|link| link.kind).collect();
+    assert_eq!(kinds, [Neighbours::LinksTo, Neighbours::LinkedFrom]);
 }
 
 #[test]
@@ -164,7 +165,7 @@ fn leaf() -> impl Strategy<Value = Condition> {
         Measure::OutLinks,
         Measure::Size,
     ]);
-    let kind = prop::sample::select(vec![LinkKind::LinksTo, LinkKind::LinkedFrom, LinkKind::Related]);
+    let kind = prop::sample::select(vec![Neighbours::LinksTo, Neighbours::LinkedFrom, Neighbours::Related]);
     prop_oneof![
         (part, words()).prop_map(|(part, words)| Condition::Text { part, words }),
         prop::collection::vec((nearable(), 1..=NEAR_LIMIT), 2..4).prop_map(|pairs| {

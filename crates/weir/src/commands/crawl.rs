@@ -10,9 +10,11 @@ use crawl::{CrawlEnd, CrawlSettings, CrawlSummary, Helm, Status};
 use model::{CanonicalUrl, PageId, Reason};
 use serde::Serialize;
 use store::{Collection, Column, PageFlags, Snapshot};
-use web::{Server, Serving, Token};
+use web::{Server, Serving};
 
-use super::{serve, status};
+use super::status;
+use crate::door::{Door, DoorArgs};
+use crate::failure::WrongUse;
 use crate::index_keeper::IndexKeeper;
 use crate::printer::{Meaning, Printer};
 use crate::progress::Style;
@@ -53,9 +55,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDR")]
     serve: Option<SocketAddr>,
 
-    /// A file with the token that everybody must know who asks; needed to listen for other machines.
-    #[arg(long, value_name = "FILE", requires = "serve")]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    door: DoorArgs,
 }
 
 /// When to stop.
@@ -122,13 +123,16 @@ struct Answer {
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+    if let (None, Some(given)) = (args.serve, args.door.given()) {
+        return Err(WrongUse(format!("{given} is for --serve ADDR; give that, too")).into());
+    }
     let settings = load(&args.dir, &args.manner)?;
     let mut collection = Collection::open(&args.dir, settings.store_settings())?;
     settings.require_contact(&seeds(&collection, &settings)?, &args.dir.join(settings::FILE))?;
     let helm = Helm::new(settings.crawl_settings(&args.dir)?);
-    let token = args.token_file.as_deref().map(serve::read_token).transpose()?;
+    let door = args.door.read()?;
     // Until the end of this function, whatever happens.
-    let _serving = args.serve.map(|listen| show(&args.dir, &settings, &helm, listen, token)).transpose()?;
+    let _serving = args.serve.map(|listen| show(&args.dir, &settings, &helm, listen, door)).transpose()?;
     let plan = Plan {
         settings: &settings,
         helm: &helm,
@@ -176,11 +180,15 @@ pub(crate) fn show(
     settings: &Settings,
     helm: &Helm,
     listen: SocketAddr,
-    token: Option<Token>,
+    door: Door,
 ) -> anyhow::Result<Serving> {
-    let settings = settings.web_settings(folder, listen, token)?;
+    let settings = settings.web_settings(folder, listen, door)?;
     let serving = Server::bind(settings, Some(helm.clone()))?.start()?;
-    writeln!(io::stderr(), "watch and steer it at http://{}/dashboard", serving.address())?;
+    let steered_at = match serving.login_url() {
+        Some(url) => url.to_owned(),
+        None => format!("{}/dashboard", serving.url()),
+    };
+    writeln!(io::stderr(), "watch and steer it at {steered_at}")?;
     Ok(serving)
 }
 

@@ -1,9 +1,13 @@
 //! Do programs get what the description says? Every address is asked, rightly and wrongly, and every answer is held against
 //! its schema.
 
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
-use crate::archive::Sample;
+use crate::archive::{Sample, program, weir};
 use crate::schema::faults;
 use crate::served::{Reply, Served};
 
@@ -32,6 +36,9 @@ fn answers_fit_their_description() {
         "/api/v1/search?q=rivr",
         "/api/v1/search?f=lang:de",
         "/api/v1/search?q=links-to:https://rivers.test/weirs&sort=rank&fold=false",
+        "/api/v1/search?q=linked-from:https://rivers.test/weirs",
+        "/api/v1/search?q=related:https://rivers.test/weirs",
+        "/api/v1/search?q=*er*",
         "/api/v1/page?url=https://rivers.test/weirs",
         "/api/v1/page?id=0",
         "/api/v1/page?url=https://unknown.test/",
@@ -61,6 +68,8 @@ fn answers_fit_their_description() {
         ("/api/v1/search?q=river&count=0", 400, "wrong-question"),
         ("/api/v1/search?q=river&from=9999999", 400, "wrong-question"),
         ("/api/v1/search?q=river&sort=size", 400, "wrong-question"),
+        ("/api/v1/search?q=links-to:rivers.test", 400, "wrong-question"),
+        ("/api/v1/search?q=links-to:https://unknown.test/", 404, "not-there"),
         ("/api/v1/page?url=nonsense", 400, "wrong-question"),
         ("/api/v1/page", 400, "wrong-question"),
         ("/api/v1/page?id=4000000000", 404, "not-there"),
@@ -118,6 +127,62 @@ fn what_is_found_is_what_is_there() {
         (&"fetched".into(), &"Weirs".into(), &2.into())
     );
     assert_eq!(served.get("/api/v1/status").json()["pages_fetched"], 29);
+}
+
+#[test]
+fn the_command_line_and_the_server_say_the_same() {
+    let sample = Sample::rivers();
+    let served = Served::start(&sample.dir(), &[]);
+    let there = served.get("/api/v1/search?q=links-to:https://rivers.test/weirs+river&explain=true").json();
+    let query = [
+        "search",
+        &sample.dir(),
+        "links-to:https://rivers.test/weirs river",
+        "--json",
+        "--explain",
+        "--facets",
+    ];
+    let output = Command::new(program()).args(query).output().unwrap();
+    let mut here: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // All but how long it took.
+    here["seconds"] = there["seconds"].clone();
+    assert_eq!(here, there);
+    assert!(there["total"].as_u64().unwrap() > 20, "{there}");
+
+    // A page that is not known is told of in the same words, too.
+    let there = served.get("/api/v1/search?q=linked-from:https://rivers.test/none").json();
+    let query = ["search", &sample.dir(), "linked-from:https://rivers.test/none"];
+    let output = Command::new(program()).args(query).output().unwrap();
+    let here = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(here, format!("weir: {}\n", there["sentence"].as_str().unwrap()));
+    // The search page says it beside the query, where it can be mended.
+    let page = served.get("/?q=linked-from:https://rivers.test/none");
+    assert!(page.status == 200 && page.body.contains("does not know https://rivers.test/none"), "{page:?}");
+}
+
+#[test]
+fn while_the_index_is_made_anew_the_old_one_answers() {
+    let sample = Sample::rivers();
+    let served = Served::start(&sample.dir(), &[]);
+    let total = |query: &str| served.get(&format!("/api/v1/search?q={query}")).json()["total"].clone();
+    assert_eq!(total("river"), 28);
+    // As somebody finds it who looks while it is made anew: not there, then without a word.
+    let (text, aside) = (sample.path().join("text"), sample.path().join("aside"));
+    fs::rename(&text, &aside).unwrap();
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(3) {
+        assert_eq!(total("river"), 28);
+    }
+    // Without places of words it is another index of the same commit; the new one answers when it is there.
+    fs::write(sample.path().join("weir.toml"), "[search]\npositions = false\n").unwrap();
+    weir(&["index", &sample.dir()]);
+    let began = Instant::now();
+    while served.get("/api/v1/search?q=%22low+dam%22").status == 200 {
+        assert!(began.elapsed() < Duration::from_secs(10), "the old one answers for ever");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(total("river"), 28);
 }
 
 #[test]
