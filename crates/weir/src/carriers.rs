@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crawl::{Broker, BrokerError, Depot, FolderBroker};
 
 use crate::failure::WrongUse;
+use crate::settings;
 
 /// Where workers of this machine and their collection meet, in the collection's folder.
 pub(crate) fn folder_of(collection: &Path) -> PathBuf {
@@ -27,13 +29,29 @@ pub(crate) struct CarrierArgs {
     #[arg(long, value_name = "FILE", requires = "broker")]
     pub(crate) broker_token_file: Option<PathBuf>,
 
+    /// A file with credentials for the broker, as `nsc` writes them.
+    #[arg(long, value_name = "FILE", requires = "broker", conflicts_with = "broker_token_file")]
+    pub(crate) broker_credentials: Option<PathBuf>,
+
     /// A file with certificates of authorities to trust for the broker, in PEM.
     #[arg(long, value_name = "FILE", requires = "broker")]
     pub(crate) broker_ca_file: Option<PathBuf>,
 
     /// The name of the collection at the broker; its folder's by default.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "broker")]
     pub(crate) collection: Option<String>,
+}
+
+/// How a collection lends its batches.
+#[derive(clap::Args, Clone)]
+pub(crate) struct LendingArgs {
+    /// Batches of a worker of which nothing is heard for so long go to another.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = settings::word::<Duration>)]
+    pub(crate) lease: Duration,
+
+    /// On how many servers of the broker's cluster everything is kept.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=5))]
+    pub(crate) replicas: u8,
 }
 
 /// What was connected.
@@ -52,19 +70,68 @@ pub(crate) fn meet_in_folder(
 }
 
 /// Who connects: they may do different things.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    Collection,
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "cluster"), allow(dead_code, reason = "without brokers nobody connects"))]
+pub(crate) enum Role<'r> {
+    /// The crawl of the collection in this folder.
+    Collection(&'r Path, &'r LendingArgs),
     Worker,
 }
 
 /// Connects to the broker and the store that the command line names.
+#[cfg(feature = "cluster")]
+pub(crate) fn connect(args: &CarrierArgs, role: Role<'_>) -> anyhow::Result<Connected> {
+    let (Some(broker), Some(store)) = (&args.broker, &args.store) else {
+        return Err(WrongUse("--broker and --store go together".to_owned()).into());
+    };
+    let own_name = match role {
+        Role::Collection(folder, _) => {
+            folder.canonicalize()?.file_name().map(|name| name.to_string_lossy().into_owned())
+        }
+        Role::Worker => None,
+    };
+    let Some(name) = args.collection.clone().or(own_name) else {
+        return Err(WrongUse("say with --collection which collection it works for".to_owned()).into());
+    };
+    let role = match role {
+        Role::Collection(_, LendingArgs { lease, replicas }) => {
+            let carriage = cluster::Carriage { lease: *lease, replicas: usize::from(*replicas) };
+            cluster::Role::Collection(carriage)
+        }
+        Role::Worker => cluster::Role::Worker,
+    };
+    let token = args.broker_token_file.as_deref().map(read_line).transpose()?;
+    let credentials = cluster::Credentials {
+        token,
+        file: args.broker_credentials.clone(),
+        authorities: args.broker_ca_file.clone(),
+        ..cluster::Credentials::default()
+    };
+    let refused = |error: BrokerError| anyhow::Error::from(WrongUse(error.to_string()));
+    let broker = cluster::connect_broker(broker, &name, role, &credentials).map_err(refused)?;
+    let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let access = cluster::S3Access {
+        endpoint: variable("AWS_ENDPOINT_URL"),
+        region: variable("AWS_REGION"),
+        key_id: variable("AWS_ACCESS_KEY_ID"),
+        secret_key: variable("AWS_SECRET_ACCESS_KEY"),
+        authorities: variable("AWS_CA_BUNDLE").map(PathBuf::from),
+    };
+    let depot = cluster::open_depot(store, &access).map_err(refused)?;
+    Ok(Connected { broker: broker.into(), depot: depot.into() })
+}
+
+/// The first line of a file.
+#[cfg(feature = "cluster")]
+fn read_line(path: &Path) -> Result<String, WrongUse> {
+    let cannot = |error: std::io::Error| WrongUse(format!("cannot read {}: {error}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(cannot)?;
+    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+}
+
+/// Without brokers and stores there is only one thing to say.
 #[cfg(not(feature = "cluster"))]
-pub(crate) fn connect(
-    _args: &CarrierArgs,
-    _folder: Option<&Path>,
-    _role: Role,
-) -> Result<Connected, WrongUse> {
-    let what = "this program was built without brokers and stores; build it with `cargo build --release --features cluster`";
-    Err(WrongUse(what.to_owned()))
+pub(crate) fn connect(_args: &CarrierArgs, _role: Role<'_>) -> anyhow::Result<Connected> {
+    let what = "this program was built without brokers and stores: build it with `cargo build --release --features cluster`";
+    Err(WrongUse(what.to_owned()).into())
 }

@@ -14,7 +14,7 @@ use store::{Collection, Column, PageFlags, Snapshot};
 use web::{Server, Serving};
 
 use super::status;
-use crate::carriers::{self, CarrierArgs};
+use crate::carriers::{self, CarrierArgs, LendingArgs};
 use crate::door::{Door, DoorArgs};
 use crate::failure::WrongUse;
 use crate::index_keeper::IndexKeeper;
@@ -57,6 +57,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     carriers: CarrierArgs,
+
+    #[command(flatten)]
+    lending: LendingArgs,
 
     /// Keep the text index up to date meanwhile, for `weir search`.
     #[arg(long)]
@@ -168,7 +171,9 @@ impl Args {
     fn elsewhere(&self, settings: &Settings) -> anyhow::Result<Option<Elsewhere>> {
         let connected = match (self.workers, &self.carriers.broker) {
             (None, None) => return Ok(None),
-            (_, Some(_)) => carriers::connect(&self.carriers, Some(&self.dir), carriers::Role::Collection)?,
+            (_, Some(_)) => {
+                carriers::connect(&self.carriers, carriers::Role::Collection(&self.dir, &self.lending))?
+            }
             (Some(_), None) => {
                 carriers::meet_in_folder(|| FolderBroker::of_collection(&carriers::folder_of(&self.dir)))?
             }
@@ -179,7 +184,7 @@ impl Args {
             broker: connected.broker,
             depot: connected.depot,
             settings: Arc::new(move || text.lock().unwrap_or_else(PoisonError::into_inner).clone()),
-            patience: PATIENCE,
+            patience: self.lending.lease * 2,
         };
         Ok(Some(Elsewhere { carriers, settings }))
     }
@@ -193,9 +198,6 @@ fn local_workers(text: &str) -> Result<u16, String> {
         "write local:N, N workers on this machine, at most 256; for others see --broker".to_owned()
     })
 }
-
-/// At the end, workers of which nothing is heard for so long are not waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn what_next(folder: &Path, summary: &CrawlSummary, lent: usize) -> String {
     if lent > 0 {

@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let name = args.name.clone().unwrap_or_else(default_name);
     let Connected { broker, depot } = match &args.dir {
         Some(dir) => carriers::meet_in_folder(|| FolderBroker::of_worker(&carriers::folder_of(dir)))?,
-        None => carriers::connect(&args.carriers, None, carriers::Role::Worker)?,
+        None => carriers::connect(&args.carriers, carriers::Role::Worker)?,
     };
     let scratch = args.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("weir-{name}")));
     let files = args.dir.as_ref().unwrap_or(&args.files);
