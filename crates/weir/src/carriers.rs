@@ -14,6 +14,12 @@ pub(crate) fn folder_of(collection: &Path) -> PathBuf {
     collection.join("workers")
 }
 
+/// What a collection is called at a broker, unless somebody says otherwise.
+pub(crate) fn name_of(collection: &Path) -> String {
+    let folder = collection.canonicalize().unwrap_or_else(|_| collection.to_owned());
+    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// A broker and a store elsewhere.
 #[derive(clap::Args, Clone)]
 pub(crate) struct CarrierArgs {
@@ -85,9 +91,7 @@ pub(crate) fn connect(args: &CarrierArgs, role: Role<'_>) -> anyhow::Result<Conn
         return Err(WrongUse("--broker and --store go together".to_owned()).into());
     };
     let own_name = match role {
-        Role::Collection(folder, _) => {
-            folder.canonicalize()?.file_name().map(|name| name.to_string_lossy().into_owned())
-        }
+        Role::Collection(folder, _) => Some(name_of(folder)),
         Role::Worker => None,
     };
     let Some(name) = args.collection.clone().or(own_name) else {

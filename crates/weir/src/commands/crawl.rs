@@ -149,6 +149,9 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let _serving = args.serve.map(|listen| show(&args.dir, &settings, &helm, listen, door)).transpose()?;
     let elsewhere = args.elsewhere(&settings)?;
     let local = args.workers.unwrap_or(0);
+    if elsewhere.is_some() && local == 0 {
+        writeln!(io::stderr(), "pages are fetched by workers; start some by `{}`", args.worker_command())?;
+    }
     let _workers = (local > 0).then(|| LocalWorkers::start(&args.dir, local)).transpose()?;
     let plan = Plan {
         settings: &settings,
@@ -167,6 +170,16 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
 }
 
 impl Args {
+    /// What to type to start one.
+    fn worker_command(&self) -> String {
+        let CarrierArgs { broker, store, collection, .. } = &self.carriers;
+        let (Some(broker), Some(store)) = (broker, store) else {
+            return format!("weir worker --for {}", self.dir.display());
+        };
+        let name = collection.clone().unwrap_or_else(|| carriers::name_of(&self.dir));
+        format!("weir worker --broker {broker} --store {store} --collection {name}")
+    }
+
     /// The way to workers, if they are to fetch.
     fn elsewhere(&self, settings: &Settings) -> anyhow::Result<Option<Elsewhere>> {
         let connected = match (self.workers, &self.carriers.broker) {
