@@ -95,7 +95,7 @@ impl Link {
                 format!("the broker at {url} has no JetStream: its settings need a section `jetstream`");
             return Err(BrokerError::Refused(what));
         }
-        let mut context = jetstream::new(client.clone());
+        let mut context = runtime.block_on(async { jetstream::new(client.clone()) });
         context.set_timeout(ANSWER_WAIT);
         let identity = client.new_inbox().rsplit('.').next().unwrap_or_default().to_owned();
         Ok(Link { runtime: Some(runtime), client, context, identity, connected, trouble })
@@ -142,10 +142,11 @@ impl Link {
         self.trouble.start();
         loop {
             // Nothing is asked while nobody is there: it would be sent later, when nobody waits for the answer.
-            let answer = match timeout_at(deadline, self.connected.clone().wait_for(|connected| *connected))
-                .await
-            {
-                Ok(Ok(_)) => {
+            let mut connected = self.connected.clone();
+            let there = timeout_at(deadline, connected.wait_for(|connected| *connected)).await;
+            // What it lends is given back at once: whoever holds it holds up the next event.
+            let answer = match there.map(|there| there.map(drop)) {
+                Ok(Ok(())) => {
                     let patience = (Instant::now() + wait + ANSWER_WAIT).min(deadline);
                     timeout_at(patience, attempt()).await
                 }

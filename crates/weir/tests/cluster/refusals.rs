@@ -23,7 +23,7 @@ fn a_wrong_token_a_wrong_collection_and_nobody_there() {
         path.to_str().unwrap().to_owned()
     };
     let told = refused(&server.url(), &["--collection", "web", "--broker-token-file", &token("wrong")]);
-    assert!(told.contains("authori"), "{told}");
+    assert!(told.contains("does not let us in"), "{told}");
     let told = refused(&server.url(), &["--collection", "web", "--broker-token-file", &token("right")]);
     assert!(told.contains("knows no collection `web`"), "{told}");
     let told = refused(&server.url(), &[]);
