@@ -25,8 +25,8 @@ use futures_core::Stream;
 use store::{PageStream, Snapshot, Streamed};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::spawn_blocking;
-use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::ask::Ask;
@@ -54,6 +54,8 @@ pub struct FlightSettings {
     pub streams: usize,
     /// Who may ask, by the token that they show.
     pub admits: Admits,
+    /// A certificate, with those that lead to its authority, and its key, as PEM; without them no TLS is spoken.
+    pub tls_pem: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 /// A server of Arrow Flight, until this is gone.
@@ -73,11 +75,15 @@ impl Flight {
             places: Arc::new(Semaphore::new(settings.streams)),
             admits: settings.admits,
         };
+        let mut server = Server::builder().http2_keepalive_interval(Some(KEEPALIVE));
+        if let Some((certificate, key)) = settings.tls_pem {
+            let tls = ServerTlsConfig::new().identity(Identity::from_pem(certificate, key));
+            server = server.tls_config(tls).map_err(std::io::Error::other)?;
+        }
         let work = move || {
             runtime.block_on(async {
                 let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
-                let serving = Server::builder()
-                    .http2_keepalive_interval(Some(KEEPALIVE))
+                let serving = server
                     .add_service(FlightServiceServer::new(service))
                     .serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true)));
                 tokio::select! {

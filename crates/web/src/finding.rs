@@ -9,7 +9,9 @@ use analysis::{LinkError, LinkLookup};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use search::{Answer, LinkAnswers, Query, Request, SEARCH_LIMIT_HITS, Sort, Told};
+use search::{
+    Answer, LinkAnswers, QUERY_LIMIT_BYTES, QUERY_LIMIT_LINKS, Query, Request, SEARCH_LIMIT_HITS, Sort, Told,
+};
 use store::Snapshot;
 
 use crate::asked::Asked;
@@ -59,10 +61,21 @@ impl Wanted {
                 sentence: error.to_string(),
             })
         };
+        let bytes = self.query.len() + self.filters.iter().map(String::len).sum::<usize>();
+        if bytes > QUERY_LIMIT_BYTES {
+            let sentence = format!("a query and its conditions may have {QUERY_LIMIT_BYTES} bytes together");
+            return Err(Failure::WrongQuestion(sentence));
+        }
         let parts = [&self.query].into_iter().chain(&self.filters).filter(|part| !part.is_empty());
         let parts = parts.map(|part| parse(part)).collect::<Result<Vec<Query>, Failure>>()?;
         // Nothing at all is asked for as such, and points at nothing.
-        Query::all_of(parts).map_or_else(|| parse(""), Ok)
+        let whole = Query::all_of(parts).map_or_else(|| parse(""), Ok)?;
+        if whole.link_conditions().len() > QUERY_LIMIT_LINKS {
+            let sentence =
+                format!("a query may have {QUERY_LIMIT_LINKS} conditions on links, and this one has more");
+            return Err(Failure::WrongQuestion(sentence));
+        }
+        Ok(whole)
     }
 }
 

@@ -220,10 +220,14 @@ fn facets(answer: &Answer, wanted: &Wanted, way: &Way<'_>) -> Vec<(&'static str,
         ("Type", "type", &facets.types),
     ];
     let least = if facets.counted < answer.total { "\u{2265} " } else { "" };
+    // Which scheme a site has is told where it makes a difference.
+    let host = |site: &str| site.split_once("://").map_or(site, |(_, host)| host).to_owned();
+    let is_twice = |name: &str| facets.sites.iter().filter(|count| host(&count.value) == name).count() > 1;
     let view = |prefix: &str, count: &FacetCount| {
         let filter = format!("{prefix}:{}", count.value);
         let is_on = wanted.filters.contains(&filter);
-        let name = count.value.strip_prefix("https://").unwrap_or(&count.value);
+        let host = host(&count.value);
+        let name = if is_twice(&host) { &count.value } else { &host };
         (!is_on).then(|| FacetView {
             name: shown::shown(name, 60),
             pages: format!("{least}{}", words::count(count.pages)),

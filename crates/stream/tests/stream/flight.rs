@@ -23,7 +23,7 @@ fn serve(folder: &Path, streams: usize, token: Option<&'static str>) -> (Flight,
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let admits = Arc::new(move |shown: Option<&str>| token.is_none() || shown == token);
-    let settings = FlightSettings { folder: folder.to_owned(), streams, admits };
+    let settings = FlightSettings { folder: folder.to_owned(), streams, admits, tls_pem: None };
     (Flight::start(listener, settings).unwrap(), address)
 }
 

@@ -49,6 +49,10 @@ impl Server {
         let (child, mut told) = spawn(&self.folder, &self.arguments);
         self.child = child;
         assert_eq!(told()["url"], self.url.as_str());
+        #[cfg(feature = "flight")]
+        if let Some(flight) = &self.flight {
+            assert_eq!(told()["flight"], flight.as_str());
+        }
     }
 
     /// The most memory that it has had so far.
@@ -117,6 +121,43 @@ fn who_does_not_know_the_token_gets_no_stream() {
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().collect::<Vec<_>>(), sample::URLS);
 }
 
+/// A certificate for this machine, and its key.
+fn certificate(dir: &Path) -> [String; 2] {
+    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let files = [("cert.pem", made.cert.pem()), ("key.pem", made.signing_key.serialize_pem())];
+    files.map(|(name, pem)| {
+        std::fs::write(dir.join(name), pem).unwrap();
+        dir.join(name).to_str().unwrap().to_owned()
+    })
+}
+
+#[test]
+fn cat_and_python_read_over_tls_from_whom_they_trust() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 1));
+    let [certificate, key] = certificate(dir);
+    let server = Server::start(&dir.join("c"), &["--tls-cert", &certificate, "--tls-key", &key]);
+    assert!(server.url.starts_with("https://"), "{}", server.url);
+    let output = weir(dir, &["cat", &server.url, "--format", "urls", "--ca-file", &certificate]);
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().collect::<Vec<_>>(), sample::URLS);
+    let (code, out, err) = told(dir, &["cat", &server.url]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.contains("cannot be trusted") && err.contains("--ca-file"), "{err}");
+    let (code, _, err) = told(dir, &["cat", &server.url, "--ca-file", "DIR/none"]);
+    assert!(code == 2 && err.starts_with("weir: --ca-file cannot be read"), "{err}");
+
+    let Some(bin) = venv() else { return };
+    let script = "import sys, weir; print(len(list(weir.stream(sys.argv[1], ca_file=sys.argv[2]))))\n\
+                  try: list(weir.stream(sys.argv[1]))\n\
+                  except weir.StreamError as error: print(error)";
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/src");
+    let mut command = Command::new(bin.join("python"));
+    let said =
+        run(command.env("PYTHONPATH", package).args(["-c", script]).arg(&server.url).arg(&certificate));
+    assert!(said.starts_with("6\n") && said.contains("cannot be trusted"), "{said}");
+}
+
 #[test]
 fn curl_gets_the_records_and_goes_on_with_a_file_that_it_has_begun() {
     let folder = tempfile::tempdir().unwrap();
@@ -170,6 +211,31 @@ fn pyarrow_reads_by_flight() {
     let mut command = Command::new(bin.join("python"));
     command.env("PYTHONPATH", package).arg(script).arg(server.flight.as_deref().unwrap()).arg("6");
     assert_eq!(run(&mut command), "6 pages\n");
+}
+
+#[test]
+#[cfg(feature = "flight")]
+fn pyarrow_reads_by_flight_over_tls_with_the_token() {
+    let Some(bin) = venv() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 1));
+    let [certificate, key] = certificate(dir);
+    let secret = dir.join("secret");
+    std::fs::write(&secret, "0123456789abcdef\n").unwrap();
+    let door = ["--token-file", secret.to_str().unwrap(), "--tls-cert", &certificate, "--tls-key", &key];
+    let server = Server::start(&dir.join("c"), &[&["--flight", "127.0.0.1:0"], &door[..]].concat());
+    let location = server.flight.as_deref().unwrap();
+    assert!(location.starts_with("grpc+tls://"), "{location}");
+    let script = "import sys, weir\n\
+                  read = lambda token: list(weir.flight(sys.argv[1], token=token, ca_file=sys.argv[2]))\n\
+                  print(sum(batch.num_rows for batch in read('0123456789abcdef')))\n\
+                  try: read('another')\n\
+                  except weir.StreamError as error: print(error)";
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/src");
+    let mut command = Command::new(bin.join("python"));
+    let said = run(command.env("PYTHONPATH", package).args(["-c", script, location, &certificate]));
+    assert!(said.starts_with("6\n") && said.contains("show the token"), "{said}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::weir;
 
 const CLIENTS: u8 = 100;
 /// What the memory of a server may grow by for each of them; a large collection takes 6 MB more for places.
-const CLIENT_BYTES: u64 = 8 << 20;
+const CLIENT_BYTES: u64 = 4 << 20;
 
 /// Pages of 60 kB that do not compress well: more than waits in all buffers between a server and a client that sleeps.
 fn make(folder: &Path, pages: usize) {
