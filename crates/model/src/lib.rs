@@ -15,6 +15,7 @@ mod ids;
 mod neighbours;
 mod page_hash;
 mod parameter_list;
+mod readable;
 mod reason;
 mod rejected;
 mod rule;

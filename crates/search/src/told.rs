@@ -10,8 +10,10 @@ pub struct Told<'a> {
     /// Pages that fit, near duplicates included.
     total: u64,
     seconds: f64,
-    /// Whether a star stands for more words than were looked for.
-    cut: bool,
+    /// Why not everything was looked at; empty if it was.
+    cut: Vec<&'static str>,
+    /// Whether more hits can be asked for.
+    has_more: bool,
     hits: Vec<ToldHit<'a>>,
     /// Nothing unless they were asked for.
     facets: Option<ToldFacets<'a>>,
@@ -71,7 +73,8 @@ impl<'a> Told<'a> {
         Told {
             total: answer.total,
             seconds,
-            cut: answer.is_cut,
+            cut: answer.cuts.iter().map(|cut| cut.as_str()).collect(),
+            has_more: answer.has_more,
             hits: (request.from + 1..).zip(&answer.hits).map(|(rank, hit)| told_hit(rank, hit)).collect(),
             facets: request.facets.then(|| told_facets(&answer.facets)),
             suggestion: answer.suggestion.as_deref(),

@@ -113,3 +113,61 @@ fn name_of(folder: &Path) -> String {
     let path = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Condvar, Mutex};
+
+    use crawl::CrawlSettings;
+    use search::Ranking;
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    fn desk(folder: &Path) -> Arc<Desk> {
+        let settings = WebSettings {
+            folder: folder.to_owned(),
+            listen: ([127, 0, 0, 1], 0).into(),
+            token: None,
+            tls: None,
+            names: Vec::new(),
+            rules: CrawlSettings::default(),
+            ranking: Ranking::default(),
+        };
+        Arc::new(Desk::new(settings, None, 1).unwrap())
+    }
+
+    #[test]
+    fn what_is_asked_again_and_again_does_not_wait_for_queries() {
+        let folder = tempfile::tempdir().unwrap();
+        let desk = desk(folder.path());
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let gate = Arc::new((Mutex::new(false), Condvar::new()));
+        runtime.block_on(async {
+            let ask = || {
+                let (desk, gate) = (Arc::clone(&desk), Arc::clone(&gate));
+                tokio::spawn(async move {
+                    let wait = move |_: &Desk| {
+                        let (is_open, opens) = &*gate;
+                        drop(opens.wait_while(is_open.lock().unwrap(), |is_open| !*is_open).unwrap());
+                        Ok(())
+                    };
+                    desk.work(wait).await
+                })
+            };
+            let queries: Vec<_> = (0..100).map(|_| ask()).collect();
+            while desk.places.available_permits() > 0 {
+                tokio::task::yield_now().await;
+            }
+            // All places are taken, and will be; the others are free.
+            for _ in 0..100 {
+                assert!(matches!(timeout(QUEUE_TIME, desk.glance(|_| Ok(()))).await, Ok(Ok(()))));
+            }
+            *gate.0.lock().unwrap() = true;
+            gate.1.notify_all();
+            for query in queries {
+                assert!(matches!(query.await, Ok(Ok(()) | Err(Failure::Busy))));
+            }
+        });
+    }
+}

@@ -9,7 +9,9 @@ use analysis::{LinkError, LinkLookup};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use search::{Answer, LinkAnswers, Query, Request, SEARCH_LIMIT_HITS, Sort, Told};
+use search::{
+    Answer, LinkAnswers, QUERY_LIMIT_BYTES, QUERY_LIMIT_LINKS, Query, Request, SEARCH_LIMIT_HITS, Sort, Told,
+};
 use store::Snapshot;
 
 use crate::asked::Asked;
@@ -41,6 +43,7 @@ impl Wanted {
                 facets: asked.one_of("facets", &[("true", true), ("false", false)])?,
                 explain: asked.one_of("explain", &[("false", false), ("true", true)])?,
                 fold: asked.one_of("fold", &[("true", true), ("false", false)])?,
+                ..Request::default()
             },
         })
     }
@@ -58,12 +61,21 @@ impl Wanted {
                 sentence: error.to_string(),
             })
         };
-        let mut whole = String::new();
-        for part in [&self.query].into_iter().chain(&self.filters).filter(|part| !part.is_empty()) {
-            parse(part)?;
-            whole = if whole.is_empty() { format!("({part})") } else { format!("{whole} ({part})") };
+        let bytes = self.query.len() + self.filters.iter().map(String::len).sum::<usize>();
+        if bytes > QUERY_LIMIT_BYTES {
+            let sentence = format!("a query and its conditions may have {QUERY_LIMIT_BYTES} bytes together");
+            return Err(Failure::WrongQuestion(sentence));
         }
-        parse(&whole)
+        let parts = [&self.query].into_iter().chain(&self.filters).filter(|part| !part.is_empty());
+        let parts = parts.map(|part| parse(part)).collect::<Result<Vec<Query>, Failure>>()?;
+        // Nothing at all is asked for as such, and points at nothing.
+        let whole = Query::all_of(parts).map_or_else(|| parse(""), Ok)?;
+        if whole.link_conditions().len() > QUERY_LIMIT_LINKS {
+            let sentence =
+                format!("a query may have {QUERY_LIMIT_LINKS} conditions on links, and this one has more");
+            return Err(Failure::WrongQuestion(sentence));
+        }
+        Ok(whole)
     }
 }
 

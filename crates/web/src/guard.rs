@@ -24,6 +24,7 @@ use url::form_urlencoded;
 
 use crate::desk::Desk;
 use crate::failure::Failure;
+use crate::routes::is_for_programs;
 
 /// The name of the secret in forms.
 pub(crate) const FORM_FIELD: &str = "secret";
@@ -79,8 +80,7 @@ async fn admit(desk: &Desk, request: Request) -> Result<Request, Response> {
     let path = request.uri().path();
     let is_open = path == "/health" || path == "/login" || path.starts_with("/assets/");
     if !desk.secrets.is_made_up && !is_open && !is_known(desk, request.headers()) {
-        let is_program = path.starts_with("/api/") || path == "/metrics" || path == "/stream";
-        let is_person = !is_program && request.method() == Method::GET;
+        let is_person = !is_for_programs(path) && request.method() == Method::GET;
         return Err(if is_person {
             Redirect::to("/login").into_response()
         } else {

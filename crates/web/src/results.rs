@@ -43,7 +43,7 @@ struct AnswerView {
     summary: String,
     sorts: Vec<(&'static str, String, bool)>,
     suggestion: Option<(String, String)>,
-    is_cut: bool,
+    cuts: Vec<String>,
     hits: Vec<HitView>,
     facets: Vec<(&'static str, Vec<FacetView>)>,
     pages: Vec<(String, Option<String>)>,
@@ -137,18 +137,18 @@ fn answer_view(answer: &Answer, wanted: &Wanted, way: &Way<'_>, seconds: f64) ->
     };
     let last = (answer.total as usize).min(SEARCH_LIMIT_HITS).div_ceil(request.count);
     let here = request.from / request.count;
-    let is_more = answer.hits.len() == request.count && here + 1 < last;
-    let end = if is_more { last.min(here.max(4) + 5) } else { here + 1 };
+    // Near duplicates are counted and not shown, so that there may be fewer pages of hits.
+    let end = if answer.has_more { last.min(here.max(4) + 5) } else { here + 1 };
     let pages: Vec<_> = (here.saturating_sub(4)..end).map(number).collect();
     AnswerView {
         summary: format!("{} in {:.0} ms", words::counted(answer.total, "page"), seconds * 1e3),
         sorts: SORTS.map(|(name, sort)| (name, way.sorted(name), sort == request.sort)).into(),
         suggestion: answer.suggestion.as_ref().map(|text| (shown::shown(text, 200), way.asking(text))),
-        is_cut: answer.is_cut,
+        cuts: answer.cuts.iter().map(ToString::to_string).collect(),
         hits: answer.hits.iter().map(|hit| hit_view(hit, way)).collect(),
         facets: facets(answer, wanted, way),
         earlier: (here > 0).then(|| way.from((here - 1) * request.count)),
-        later: is_more.then(|| way.from((here + 1) * request.count)),
+        later: answer.has_more.then(|| way.from((here + 1) * request.count)),
         pages: if pages.len() > 1 { pages } else { Vec::new() },
     }
 }
@@ -219,13 +219,18 @@ fn facets(answer: &Answer, wanted: &Wanted, way: &Way<'_>) -> Vec<(&'static str,
         ("Year", "date", &facets.years),
         ("Type", "type", &facets.types),
     ];
+    let least = if facets.counted < answer.total { "\u{2265} " } else { "" };
+    // Which scheme a site has is told where it makes a difference.
+    let host = |site: &str| site.split_once("://").map_or(site, |(_, host)| host).to_owned();
+    let is_twice = |name: &str| facets.sites.iter().filter(|count| host(&count.value) == name).count() > 1;
     let view = |prefix: &str, count: &FacetCount| {
         let filter = format!("{prefix}:{}", count.value);
         let is_on = wanted.filters.contains(&filter);
-        let name = count.value.strip_prefix("https://").unwrap_or(&count.value);
+        let host = host(&count.value);
+        let name = if is_twice(&host) { &count.value } else { &host };
         (!is_on).then(|| FacetView {
             name: shown::shown(name, 60),
-            pages: words::count(count.pages),
+            pages: format!("{least}{}", words::count(count.pages)),
             address: way.with(&filter),
         })
     };

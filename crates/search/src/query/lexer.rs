@@ -253,13 +253,7 @@ impl<'q> Lexer<'q> {
     fn name(&mut self, expected: &str) -> Result<String> {
         let start = self.at;
         let run = self.run();
-        let is_sign = |letter: char| matches!(letter, '.' | '-' | '_' | ':' | '/' | '+' | '[' | ']' | '%');
-        if run.chars().any(char::is_alphanumeric)
-            && run.chars().all(|letter| letter.is_alphanumeric() || is_sign(letter))
-        {
-            return Ok(run.to_lowercase());
-        }
-        self.wrong(start, expected)
+        if is_name(run) { Ok(run.to_lowercase()) } else { self.wrong(start, expected) }
     }
 
     /// A URL goes on to the next space, or the parenthesis that closes none of its own.
@@ -290,6 +284,13 @@ impl<'q> Lexer<'q> {
         }
         Ok(Condition::Link(LinkCondition { kind, url: url.trim().to_owned() }))
     }
+}
+
+/// Whether a text is of letters, digits and the signs that hosts and types have.
+pub(crate) fn is_name(text: &str) -> bool {
+    let is_sign = |letter: char| matches!(letter, '.' | '-' | '_' | ':' | '/' | '+' | '[' | ']' | '%');
+    text.chars().any(char::is_alphanumeric)
+        && text.chars().all(|letter| letter.is_alphanumeric() || is_sign(letter))
 }
 
 /// A whole number of digits alone.

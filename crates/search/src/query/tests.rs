@@ -248,3 +248,21 @@ fn read_or_pointed_at(text: &str) -> Result<(), TestCaseError> {
     }
     Ok(())
 }
+
+#[test]
+fn few_conditions_on_links_are_enough() {
+    let few = "links-to:a.test related:b.test ".repeat(4);
+    assert!(Query::parse(&few).is_ok());
+    let error = Query::parse(&format!("{few} linked-from:c.test")).unwrap_err();
+    assert_eq!(error.expected, "at most 8 of links-to:, linked-from: and related:");
+    assert_eq!(error.column, few.len() + 2);
+}
+
+#[test]
+fn queries_are_joined_as_they_were_understood() {
+    let query = |text: &str| Query::parse(text).unwrap();
+    let joined = Query::all_of(vec![query("a OR b"), query("c d"), query("lang:en")]).unwrap();
+    assert_eq!(joined.to_string(), "(a OR b) c d lang:en");
+    assert_eq!(Query::all_of(vec![query("a OR b")]), Some(query("a OR b")));
+    assert_eq!(Query::all_of(Vec::new()), None);
+}

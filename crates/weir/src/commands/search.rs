@@ -129,6 +129,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         facets: args.facets,
         explain: args.explain,
         fold: !args.all,
+        ..Request::default()
     };
     let start = Instant::now();
     let answer = searcher.search(&query, &links, &request)?;

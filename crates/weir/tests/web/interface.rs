@@ -59,7 +59,8 @@ fn answers_fit_their_description() {
     }
     // Whatever is described with JSON is asked above.
     for (path, methods) in document["paths"].as_object().unwrap() {
-        let is_asked = asked.contains(path) || path == "/metrics" || path.ends_with("openapi.json");
+        let others = ["/metrics", "/stream", "/api/v1/openapi.json"];
+        let is_asked = asked.contains(path) || others.contains(&path.as_str());
         assert!(is_asked || methods.get("get").is_none(), "{path} is not tested");
     }
     let wrong = [
@@ -89,6 +90,60 @@ fn answers_fit_their_description() {
     }
     assert_eq!(served.get("/api/v1/search?q=(river").json()["column"], 7);
     assert_eq!(served.get("/api/v1/nothing").json()["error"], "not-there");
+}
+
+#[test]
+fn a_stream_is_as_it_is_described() {
+    let sample = Sample::rivers();
+    let file = sample.file("token", "0123456789abcdef0123");
+    let served = Served::start(&sample.dir(), &[]);
+    let document = served.get("/api/v1/openapi.json").json();
+    let described = &document["paths"]["/stream"]["get"];
+    let formats =
+        described["parameters"].as_array().unwrap().iter().find(|one| one["name"] == "format").unwrap();
+    for format in formats["schema"]["enum"].as_array().unwrap() {
+        let reply = served.get(&format!("/stream?max=2&format={}", format.as_str().unwrap()));
+        assert_eq!(reply.status, 200, "{format}");
+        let kind = reply.header("content-type").split(';').next().unwrap();
+        assert!(described["responses"]["200"]["content"].get(kind).is_some(), "{format}: {kind}");
+        for header in described["responses"]["200"]["headers"].as_object().unwrap().keys() {
+            assert!(!reply.header(header).is_empty(), "{format}: {header}");
+        }
+    }
+    // Every column is a word of a row, and the other way round.
+    let schema = &document["components"]["schemas"]["PageRow"];
+    let names: Vec<&str> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+    let columns = names.iter().filter(|name| **name != "error").copied().collect::<Vec<_>>().join(",");
+    let reply = served.get(&format!("/stream?format=jsonl&columns={columns}"));
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    let rows: Vec<Value> = reply
+        .body
+        .lines()
+        .filter(|line| line.starts_with('{'))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(rows.len(), 29);
+    for row in &rows {
+        assert_eq!(row.as_object().unwrap().len(), names.len() - 1, "{row}");
+        assert_eq!(faults(&document, schema, row, "row"), Vec::<String>::new());
+    }
+    let wrong = served.get("/stream?columns=colour");
+    let sentence = wrong.json()["error"].as_str().unwrap().to_owned();
+    assert!(columns.split(',').all(|name| sentence.contains(name)), "{sentence}");
+    // So is every word that can be asked for.
+    let wrong = served.get("/stream?colour=red");
+    check(&document, "/stream", "get", &wrong);
+    let sentence = wrong.json()["error"].as_str().unwrap().to_owned();
+    let (_, known) = sentence.split_once("there are ").unwrap();
+    let words: Vec<&str> =
+        described["parameters"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(known.split(", ").collect::<Vec<_>>(), words);
+    // Who may not ask is told in the same form.
+    drop(served);
+    let served = Served::start(&sample.dir(), &["--token-file", file.to_str().unwrap()]);
+    let refused = served.get("/stream");
+    assert_eq!(refused.status, 401);
+    check(&document, "/stream", "get", &refused);
 }
 
 #[test]

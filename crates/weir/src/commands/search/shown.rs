@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use search::{Answer, FacetCount, Facets, Hit, Share, Snippet};
+use search::{Answer, FacetCount, Hit, Share, Snippet};
 
 use crate::printer::{Meaning, Printer, printable};
 use crate::words::{count, counted, size};
@@ -32,15 +32,14 @@ pub(super) fn print(
         let suggestion = printer.paint(Meaning::Match, &printable(suggestion));
         printer.line(&format!("did you mean: {suggestion}"))?;
     }
-    if answer.is_cut {
-        let remark = "a star stands for very many words; only the most frequent were looked for";
-        printer.line(&printer.paint(Meaning::Aside, remark))?;
+    for cut in &answer.cuts {
+        printer.line(&printer.paint(Meaning::Aside, &cut.to_string()))?;
     }
     for (rank, hit) in (from + 1..).zip(&answer.hits) {
         printer.line("")?;
         print_hit(rank, hit, printer)?;
     }
-    print_facets(&answer.facets, printer)
+    print_facets(answer, printer)
 }
 
 fn print_hit(rank: usize, hit: &Hit, printer: &mut Printer) -> anyhow::Result<()> {
@@ -80,7 +79,8 @@ fn marked(snippet: &Snippet, printer: &Printer) -> String {
     text
 }
 
-fn print_facets(facets: &Facets, printer: &mut Printer) -> anyhow::Result<()> {
+fn print_facets(answer: &Answer, printer: &mut Printer) -> anyhow::Result<()> {
+    let facets = &answer.facets;
     let named = [
         ("sites", &facets.sites),
         ("languages", &facets.languages),
@@ -91,6 +91,11 @@ fn print_facets(facets: &Facets, printer: &mut Printer) -> anyhow::Result<()> {
     for (name, counts) in named.into_iter().filter(|(_, counts)| !counts.is_empty()) {
         if let Some(gap) = gap.take() {
             printer.line(gap)?;
+            if facets.counted < answer.total {
+                let remark =
+                    format!("counted of {} of them, so that these are the least", count(facets.counted));
+                printer.line(&printer.paint(Meaning::Aside, &remark))?;
+            }
         }
         let each = |facet: &FacetCount| format!("{} {}", printable(&facet.value), count(facet.pages));
         let counts: Vec<String> = counts.iter().map(each).collect();
