@@ -71,19 +71,32 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
     drop(members);
     let mut memory = vec![("HTTP", memory_mb(server)?)];
-    #[cfg(feature = "flight")]
-    {
-        let flight = flight::Served::start(folder.path())?;
-        for _ in 0..ROUNDS {
-            best.time(Way::OnePart, || read_part(&snapshot, Part::WHOLE))?;
-            best.time(Way::Flight, || flight.read(pages))?;
-            if let Some(time) = flight.read_by_python(pages)? {
-                best.keep(Way::FlightToPython, time);
-            }
-        }
-        memory.push(("Flight", flight.memory_mb(CLIENTS)?));
-    }
+    measure_flight(&snapshot, pages, &mut best, &mut memory)?;
     report(pages, bytes, &best, &memory)
+}
+
+#[cfg(feature = "flight")]
+fn measure_flight(
+    snapshot: &Snapshot,
+    pages: u64,
+    best: &mut Best,
+    memory: &mut Vec<(&str, f64)>,
+) -> anyhow::Result<()> {
+    let flight = flight::Served::start(snapshot.folder())?;
+    for _ in 0..ROUNDS {
+        best.time(Way::OnePart, || read_part(snapshot, Part::WHOLE))?;
+        best.time(Way::Flight, || flight.read(pages))?;
+        if let Some(time) = flight.read_by_python(pages)? {
+            best.keep(Way::FlightToPython, time);
+        }
+    }
+    memory.push(("Flight", flight.memory_mb(CLIENTS)?));
+    Ok(())
+}
+
+#[cfg(not(feature = "flight"))]
+fn measure_flight(_: &Snapshot, _: u64, _: &mut Best, _: &mut Vec<(&str, f64)>) -> anyhow::Result<()> {
+    Ok(())
 }
 
 /// What is measured.

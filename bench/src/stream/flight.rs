@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::stream::{Flight, FlightSettings};
+use ::stream::{Flight, FlightSettings, StreamLimits};
 use anyhow::{Context, ensure};
 use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_flight::{FlightClient, Ticket};
@@ -38,7 +38,8 @@ impl Served {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let admits = Arc::new(|_: Option<&str>| true);
-        let settings = FlightSettings { folder: folder.to_owned(), streams: 8, admits, tls_pem: None };
+        let limits = StreamLimits::default();
+        let settings = FlightSettings { folder: folder.to_owned(), limits, admits, tls_pem: None };
         Ok(Served { _flight: Flight::start(listener, settings)?, address })
     }
 

@@ -131,7 +131,7 @@ impl Flight {
         };
         let settings = stream::FlightSettings {
             folder: folder.to_owned(),
-            streams: stream::StreamLimits::default().streams,
+            limits: stream::StreamLimits::default(),
             admits: std::sync::Arc::new(admits),
             tls_pem: door.tls_pem.clone(),
         };

@@ -13,7 +13,6 @@ pub(super) struct Server {
     folder: PathBuf,
     arguments: Vec<String>,
     pub(super) url: String,
-    #[cfg(feature = "flight")]
     pub(super) flight: Option<String>,
 }
 
@@ -21,38 +20,24 @@ impl Server {
     pub(super) fn start(folder: &Path, arguments: &[&str]) -> Server {
         let arguments: Vec<String> =
             ["--listen", "127.0.0.1:0"].iter().chain(arguments).map(ToString::to_string).collect();
-        let (child, mut told) = spawn(folder, &arguments);
-        #[cfg(feature = "flight")]
-        let has_flight = arguments.iter().any(|argument| argument == "--flight");
-        Server {
-            folder: folder.to_owned(),
-            url: told()["url"].as_str().unwrap().to_owned(),
-            #[cfg(feature = "flight")]
-            flight: has_flight.then(|| told()["flight"].as_str().unwrap().to_owned()),
-            arguments,
-            child,
-        }
+        let (child, url, flight) = spawn(folder, &arguments);
+        Server { child, folder: folder.to_owned(), arguments, url, flight }
     }
 
     /// Ends it by SIGKILL, and starts another in its place.
     pub(super) fn restart(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
-        let mut addresses = vec![&self.url];
-        #[cfg(feature = "flight")]
-        addresses.extend(&self.flight);
-        let mut addresses =
-            addresses.into_iter().map(|url| url.split("://").nth(1).unwrap().trim_end_matches('/'));
+        let mut addresses = [Some(&self.url), self.flight.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(|url| url.split("://").nth(1).unwrap().trim_end_matches('/'));
         for argument in self.arguments.iter_mut().filter(|argument| argument.starts_with("127.0.0.1:")) {
             *argument = addresses.next().unwrap().to_owned();
         }
-        let (child, mut told) = spawn(&self.folder, &self.arguments);
+        let (child, url, flight) = spawn(&self.folder, &self.arguments);
         self.child = child;
-        assert_eq!(told()["url"], self.url.as_str());
-        #[cfg(feature = "flight")]
-        if let Some(flight) = &self.flight {
-            assert_eq!(told()["flight"], flight.as_str());
-        }
+        assert_eq!((&url, &flight), (&self.url, &self.flight));
     }
 
     /// The most memory that it has had so far.
@@ -63,13 +48,19 @@ impl Server {
     }
 }
 
-/// A server, and what gives the objects that it tells.
-fn spawn(folder: &Path, arguments: &[String]) -> (Child, impl FnMut() -> serde_json::Value + use<>) {
+/// A server, and where it is.
+fn spawn(folder: &Path, arguments: &[String]) -> (Child, String, Option<String>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
     command.arg("serve").arg(folder).arg("--json").args(arguments);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    (child, move || serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap())
+    let mut told = |name: &str| {
+        let object: serde_json::Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        object[name].as_str().unwrap().to_owned()
+    };
+    let url = told("url");
+    let flight = arguments.iter().any(|argument| argument == "--flight").then(|| told("flight"));
+    (child, url, flight)
 }
 
 impl Drop for Server {

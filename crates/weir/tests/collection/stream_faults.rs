@@ -137,11 +137,7 @@ fn cat_goes_on_when_the_server_was_killed_and_is_there_again() {
 /// What a script has seen, while the server was killed twice.
 fn seen_by_python(server: &mut Server, bin: &Path, way: &str) -> Vec<serde_json::Value> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let url = match way {
-        #[cfg(feature = "flight")]
-        "flight" => server.flight.clone().unwrap(),
-        _ => server.url.clone(),
-    };
+    let url = if way == "flight" { server.flight.clone().unwrap() } else { server.url.clone() };
     let mut script = Command::new(bin.join("python"))
         .env("PYTHONPATH", tests.join("../../python/src"))
         .arg(tests.join("tests/python/resume_stream.py"))
