@@ -95,7 +95,7 @@ impl Link {
                 format!("the broker at {url} has no JetStream: its settings need a section `jetstream`");
             return Err(BrokerError::Refused(what));
         }
-        let mut context = jetstream::new(client.clone());
+        let mut context = runtime.block_on(async { jetstream::new(client.clone()) });
         context.set_timeout(ANSWER_WAIT);
         let identity = client.new_inbox().rsplit('.').next().unwrap_or_default().to_owned();
         Ok(Link { runtime: Some(runtime), client, context, identity, connected, trouble })

@@ -31,7 +31,7 @@ fn the_last_report_of_each_worker_reaches_the_collection() {
     let Some(mut server) = NatsServer::start() else { return };
     let (collection, worker) = (server.collection(LONG), server.worker());
     assert!(collection.reports().unwrap().is_empty());
-    let mut reports = |texts: &[&str]| {
+    let reports = |texts: &[&str]| {
         for (number, text) in texts.iter().enumerate() {
             worker.report(&format!("host.example:{number}"), text.as_bytes()).unwrap();
         }
