@@ -142,15 +142,12 @@ impl Link {
         self.trouble.start();
         loop {
             // Nothing is asked while nobody is there: it would be sent later, when nobody waits for the answer.
-            let mut connected = self.connected.clone();
-            let there = timeout_at(deadline, connected.wait_for(|connected| *connected)).await;
-            // What it lends is given back at once: whoever holds it holds up the next event.
-            let answer = match there.map(|there| there.map(drop)) {
-                Ok(Ok(())) => {
+            let answer = match timeout_at(deadline, self.is_there()).await {
+                Ok(true) => {
                     let patience = (Instant::now() + wait + ANSWER_WAIT).min(deadline);
                     timeout_at(patience, attempt()).await
                 }
-                Ok(Err(_)) => {
+                Ok(false) => {
                     return Err(BrokerError::Refused("the connection to the broker has ended".to_owned()));
                 }
                 Err(elapsed) => Err(elapsed),
@@ -186,6 +183,13 @@ impl Link {
                 let _lost = tokio::time::timeout(ANSWER_WAIT, client.publish(subject, message)).await;
             });
         }
+    }
+
+    /// Comes back when the connection is there; false if it never will be.
+    async fn is_there(&self) -> bool {
+        let mut connected = self.connected.clone();
+        // What it gives holds a lock, under which nothing may be waited for.
+        connected.wait_for(|connected| *connected).await.is_ok()
     }
 
     /// Comes back when the connection is lost.
