@@ -35,8 +35,21 @@ pub(crate) struct CarrierArgs {
     #[arg(long, value_name = "FILE", requires = "broker")]
     pub(crate) broker_token_file: Option<PathBuf>,
 
+    /// A user whom the broker knows.
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "broker_password_file",
+        conflicts_with = "broker_token_file"
+    )]
+    pub(crate) broker_user: Option<String>,
+
+    /// A file with the password of this user.
+    #[arg(long, value_name = "FILE", requires = "broker_user")]
+    pub(crate) broker_password_file: Option<PathBuf>,
+
     /// A file with credentials for the broker, as `nsc` writes them.
-    #[arg(long, value_name = "FILE", requires = "broker", conflicts_with = "broker_token_file")]
+    #[arg(long, value_name = "FILE", requires = "broker", conflicts_with_all = ["broker_token_file", "broker_user"])]
     pub(crate) broker_credentials: Option<PathBuf>,
 
     /// A file with certificates of authorities to trust for the broker, in PEM.
@@ -105,11 +118,12 @@ pub(crate) fn connect(args: &CarrierArgs, role: Role<'_>) -> anyhow::Result<Conn
         Role::Worker => cluster::Role::Worker,
     };
     let token = args.broker_token_file.as_deref().map(read_line).transpose()?;
+    let password = args.broker_password_file.as_deref().map(read_line).transpose()?;
     let credentials = cluster::Credentials {
         token,
+        user: args.broker_user.clone().zip(password),
         file: args.broker_credentials.clone(),
         authorities: args.broker_ca_file.clone(),
-        ..cluster::Credentials::default()
     };
     let refused = |error: BrokerError| anyhow::Error::from(WrongUse(error.to_string()));
     let broker = cluster::connect_broker(broker, &name, role, &credentials).map_err(refused)?;
