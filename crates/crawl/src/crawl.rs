@@ -15,38 +15,33 @@
 //! A crawl that dies loses what came since the last commit, and nothing else: pages that were queued are free again at
 //! the next start, and [journals](crate::journal) tell what servers asked of us in the meantime.
 
-use std::collections::{HashMap, HashSet};
+mod elsewhere;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use model::{PageId, SiteId};
+use model::SiteId;
 use store::Collection;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::batch::Batch;
-use crate::crew::{self, Crew, CrewPlan};
+use self::elsewhere::{begin_workers, count};
 use crate::domain_budget;
 use crate::error::Error;
 use crate::hands::{Hands, OwnCrew};
-use crate::harvest::HarvestNews;
 use crate::harvester::Piece;
 use crate::helm::Helm;
-use crate::journal;
-use crate::live::LiveBatch;
-use crate::locate::Locator;
 use crate::manager::{Due, Manager, day};
-use crate::mark::{self, LogEnd, Mark};
+use crate::mark::Mark;
 use crate::painter::Painter;
 use crate::places::{self, LAST_BATCH};
-use crate::progress::{Counters, Progress};
+use crate::progress::Progress;
 use crate::recovery::{self, Lent};
 use crate::rows::describe_sites;
 use crate::running::Running;
-use crate::seeder::{Seeder, release_queued, release_queued_of};
+use crate::seeder::{Seeder, release_queued};
 use crate::stop::Stop;
-use crate::territory::Territory;
-use crate::workers::{Carriers, Workers};
+use crate::workers::Carriers;
 
 /// When a crawl ends, besides when it is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -117,10 +112,6 @@ const MOST_BATCHES: u64 = 4;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 /// Pages become due one after the other: no look for their sake alone comes sooner after the last.
 const DUE_PAUSE: Duration = Duration::from_secs(1);
-/// Names are resolved before a batch is lent, for no longer than this at a time.
-const LOCATE_SECONDS: usize = 2;
-/// Rests that a batch tells of: of very many, some have to do. They are long, and errands are rare.
-const MOST_RESTS: usize = 10_000;
 /// With nothing to wait for, a continuous crawl looks again after this time.
 const LONGEST_SLEEP_MS: u64 = 3_600_000;
 
@@ -173,7 +164,7 @@ impl Cycle {
         day::recover(&mut collection.notes);
         manager.number = places::last_batch(&collection.notes);
         let (hands, lent) = match carriers {
-            None => begin_own(collection, &running, began_unknown)?,
+            None => OwnCrew::begin(collection, &running, began_unknown)?,
             Some(carriers) => begin_workers(collection, carriers, &running, helm, &mut manager)?,
         };
         manager.open.lend(recovery::neighbours(collection, &lent)?);
@@ -276,48 +267,6 @@ impl Cycle {
     /// Whoever is elsewhere gets fewer and larger batches: each is a commit and some messages.
     fn shortest_pause(&self) -> Duration {
         if self.hands.are_elsewhere() { DUE_PAUSE } else { SHORTEST_PAUSE }
-    }
-
-    /// Lends a batch to workers, without the sites that are where others are, or whose names would take too long to resolve.
-    fn lend(&mut self, collection: &mut Collection, mut batch: Batch) -> Result<(), Error> {
-        let settings = self.running.settings();
-        let all: HashMap<SiteId, Vec<PageId>> = batch
-            .sites
-            .iter()
-            .map(|site| (site.site, site.pages.iter().map(|page| page.page).collect()))
-            .collect();
-        let now_s = self.running.clock.now_s();
-        let mut unresolved = settings.names_per_second.max(1) as usize * LOCATE_SECONDS;
-        batch.sites.retain(|site| {
-            let is_known = site.address.is_some() && site.resolve_again_s > now_s;
-            unresolved = unresolved.saturating_sub(usize::from(!is_known));
-            is_known || unresolved > 0
-        });
-        let busy = self.manager.open.busy.all();
-        let mut locator = Locator::new(&settings)?;
-        locator.locate(collection, &mut batch, &busy, &self.running.clock)?;
-        let kept: HashSet<SiteId> = batch.sites.iter().map(|site| site.site).collect();
-        for (site, pages) in all.iter().filter(|(site, _)| !kept.contains(site)) {
-            let back = |page: &PageId| HarvestNews::Back { page: *page, reason: None };
-            pages.iter().for_each(|page| self.seeder.take_news(back(page)));
-            self.gone_back.push(*site);
-        }
-        self.seed(collection)?;
-        if batch.sites.is_empty() {
-            return Ok(());
-        }
-        let now_ms = self.running.clock.now_ms();
-        batch.addresses = recovery::address_clocks(collection, &settings, now_ms, false)?;
-        batch.rests = recovery::rests(collection, now_ms, MOST_RESTS)?;
-        batch.owned_by_others = busy.into_iter().chain(self.lent.addresses.iter().copied()).collect();
-        self.manager.open.busy.occupy(&batch);
-        mark::begin(&mut collection.notes, batch.number);
-        self.commit(collection)?;
-        self.count_elsewhere();
-        match &mut self.hands {
-            Hands::Workers(workers) => workers.offer(collection, &batch),
-            Hands::Own(_) => Ok(()),
-        }
     }
 
     /// How long until pages become due while others are still at work, or a new day begins.
@@ -459,35 +408,6 @@ impl Cycle {
         Ok(())
     }
 
-    /// A batch is over: what nobody has told of is free again. If nobody knows what was asked last, all of its sites rest.
-    fn close_batch(&mut self, collection: &mut Collection, number: u64, end: LogEnd) -> Result<(), Error> {
-        let mut left = self.manager.open.sites_of(number);
-        if left.is_empty() {
-            return Ok(());
-        }
-        left.sort_unstable();
-        let settings = self.running.settings();
-        if end == LogEnd::Reclaimed {
-            let until_ms = self.running.clock.passed_ms() + settings.longest_wait_ms();
-            collection.sites.update(&left, |_, record| {
-                record.next_request_ms = record.next_request_ms.max(until_ms);
-            })?;
-        }
-        left.iter().for_each(|site| self.manager.open.close(*site));
-        let left: HashSet<SiteId> = left.into_iter().collect();
-        Ok(release_queued_of(collection, &left)?)
-    }
-
-    /// Who is elsewhere counts for himself; here it is seen from the batches that are open.
-    fn count_elsewhere(&self) {
-        let counters = &self.running.counters;
-        let open: Vec<LiveBatch> = self.manager.open.list().collect();
-        let pages = open.iter().map(|batch| u64::from(batch.pages_open)).sum();
-        let sites = open.iter().map(|batch| u64::from(batch.sites_open)).sum();
-        counters.waiting_pages.store(pages, Ordering::Relaxed);
-        counters.active_sites.store(sites, Ordering::Relaxed);
-    }
-
     /// A site came back. If its address turned out to be one where others are at work, it waits for the end of that.
     fn take_back(&mut self, collection: &Collection, site: SiteId) -> Result<(), Error> {
         let address =
@@ -555,74 +475,5 @@ impl Cycle {
             self.painter.finish(collection, &self.manager, &self.running);
         }
         Ok(self.summary())
-    }
-}
-
-/// Starts the harvesters of this process.
-fn begin_own(
-    collection: &mut Collection,
-    running: &Running,
-    began_unknown: bool,
-) -> Result<(Hands, Lent), Error> {
-    let lent = Lent::of(collection)?;
-    release_queued(collection, &lent.sites)?;
-    let settings = running.settings();
-    let threads = crew::threads(&settings);
-    let committed: Vec<Arc<AtomicU64>> = (0..threads).map(|_| Arc::default()).collect();
-    let journal = places::journal(collection.folder());
-    journal::start(&journal, &[]).map_err(|source| crew::journal_error(&journal, source))?;
-    let crew = Crew::start(CrewPlan {
-        running,
-        journal: &journal,
-        committed: &committed,
-        began_unknown,
-        clocks: recovery::address_clocks(collection, &settings, running.clock.now_ms(), began_unknown)?,
-        rests: recovery::rests(collection, running.clock.now_ms(), usize::MAX)?,
-        territory: Territory::without(lent.addresses.clone()),
-        reads: true,
-    })?;
-    let own = OwnCrew { crew, journal, taken: vec![0; threads], committed, journals: Vec::new() };
-    Ok((Hands::Own(own), lent))
-}
-
-/// Finds out what workers have, and begins to listen to them.
-fn begin_workers(
-    collection: &mut Collection,
-    carriers: &Carriers,
-    running: &Running,
-    helm: &Helm,
-    manager: &mut Manager,
-) -> Result<(Hands, Lent), Error> {
-    let journal = places::journal(collection.folder());
-    journal::clear(&journal).map_err(|source| crew::journal_error(&journal, source))?;
-    let (workers, recovered) = Workers::begin(collection, carriers, running, helm)?;
-    let now_ms = running.clock.now_ms();
-    let mut away = HashSet::new();
-    for batch in &recovered.0 {
-        manager.open.add(batch, now_ms);
-        manager.open.busy.occupy(batch);
-        away.extend(batch.sites.iter().map(|site| site.site));
-    }
-    let lent = Lent::of_others(collection)?;
-    away.extend(lent.sites.iter().copied());
-    release_queued(collection, &away)?;
-    Ok((Hands::Workers(workers), lent))
-}
-
-/// Counts what workers did as if it had been done here.
-fn count(piece: &Piece, counters: &Counters) {
-    match piece {
-        Piece::Gathered(page) => {
-            let good = (200..400).contains(&page.status) && page.failure.is_none();
-            counters.requests.fetch_add(1, Ordering::Relaxed);
-            counters.count_visit(page.outcome, good, page.content_bytes());
-        }
-        Piece::News(HarvestNews::Robots { .. }) => {
-            counters.requests.fetch_add(1, Ordering::Relaxed);
-        }
-        Piece::News(HarvestNews::Left { .. }) => {
-            counters.left_out.fetch_add(1, Ordering::Relaxed);
-        }
-        Piece::News(_) | Piece::Fetched(..) | Piece::Log(_) => {}
     }
 }

@@ -63,18 +63,18 @@ const SEGMENT_BYTES: usize = 8 << 20;
 const TRY_AGAIN: Duration = Duration::from_millis(500);
 
 /// Harvests a batch.
-pub(crate) fn harvest(plan: HandPlan<'_>) -> Result<HandEnd, Error> {
+pub(crate) fn harvest(plan: &HandPlan<'_>) -> Result<HandEnd, Error> {
     let (number, depot) = (plan.batch, plan.depot);
-    let Some(batch) = insist(&plan, || messages::read_offer(number, plan.message, depot))? else {
+    let Some(batch) = insist(plan, || messages::read_offer(number, plan.message, depot))? else {
         return Ok(HandEnd::Left);
     };
-    let Some(log) = insist(&plan, || plan.broker.log(number))? else { return Ok(HandEnd::Left) };
+    let Some(log) = insist(plan, || plan.broker.log(number))? else { return Ok(HandEnd::Left) };
     let left = Rest::of(batch, &log)?;
     if left.closed {
         return Ok(HandEnd::Closed);
     }
     let began_unknown = !log.is_empty();
-    let mut hand = Hand::new(&plan, left.last, &left.batch)?;
+    let mut hand = Hand::new(plan, left.last, &left.batch)?;
     if !hand.append(&LogLine::Taken { worker: plan.worker.to_owned() })? {
         return Ok(HandEnd::Left);
     }

@@ -7,11 +7,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use store::Collection;
 use tokio::sync::mpsc::Receiver;
 
-use crate::crew::{self, Crew};
+use crate::crew::{self, Crew, CrewPlan};
 use crate::error::Error;
 use crate::harvester::Piece;
 use crate::journal::{self, Journal};
 use crate::mark::Mark;
+use crate::places;
+use crate::recovery::{self, Lent};
+use crate::running::Running;
+use crate::seeder::release_queued;
+use crate::territory::Territory;
 use crate::workers::Workers;
 
 /// Those who fetch.
@@ -29,6 +34,35 @@ pub(crate) struct OwnCrew {
     pub(crate) committed: Vec<Arc<AtomicU64>>,
     /// What harvesters have left at the end.
     pub(crate) journals: Vec<Journal>,
+}
+
+impl OwnCrew {
+    /// Starts the harvesters of this process.
+    pub(crate) fn begin(
+        collection: &mut Collection,
+        running: &Running,
+        began_unknown: bool,
+    ) -> Result<(Hands, Lent), Error> {
+        let lent = Lent::of(collection)?;
+        release_queued(collection, &lent.sites)?;
+        let settings = running.settings();
+        let threads = crew::threads(&settings);
+        let committed: Vec<Arc<AtomicU64>> = (0..threads).map(|_| Arc::default()).collect();
+        let journal = places::journal(collection.folder());
+        journal::start(&journal, &[]).map_err(|source| crew::journal_error(&journal, source))?;
+        let crew = Crew::start(CrewPlan {
+            running,
+            journal: &journal,
+            committed: &committed,
+            began_unknown,
+            clocks: recovery::address_clocks(collection, &settings, running.clock.now_ms(), began_unknown)?,
+            rests: recovery::rests(collection, running.clock.now_ms(), usize::MAX)?,
+            territory: Territory::without(lent.addresses.clone()),
+            reads: true,
+        })?;
+        let own = OwnCrew { crew, journal, taken: vec![0; threads], committed, journals: Vec::new() };
+        Ok((Hands::Own(own), lent))
+    }
 }
 
 impl Hands {

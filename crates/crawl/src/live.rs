@@ -138,8 +138,10 @@ pub struct LiveWorker {
 
 impl LiveWorker {
     pub(crate) fn of(report: &WorkerReport, heard_ms: u64) -> LiveWorker {
+        // It comes from elsewhere and is shown in many places.
+        let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-' || *letter == '_';
         LiveWorker {
-            name: report.worker.clone(),
+            name: report.worker.chars().filter(is_plain).take(100).collect(),
             heard_ms,
             batches: report.batches.clone(),
             pages: report.pages,

@@ -62,7 +62,7 @@ pub(crate) fn read_offer(number: u64, message: &[u8], depot: &dyn Depot) -> Resu
     }
 }
 
-fn unreadable(error: io::Error) -> BrokerError {
+fn unreadable(error: impl std::fmt::Display) -> BrokerError {
     BrokerError::Refused(format!("a batch cannot be read or written: {error}"))
 }
 
@@ -92,11 +92,11 @@ pub(crate) enum LogLine {
 
 impl LogLine {
     pub(crate) fn write(&self) -> Result<Vec<u8>, BrokerError> {
-        serde_json::to_vec(self).map_err(|error| unreadable(error.into()))
+        serde_json::to_vec(self).map_err(unreadable)
     }
 
     pub(crate) fn read(message: &[u8]) -> Result<LogLine, BrokerError> {
-        serde_json::from_slice(message).map_err(|error| unreadable(error.into()))
+        serde_json::from_slice(message).map_err(unreadable)
     }
 }
 
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(read_offer(7, &message, &depot).unwrap(), batch);
         assert!(read_offer(8, &message, &depot).is_err());
         let random = |seed: u64| format!("{:x}", xxhash_rust::xxh3::xxh3_64(&seed.to_le_bytes()));
-        let name = |place| (0..8).map(|part| random(place * 8 + part)).collect::<String>();
+        let name = |place: u64| (0..8_u64).map(|part| random(place * 8 + part)).collect::<String>();
         batch.sites = (0..20_000).map(|place| BatchSite { name: name(place), ..test_site() }).collect();
         let message = write_offer(&batch, &depot).unwrap();
         assert!(message.len() < 100);

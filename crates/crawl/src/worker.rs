@@ -250,7 +250,7 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
         let (plan, skew, ended) = (self.plan, self.skew, self.ended.clone());
         let (hand_helm, message) = (helm.clone(), lease.message().to_vec());
         let thread = self.scope.spawn(move || {
-            let outcome = hand::harvest(HandPlan {
+            let outcome = hand::harvest(&HandPlan {
                 broker: plan.broker,
                 depot: plan.depot,
                 worker: plan.name,

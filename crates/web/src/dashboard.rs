@@ -59,6 +59,7 @@ struct LiveView {
     slowest: Vec<SiteRow>,
     failing: Vec<SiteRow>,
     batches: Vec<(String, String, String, String)>,
+    workers: Vec<WorkerRow>,
     facts: Vec<(&'static str, String, String)>,
 }
 
@@ -67,6 +68,16 @@ struct Gauge {
     value: String,
     note: String,
     curve: Curve,
+}
+
+struct WorkerRow {
+    name: String,
+    note: String,
+    batches: String,
+    sites: String,
+    pages: String,
+    failures: String,
+    memory: String,
 }
 
 struct SiteRow {
@@ -210,7 +221,28 @@ fn live_view(live: &Live) -> LiveView {
         slowest: live.slowest.iter().map(|site| site_row(site, live.now_ms)).collect(),
         failing: live.failing.iter().map(|site| site_row(site, live.now_ms)).collect(),
         batches: live.batches.iter().map(batch).collect(),
+        workers: live.workers.iter().map(|worker| worker_row(worker, live.now_ms)).collect(),
         facts: live_facts(live),
+    }
+}
+
+/// A worker reports every second; one that does not is told apart.
+const SILENT_MS: u64 = 10_000;
+
+fn worker_row(worker: &crawl::LiveWorker, now_ms: u64) -> WorkerRow {
+    let silent_ms = now_ms.saturating_sub(worker.heard_ms);
+    let note = match silent_ms {
+        SILENT_MS.. => format!("silent for {}", words::duration(silent_ms / 1_000)),
+        _ => String::new(),
+    };
+    WorkerRow {
+        name: worker.name.clone(),
+        note,
+        batches: words::count(worker.batches.len() as u64),
+        sites: words::count(worker.active_sites),
+        pages: words::count(worker.pages),
+        failures: words::count(worker.errors),
+        memory: worker.memory_bytes.map(words::size).unwrap_or_default(),
     }
 }
 

@@ -118,6 +118,14 @@ fn crawl(text: &mut Text, live: &Live) {
         "Pages in open batches that were not visited yet.",
         progress.waiting_pages as f64,
     );
+    if !live.workers.is_empty() {
+        let pages: Vec<(String, f64)> = live
+            .workers
+            .iter()
+            .map(|worker| (format!("{{worker=\"{}\"}}", worker.name), worker.pages as f64))
+            .collect();
+        text.one("weir_worker_pages_total", "counter", "Pages that a worker has fetched.", &pages);
+    }
     text.gauge("weir_crawl_pages_known", "Pages of which the URL is known.", progress.pages_known as f64);
     if let Some(bytes) = live.memory_bytes {
         text.gauge("weir_memory_bytes", "Memory that the process occupies.", bytes as f64);
