@@ -80,7 +80,7 @@ fn take_in(folder: &Path, pages: &[Fetched]) -> anyhow::Result<()> {
     collection.commit(0)?;
     drop(collection);
     let settings = GraphSettings { memory_bytes: MEMORY_BYTES as u64, cores: Cores(THREADS) };
-    analysis::analyze(folder, &settings, &mut |_| ControlFlow::Continue(()))?;
+    analysis::analyze(folder, &settings, &mut |_| {})?;
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 //! it so.
 //!
 //! Edges point down: pure crates, then I/O, then flows, then the applications. Flows do not import each other; what
-//! one computes reaches the next as a file beside the snapshot.
+//! one computes reaches the next as a file beside the snapshot. `cluster` only fills in what `crawl` asks of a broker.
 
 use crate::finding::Finding;
 use crate::manifest::{self, Dependency, Package};
@@ -21,7 +21,7 @@ const fn row(name: &'static str, may_use: &'static [&'static str], must_never: &
 
 const ANY: &[&str] = &[
     "model", "parse", "frontier", "fetch", "store", "crawl", "analysis", "report", "search", "stream", "web",
-    "simweb", "plot", "simulate", "sql",
+    "simweb", "plot", "simulate", "sql", "cluster",
 ];
 
 #[rustfmt::skip]
@@ -35,6 +35,7 @@ const ROWS: &[Row] = &[
     row("store", &["model"], "know HTTP or HTML"),
     // flows
     row("crawl", &["model", "parse", "frontier", "fetch", "store"], "print or read arguments"),
+    row("cluster", &["crawl"], "know what a message says or what a page is"),
     row("analysis", &["model", "parse", "store"], "see a live collection"),
     row("report", &["model", "parse", "store", "plot"], "compute a statistic"),
     row("search", &["model", "parse", "store"], "see a live collection"),

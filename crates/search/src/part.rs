@@ -151,11 +151,16 @@ impl Judged {
         let records = snapshot.pages.get_many(&ids)?;
         let pages: Vec<(PageId, PageRecord)> = ids.into_iter().zip(records).collect();
         let originals = originals_of(&pages, &originals(snapshot, &pages)?);
-        let words_of_all = match work.anchors.filter(|_| work.anchors_changed) {
+        let is_copies = work.pass == Pass::Copies;
+        let stands_alone = |original: &Option<PageId>| match original {
+            Some(original) => is_copies && work.unwanted.contains(*original),
+            None => !is_copies,
+        };
+        let needs_words = work.anchors_changed && originals.iter().any(stands_alone);
+        let words_of_all = match work.anchors.filter(|_| needs_words) {
             Some(anchors) => anchors.of(range.clone())?,
             None => HashMap::new(),
         };
-        let is_copies = work.pass == Pass::Copies;
         let is_looked_at = originals.iter().map(|original| original.is_some() == is_copies).collect();
         let mut judged = Judged { is_looked_at, gone: Vec::new(), tasks: Vec::new() };
         for (((page, record), last), original) in pages.into_iter().zip(rows).zip(originals) {
@@ -163,9 +168,8 @@ impl Judged {
                 continue;
             }
             let words = words_of_all.get(&page.0).map_or("", String::as_str);
-            let is_duplicate = original.is_some_and(|original| !work.unwanted.contains(original));
             let words = work.anchors_changed.then_some(words);
-            match judge(&record, *last, words, is_duplicate, work.crew.now_s()) {
+            match judge(&record, *last, words, !stands_alone(&original), work.crew.now_s()) {
                 Step::Keep => {}
                 Step::Remove(why) => {
                     why.into_iter().for_each(|why| summary.left_out.add(why));

@@ -87,8 +87,8 @@ impl Run<'_> {
         let mut deletions = Deletions::begin(writer, known)?;
         let (mut since_commit, mut until_s) = (0, 0);
         for pass in [Pass::Originals, Pass::Copies] {
-            for part in 0..next.parts.len() {
-                if pass == Pass::Copies && !has_copies[part] {
+            for (part, has_copies) in has_copies.iter_mut().enumerate() {
+                if pass == Pass::Copies && !*has_copies {
                     continue;
                 }
                 let anchors = self.anchors.as_ref();
@@ -107,7 +107,7 @@ impl Run<'_> {
                 let outcome = index_part(&work, part, &mut rows, &mut self.summary, self.told)?;
                 unwanted.add_all(part, &rows);
                 self.keep(part, &rows, &outcome, next)?;
-                has_copies[part] = outcome.has_copies;
+                *has_copies = outcome.has_copies;
                 until_s = earlier(until_s, outcome.until_s);
                 since_commit += self.summary.read + self.summary.removed - before;
                 if outcome.is_stopped {

@@ -66,6 +66,6 @@ pub use tables::{
 };
 pub use url_table::{NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
 pub use warc::{
-    Capture, DigestVerdict, Prepared, Preparer, Truncated, WarcError, WarcHeader, WarcKind, WarcReader,
-    WarcRecord,
+    Capture, DigestVerdict, Prepared, PreparedLabel, Preparer, Truncated, WarcError, WarcHeader, WarcKind,
+    WarcReader, WarcRecord,
 };

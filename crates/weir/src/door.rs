@@ -28,6 +28,9 @@ pub(crate) struct DoorArgs {
 pub(crate) struct Door {
     pub(crate) token: Option<Token>,
     pub(crate) tls: Option<Tls>,
+    /// What TLS was made of: the certificate and its key.
+    #[cfg(feature = "flight")]
+    pub(crate) tls_pem: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 impl DoorArgs {
@@ -35,7 +38,17 @@ impl DoorArgs {
         let token = self.token_file.as_deref().map(read_token).transpose()?;
         let files = self.tls_cert.as_deref().zip(self.tls_key.as_deref());
         let tls = files.map(|(certificate, key)| Tls::read(certificate, key)).transpose()?;
-        Ok(Door { token, tls })
+        Ok(Door {
+            token,
+            tls,
+            #[cfg(feature = "flight")]
+            tls_pem: files
+                .map(|(certificate, key)| Ok((fs::read(certificate)?, fs::read(key)?)))
+                .transpose()
+                .map_err(|error: std::io::Error| {
+                    WrongUse(format!("the certificate cannot be read: {error}"))
+                })?,
+        })
     }
 
     /// What was given of it, for who serves nothing.

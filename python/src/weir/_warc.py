@@ -6,7 +6,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Dict, Iterator, List, Optional, Tuple
 
-from ._stream import Answer, Broken, Values, pause, query_pairs
+from ._stream import Access, Answer, Broken, Values, pause, query_pairs
 
 _PIECE = 1 << 16
 
@@ -53,6 +53,7 @@ def records(
     format: str = "warc",
     snapshot: Optional[str] = None,
     token: Optional[str] = None,
+    ca_file: Optional[str] = None,
 ) -> Iterator[Record]:
     """Gives the records of a collection one after the other; the conditions are those of :func:`stream`.
 
@@ -68,7 +69,7 @@ def records(
     while True:
         query = pairs + ([("skip", str(skip))] if skip else []) + ([("snapshot", snapshot)] if snapshot else [])
         try:
-            with Answer(url, query, token) as answer:
+            with Answer(url, query, Access(token, ca_file)) as answer:
                 snapshot = answer.snapshot or snapshot
                 for length, member in _members(answer):
                     record = _parse(member)

@@ -199,11 +199,11 @@ fn words_that_are_gone_suggest_nothing() {
 
 #[test]
 fn a_type_that_cannot_be_asked_for_is_none() {
-    let page = |url, head| Page { url, head, body: "w1", depth: 0 };
+    let page = |url, head| Page { url, head, body: "<html><p>w1", depth: 0 };
     let sample = Sample::of_pages(
         &[
             page("http://a.test/1", "Content-Type: text/html\r\n"),
-            page("http://a.test/2", "Content-Type: text/html (\"odd)\r\n"),
+            page("http://a.test/2", "Content-Type: */*\r\n"),
         ],
         &settings(),
     );

@@ -12,7 +12,7 @@ use arrow_flight::error::FlightError;
 use arrow_flight::flight_descriptor::DescriptorType;
 use arrow_flight::{FlightClient, FlightDescriptor, Ticket};
 use futures_core::Stream;
-use stream::{Flight, FlightSettings};
+use stream::{Flight, FlightSettings, StreamLimits};
 use tonic::Code;
 use tonic::transport::Endpoint;
 
@@ -23,7 +23,8 @@ fn serve(folder: &Path, streams: usize, token: Option<&'static str>) -> (Flight,
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let admits = Arc::new(move |shown: Option<&str>| token.is_none() || shown == token);
-    let settings = FlightSettings { folder: folder.to_owned(), streams, admits };
+    let limits = StreamLimits { streams_per_client: streams, ..StreamLimits::default() };
+    let settings = FlightSettings { folder: folder.to_owned(), limits, admits, tls_pem: None };
     (Flight::start(listener, settings).unwrap(), address)
 }
 
@@ -149,7 +150,7 @@ fn a_client_that_sleeps_or_goes_away_leaves_room_for_others() {
         batch(&mut gone).await.unwrap();
         // Both places are taken, for more waits for these two than is on its way to them.
         let mut other = client(server).await;
-        assert_eq!(code(open(&mut other, query).await), Code::ResourceExhausted);
+        assert_eq!(code(open(&mut other, query).await), Code::Unavailable);
         drop((gone, lazy));
         let mut stream = loop {
             // The server notices when it next has something for who is gone.

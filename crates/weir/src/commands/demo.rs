@@ -87,7 +87,8 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let show = || crawl_command::show(&args.dir, &settings, &helm, listen, Door::default());
     let serving = (!args.no_serve).then(show).transpose()?;
-    let plan = Plan { settings: &settings, helm: &helm, end, manner: &args.manner, index: true };
+    let plan =
+        Plan { settings: &settings, helm: &helm, end, manner: &args.manner, index: true, elsewhere: None };
     let (_, interrupted) = crawl_command::crawl_on(&mut collection, &plan, printer)?;
     web.stop().context("cannot end the synthetic Web")?;
     let report = report::describe(&args.dir, &args.dir.join("report"))?;

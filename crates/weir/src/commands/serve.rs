@@ -9,9 +9,9 @@ use serde::Serialize;
 use store::Snapshot;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use web::{Server, Serving, Token};
+use web::{Server, Serving};
 
-use crate::door::DoorArgs;
+use crate::door::{Door, DoorArgs};
 use crate::failure::WrongUse;
 use crate::printer::{Meaning, Printer};
 use crate::settings::Settings;
@@ -64,8 +64,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     // Who names what is no collection is told at once.
     drop(Snapshot::open(&args.dir, None)?);
     let door = args.door.read()?;
-    let flight =
-        args.flight.map(|address| Flight::start(&args.dir, address, door.token.as_ref())).transpose()?;
+    let flight = args.flight.map(|address| Flight::start(&args.dir, address, &door)).transpose()?;
     let settings = Settings::load(&args.dir)?.web_settings(&args.dir, args.listen, door)?;
     // Before anybody can ask, so that no signal falls into a gap.
     let ending = Ending::listen()?;
@@ -112,40 +111,43 @@ impl Ending {
 /// A server of Arrow Flight, as long as the value lives.
 struct Flight {
     address: SocketAddr,
+    secure: bool,
     #[cfg(feature = "flight")]
     _serving: stream::Flight,
 }
 
 impl Flight {
     #[cfg(feature = "flight")]
-    fn start(folder: &Path, address: SocketAddr, token: Option<&Token>) -> anyhow::Result<Flight> {
-        if !address.ip().is_loopback() && token.is_none() {
+    fn start(folder: &Path, address: SocketAddr, door: &Door) -> anyhow::Result<Flight> {
+        if !address.ip().is_loopback() && door.token.is_none() {
             return Err(WrongUse(format!("others can reach {address}: give a token by --token-file")).into());
         }
         let cannot = || format!("cannot listen on {address}");
         let listener = std::net::TcpListener::bind(address).with_context(cannot)?;
         let address = listener.local_addr().with_context(cannot)?;
-        let token = token.cloned();
+        let token = door.token.clone();
         let admits = move |shown: Option<&str>| {
             token.as_ref().is_none_or(|token| shown.is_some_and(|shown| token.is(shown)))
         };
         let settings = stream::FlightSettings {
             folder: folder.to_owned(),
-            streams: stream::StreamLimits::default().streams,
+            limits: stream::StreamLimits::default(),
             admits: std::sync::Arc::new(admits),
+            tls_pem: door.tls_pem.clone(),
         };
         let serving = stream::Flight::start(listener, settings).context("cannot serve Arrow Flight")?;
-        Ok(Flight { address, _serving: serving })
+        Ok(Flight { address, secure: door.tls.is_some(), _serving: serving })
     }
 
     #[cfg(not(feature = "flight"))]
-    fn start(_: &Path, _: SocketAddr, _: Option<&Token>) -> anyhow::Result<Flight> {
+    fn start(_: &Path, _: SocketAddr, _: &Door) -> anyhow::Result<Flight> {
         let sentence = "this build has no Arrow Flight; build it with `--features flight` (or `full`)";
         Err(WrongUse(sentence.to_owned()).into())
     }
 
     fn tell(&self, printer: &mut Printer) -> anyhow::Result<()> {
-        let flight = format!("grpc://{}", self.address);
+        let scheme = if self.secure { "grpc+tls" } else { "grpc" };
+        let flight = format!("{scheme}://{}", self.address);
         if printer.json() {
             printer.object(&serde_json::json!({ "flight": flight }))?;
         } else {

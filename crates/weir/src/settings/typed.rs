@@ -44,7 +44,7 @@ impl Settings {
         door: Door,
     ) -> Result<WebSettings, WrongUse> {
         let (names, rules, ranking) = (self.web.names.clone(), self.crawl_settings(folder)?, self.ranking());
-        let (folder, Door { token, tls }) = (folder.to_owned(), door);
+        let (folder, Door { token, tls, .. }) = (folder.to_owned(), door);
         Ok(WebSettings { folder, listen, token, tls, names, rules, ranking })
     }
 

@@ -16,7 +16,7 @@ use super::weir;
 
 const CLIENTS: u8 = 100;
 /// What the memory of a server may grow by for each of them; a large collection takes 6 MB more for places.
-const CLIENT_BYTES: u64 = 8 << 20;
+const CLIENT_BYTES: u64 = 4 << 20;
 
 /// Pages of 60 kB that do not compress well: more than waits in all buffers between a server and a client that sleeps.
 fn make(folder: &Path, pages: usize) {
@@ -137,11 +137,7 @@ fn cat_goes_on_when_the_server_was_killed_and_is_there_again() {
 /// What a script has seen, while the server was killed twice.
 fn seen_by_python(server: &mut Server, bin: &Path, way: &str) -> Vec<serde_json::Value> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let url = match way {
-        #[cfg(feature = "flight")]
-        "flight" => server.flight.clone().unwrap(),
-        _ => server.url.clone(),
-    };
+    let url = if way == "flight" { server.flight.clone().unwrap() } else { server.url.clone() };
     let mut script = Command::new(bin.join("python"))
         .env("PYTHONPATH", tests.join("../../python/src"))
         .arg(tests.join("tests/python/resume_stream.py"))

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use search::{Answer, FacetCount, Facets, Hit, Share, Snippet};
+use search::{Answer, FacetCount, Hit, Share, Snippet};
 
 use crate::printer::{Meaning, Printer, printable};
 use crate::words::{count, counted, size};

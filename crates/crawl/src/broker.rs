@@ -1,0 +1,106 @@
+//! Who carries batches to workers, and what they bring back to the collection? A broker; it carries small messages, and a
+//! [`Depot`] everything that is large.
+//!
+//! A batch is offered once, and lent to one worker at a time. All that happens to it is told in its log, in order: an entry is
+//! added behind the one that its writer knows to be the last, or not at all. So a worker that was thought dead, and whose batch
+//! was lent to another, cannot tell anything any more. The collection takes logs in, from the place on that its last commit notes.
+//!
+//! Nothing here knows what messages say, and no message is longer than [`MESSAGE_LIMIT_BYTES`].
+
+use std::time::Duration;
+
+/// The longest message; brokers carry a megabyte by default.
+pub const MESSAGE_LIMIT_BYTES: usize = 512 << 10;
+
+/// Why a broker or a depot did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum BrokerError {
+    /// It cannot be reached, or is in trouble: what was asked may be asked again, and must do no harm the second time.
+    #[error("{what}: {source}")]
+    Unavailable {
+        /// What was to be done.
+        what: &'static str,
+        /// What the broker says.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// It will never do it: a wrong token, another collection, a limit.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Carries messages between one collection and its workers.
+pub trait Broker: Send + Sync {
+    /// Offers a batch to the workers, once: a second offer of the same number changes nothing.
+    fn offer(&self, batch: u64, message: &[u8]) -> Result<(), BrokerError>;
+
+    /// The next batch that nobody works on. Waits for one at most so long.
+    fn take(&self, worker: &str, wait: Duration) -> Result<Option<Box<dyn Lease>>, BrokerError>;
+
+    /// Adds an entry to the log of a batch behind the entry of this number, 0 before the first. Gives its own number, which is
+    /// larger, or nothing if another entry is there.
+    fn append(&self, batch: u64, after: u64, message: &[u8]) -> Result<Option<u64>, BrokerError>;
+
+    /// The log of a batch so far.
+    fn log(&self, batch: u64) -> Result<Vec<LogEntry>, BrokerError>;
+
+    /// Entries of all logs, each once, those of one batch in their order; who has just started gets all that were not forgotten.
+    /// Waits for one at most so long.
+    fn listen(&self, wait: Duration) -> Result<Vec<LogEntry>, BrokerError>;
+
+    /// Nobody needs a batch and its log any more.
+    fn forget(&self, batch: u64) -> Result<(), BrokerError>;
+
+    /// What all workers are to obey from now on, also those that come later.
+    fn order(&self, message: &[u8]) -> Result<(), BrokerError>;
+
+    /// The last of the orders, if there ever was one.
+    fn orders(&self) -> Result<Option<Vec<u8>>, BrokerError>;
+
+    /// Tells whoever watches how a worker is. It may be lost.
+    fn report(&self, worker: &str, message: &[u8]) -> Result<(), BrokerError>;
+
+    /// Reports that have come since the last time somebody asked, the last of each worker.
+    fn reports(&self) -> Result<Vec<Vec<u8>>, BrokerError>;
+}
+
+/// An entry in the log of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogEntry {
+    /// The batch.
+    pub batch: u64,
+    /// Larger than that of the entry before.
+    pub number: u64,
+    /// What it says.
+    pub message: Vec<u8>,
+}
+
+/// A batch that was lent to a worker.
+pub trait Lease: Send + Sync {
+    /// Its number.
+    fn batch(&self) -> u64;
+
+    /// What was offered.
+    fn message(&self) -> &[u8];
+
+    /// For how long it is lent from the moment on at which the last [`Lease::keep`] began that came back with true; nothing if
+    /// for as long as the worker lives.
+    fn duration(&self) -> Option<Duration>;
+
+    /// Asks for more time. False if it is lent to somebody else.
+    fn keep(&self) -> Result<bool, BrokerError>;
+
+    /// All of it was done: nobody else needs to take it.
+    fn done(self: Box<Self>) -> Result<(), BrokerError>;
+}
+
+/// Keeps what is too large for messages, under names with slashes.
+pub trait Depot: Send + Sync {
+    /// Keeps something under a name. What is put there twice is the same.
+    fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), BrokerError>;
+
+    /// Brings it back; refused if it is longer than so much.
+    fn get(&self, name: &str, limit_bytes: u64) -> Result<Vec<u8>, BrokerError>;
+
+    /// Nobody needs it any more; it need not be there.
+    fn remove(&self, name: &str) -> Result<(), BrokerError>;
+}
