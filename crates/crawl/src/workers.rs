@@ -105,6 +105,7 @@ impl Workers {
             workers: BTreeMap::new(),
             last_orders: None,
             last_heard: Instant::now(),
+            withdrawn: false,
         };
         let listener = thread::Builder::new()
             .name("workers".to_owned())
@@ -242,6 +243,8 @@ struct Listener {
     workers: BTreeMap<String, (Instant, LiveWorker)>,
     last_orders: Option<(Instant, WorkerOrders)>,
     last_heard: Instant,
+    /// Whether the offers that nobody has taken were taken back.
+    withdrawn: bool,
 }
 
 impl Listener {
@@ -251,8 +254,11 @@ impl Listener {
             let stop = self.running.stop();
             self.give_orders(stop)?;
             self.hear_reports()?;
-            if stop != Stop::No && self.open.lock().is_empty() {
-                return self.say_goodbye();
+            if stop != Stop::No {
+                self.withdraw()?;
+                if self.open.lock().is_empty() {
+                    return self.say_goodbye();
+                }
             }
             let entries = match self.carriers.broker.listen(LOOK_EVERY) {
                 Ok(entries) => entries,
@@ -346,11 +352,11 @@ impl Listener {
     /// Hands on what an entry tells. False if nobody takes it.
     fn take(&mut self, entry: &LogEntry) -> Result<bool, Error> {
         let LogEntry { batch, number, .. } = *entry;
-        match self.open.lock().get_mut(&batch) {
-            Some(taken) if number > *taken => *taken = number,
+        let before = match self.open.lock().get_mut(&batch) {
+            Some(taken) if number > *taken => std::mem::replace(taken, number),
             // It is known, or of a batch that is done with.
             _ => return Ok(true),
-        }
+        };
         let mut mark = Mark { batch, number, segment: None, end: None };
         let mut block = match LogLine::read(&entry.message)? {
             LogLine::Taken { .. } => Vec::new(),
@@ -366,7 +372,9 @@ impl Listener {
             }
             LogLine::Closed { worker } => {
                 self.open.lock().remove(&batch);
-                mark.end = Some(if worker.is_some() { LogEnd::Done } else { LogEnd::Reclaimed });
+                // If nobody ever took it, nobody was asked.
+                let is_known = worker.is_some() || before == 0;
+                mark.end = Some(if is_known { LogEnd::Done } else { LogEnd::Reclaimed });
                 Vec::new()
             }
         };
@@ -394,24 +402,38 @@ impl Listener {
         Ok(lost.map(|page| Piece::News(HarvestNews::Back { page: page.page, reason: None })).collect())
     }
 
+    /// The crawl ends: takes back what was offered and nobody has taken.
+    fn withdraw(&mut self) -> Result<(), Error> {
+        if std::mem::replace(&mut self.withdrawn, true) {
+            return Ok(());
+        }
+        let untouched: Vec<u64> =
+            self.open.lock().iter().filter(|(_, taken)| **taken == 0).map(|(batch, _)| *batch).collect();
+        untouched.into_iter().try_for_each(|batch| self.close(batch, 0))
+    }
+
     /// Nobody has been heard of for too long: ends all logs, so that whoever has a batch cannot tell of it any more.
     fn reclaim(&mut self) -> Result<(), Error> {
         let open: Vec<u64> = self.open.lock().keys().copied().collect();
-        let closed = LogLine::Closed { worker: None }.write()?;
         for batch in open {
             let log = match self.carriers.broker.log(batch) {
                 Err(BrokerError::Unavailable { .. }) => return Ok(()),
                 log => log?,
             };
-            let last = log.last().map_or(0, |entry| entry.number);
-            match self.carriers.broker.append(batch, last, &closed) {
-                // Somebody is alive after all, or the broker tells it later: either is heard.
-                Ok(_) | Err(BrokerError::Unavailable { .. }) => {}
-                Err(error @ BrokerError::Refused(_)) => return Err(error.into()),
-            }
+            self.close(batch, log.last().map_or(0, |entry| entry.number))?;
         }
         self.last_heard = Instant::now();
         Ok(())
+    }
+
+    /// Ends a log behind this entry, if it is the last.
+    fn close(&self, batch: u64, last: u64) -> Result<(), Error> {
+        let closed = LogLine::Closed { worker: None }.write()?;
+        match self.carriers.broker.append(batch, last, &closed) {
+            // Somebody has it after all, or the broker tells it later: either is heard.
+            Ok(_) | Err(BrokerError::Unavailable { .. }) => Ok(()),
+            Err(error @ BrokerError::Refused(_)) => Err(error.into()),
+        }
     }
 }
 
