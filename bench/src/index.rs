@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -95,7 +96,7 @@ fn index(collection: &Path, positions: bool) -> anyhow::Result<IndexSummary> {
         threads: THREADS,
         options: Options::default(),
     };
-    Ok(search::index(&Snapshot::open(collection, None)?, &settings, &mut |_| {})?)
+    Ok(search::index(&Snapshot::open(collection, None)?, &settings, &mut |_| ControlFlow::Continue(()))?)
 }
 
 /// What others call each page, by its URL.

@@ -6,6 +6,7 @@
 //! their number; ours goes without reading the pages found there, since tantivy shows nothing of them.
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -43,7 +44,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let settings =
         IndexSettings { positions: true, memory_bytes: 512 << 20, threads, options: Options::default() };
     let start = Instant::now();
-    let summary = search::index(&Snapshot::open(scratch.path(), None)?, &settings, &mut |_| ())?;
+    let summary =
+        search::index(&Snapshot::open(scratch.path(), None)?, &settings, &mut |_| ControlFlow::Continue(()))?;
     let seconds = start.elapsed().as_secs_f64();
     anyhow::ensure!(summary.pages == u64::from(pages), "{} of {pages} pages are in the index", summary.pages);
     writeln!(io::stdout(), "search, {pages} pages indexed in {seconds:.1} s")?;

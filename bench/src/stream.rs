@@ -3,11 +3,18 @@
 //! - compressed, through a pipe: against the plain bytes of the same files through the same pipe, as `cat` would;
 //! - decompressed, to a handler that does nothing: against libdeflate alone over the same members, in memory; and two parts
 //!   on two threads against one;
-//! - over HTTP on loopback: against the same bytes as a static file of the same server.
+//! - over HTTP on loopback: against the same bytes as a static file of the same server;
+//! - by Arrow Flight on loopback, with bodies: against the pages decompressed to nobody; in a build with the feature `flight`, and to
+//!   Python if `BENCH_PYTHON` names one that has pyarrow;
+//! - the memory of the server for a client that does not take what it asked for.
 //!
 //! The pages are real ones, several copies of each with a mark of its own. What WebBase did with one CPU of 2004 stands beside:
 //! 22,000 pages/s compressed, 4,300 decompressed, 3,400 to another machine.
 
+#[cfg(feature = "flight")]
+mod flight;
+
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -29,9 +36,14 @@ use store::{
 };
 
 use crate::corpus::{self, Page};
+use crate::process;
 
 const ROUNDS: usize = 5;
 const COPIES: usize = 8;
+/// Clients that sleep, for the memory of each.
+const CLIENTS: usize = 8;
+/// By then all that can be on its way to them is.
+const SETTLED: Duration = Duration::from_secs(1);
 /// As `cat` reads and writes.
 const PIECE_BYTES: usize = 128 << 10;
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nServer: nginx\r\nContent-Type: text/html; charset=utf-8\r\n\r\n";
@@ -42,48 +54,110 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let snapshot = Snapshot::open(folder.path(), None)?;
     let static_file = folder.path().join("static");
     let (pages, bytes) = forward(&snapshot, &mut File::create(&static_file)?)?;
-    let files: Vec<PathBuf> =
-        snapshot.manifest.files_in("pages").map(|file| folder.path().join(&file.name)).collect();
-    let files: Vec<PathBuf> =
-        files.into_iter().filter(|path| path.extension().is_some_and(|end| end == "gz")).collect();
+    let files = snapshot.manifest.files_in("pages").map(|file| folder.path().join(&file.name));
+    let files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "gz")).collect();
     let server = serve(folder.path(), &static_file)?;
-    let mut best = [Duration::MAX; 7];
-    let mut time = |place: usize, work: &mut dyn FnMut() -> anyhow::Result<()>| -> anyhow::Result<()> {
-        let start = Instant::now();
-        work()?;
-        best[place] = best[place].min(start.elapsed());
-        Ok(())
-    };
     let members = members(&snapshot)?;
+    let mut best = Best::default();
     // Turn and turn about, so that a disturbance of the machine meets both.
     for _ in 0..ROUNDS {
-        time(0, &mut || through_pipe(|out| cat(&files, out)))?;
-        time(1, &mut || through_pipe(|out| forward(&snapshot, out).map(drop)))?;
-        time(2, &mut || inflate(&members))?;
-        time(3, &mut || read_part(&snapshot, Part::WHOLE))?;
-        time(4, &mut || read_parts(&snapshot))?;
-        time(5, &mut || get(server, "/static", bytes))?;
-        time(6, &mut || get(server, "/stream", bytes))?;
+        best.time(Way::Cat, || through_pipe(|out| cat(&files, out)))?;
+        best.time(Way::Forwarded, || through_pipe(|out| forward(&snapshot, out).map(drop)))?;
+        best.time(Way::Inflated, || inflate(&members))?;
+        best.time(Way::OnePart, || read_part(&snapshot, Part::WHOLE))?;
+        best.time(Way::TwoParts, || read_parts(&snapshot))?;
+        best.time(Way::StaticFile, || get(server, "/static", bytes))?;
+        best.time(Way::Http, || get(server, "/stream", bytes))?;
     }
-    report(pages, bytes, best)
+    drop(members);
+    let mut memory = vec![("HTTP", memory_mb(server)?)];
+    measure_flight(&snapshot, pages, &mut best, &mut memory)?;
+    report(pages, bytes, &best, &memory)
 }
 
-fn report(pages: u64, bytes: u64, best: [Duration; 7]) -> anyhow::Result<()> {
-    let [cat, forwarded, inflated, one, two, static_file, http] = best.map(|time| time.as_secs_f64());
+#[cfg(feature = "flight")]
+fn measure_flight(
+    snapshot: &Snapshot,
+    pages: u64,
+    best: &mut Best,
+    memory: &mut Vec<(&str, f64)>,
+) -> anyhow::Result<()> {
+    let flight = flight::Served::start(snapshot.folder())?;
+    for _ in 0..ROUNDS {
+        best.time(Way::OnePart, || read_part(snapshot, Part::WHOLE))?;
+        best.time(Way::Flight, || flight.read(pages))?;
+        if let Some(time) = flight.read_by_python(pages)? {
+            best.keep(Way::FlightToPython, time);
+        }
+    }
+    memory.push(("Flight", flight.memory_mb(CLIENTS)?));
+    Ok(())
+}
+
+#[cfg(not(feature = "flight"))]
+fn measure_flight(_: &Snapshot, _: u64, _: &mut Best, _: &mut Vec<(&str, f64)>) -> anyhow::Result<()> {
+    Ok(())
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Way {
+    Cat,
+    Forwarded,
+    Inflated,
+    OnePart,
+    TwoParts,
+    StaticFile,
+    Http,
+    Flight,
+    FlightToPython,
+}
+
+/// The shortest time of each way.
+#[derive(Default)]
+struct Best(HashMap<Way, Duration>);
+
+impl Best {
+    fn time(&mut self, way: Way, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+        let start = Instant::now();
+        work()?;
+        self.keep(way, start.elapsed());
+        Ok(())
+    }
+
+    fn keep(&mut self, way: Way, time: Duration) {
+        let best = self.0.entry(way).or_insert(time);
+        *best = time.min(*best);
+    }
+
+    fn seconds(&self, way: Way) -> Option<f64> {
+        self.0.get(&way).map(Duration::as_secs_f64)
+    }
+}
+
+fn report(pages: u64, bytes: u64, best: &Best, memory: &[(&str, f64)]) -> anyhow::Result<()> {
     let mut out = io::stdout();
     writeln!(out, "stream: {pages} pages, {:.0} MB compressed", bytes as f64 / 1e6)?;
-    for (name, time, ceiling, of) in [
-        ("compressed, through a pipe", forwarded, cat, "of cat"),
-        ("decompressed, no-op", one, inflated, "of libdeflate"),
-        ("the same in two parts", two, one, "of one part"),
-        ("HTTP on loopback", http, static_file, "of a static file"),
+    for (name, way, ceiling, of, goal, webbase) in [
+        ("compressed, through a pipe", Way::Forwarded, Way::Cat, "cat", 0.9, Some(22_000)),
+        ("decompressed, no-op", Way::OnePart, Way::Inflated, "libdeflate", 0.9, Some(4_300)),
+        ("the same in two parts", Way::TwoParts, Way::OnePart, "one part", 1.8, None),
+        ("HTTP on loopback", Way::Http, Way::StaticFile, "a static file", 0.7, Some(3_400)),
+        ("Flight to Rust", Way::Flight, Way::OnePart, "decompressed, no-op", 0.6, Some(3_400)),
+        ("Flight to Python", Way::FlightToPython, Way::OnePart, "decompressed, no-op", 0.4, Some(3_400)),
     ] {
-        let (rate, megabytes) = (pages as f64 / time, bytes as f64 / 1e6 / time);
-        let ratio = ceiling / time;
-        writeln!(
-            out,
-            "stream: {name:28} {rate:9.0} pages/s {megabytes:7.0} MB/s compressed  {ratio:5.2} {of}"
-        )?;
+        let (Some(time), Some(ceiling)) = (best.seconds(way), best.seconds(ceiling)) else {
+            writeln!(out, "stream: {name:28} not measured: see README.md")?;
+            continue;
+        };
+        let (rate, megabytes, ratio) = (pages as f64 / time, bytes as f64 / 1e6 / time, ceiling / time);
+        write!(out, "stream: {name:28} {rate:9.0} pages/s {megabytes:7.0} MB/s compressed  ")?;
+        write!(out, "{ratio:5.2} of {of} (goal {goal})")?;
+        webbase.map_or(Ok(()), |webbase| write!(out, ", WebBase {webbase} pages/s"))?;
+        writeln!(out)?;
+    }
+    for (name, megabytes) in memory {
+        writeln!(out, "stream: memory for a client of {name}: {megabytes:.1} MB (goal 16.8)")?;
     }
     Ok(())
 }
@@ -257,4 +331,18 @@ fn get(server: SocketAddr, path: &str, expected: u64) -> anyhow::Result<()> {
     }
     ensure!(bytes >= expected, "{path} has {bytes} bytes of {expected}");
     Ok(())
+}
+
+/// The memory that a client takes which reads nothing but the beginning of the answer, in MB.
+fn memory_mb(server: SocketAddr) -> anyhow::Result<f64> {
+    let before = process::memory_mb("VmRSS");
+    let mut asleep = Vec::new();
+    for _ in 0..CLIENTS {
+        let mut connection = TcpStream::connect(server)?;
+        write!(connection, "GET /stream HTTP/1.0\r\nHost: localhost\r\n\r\n")?;
+        connection.read_exact(&mut [0; 12])?;
+        asleep.push(connection);
+    }
+    thread::sleep(SETTLED);
+    Ok((process::memory_mb("VmRSS") - before) / CLIENTS as f64)
 }

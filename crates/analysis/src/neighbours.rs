@@ -2,20 +2,11 @@
 //!
 //! This is what a search asks of the graph: answers are page ids in order, never more than the graph has pages.
 
+use model::Neighbours;
+
 use crate::co_citation::linked_alike;
 use crate::error::Result;
 use crate::link_graph::LinkGraph;
-
-/// How a page may lie to another in the graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Neighbours {
-    /// It links to the other.
-    LinkingTo,
-    /// The other links to it.
-    LinkedFrom,
-    /// Both have links in common, of one kind or the other ([`linked_alike`]).
-    Related,
-}
 
 /// The pages that lie so to a page, in the order of their ids; none if the graph does not know the page. A page is not its own
 /// neighbour.
@@ -25,7 +16,7 @@ pub fn neighbours(graph: &LinkGraph, page: u32, wanted: Neighbours) -> Result<Ve
             let alike = linked_alike(graph, page)?.unwrap_or_default();
             alike.into_iter().map(|alike| alike.page).collect()
         }
-        Neighbours::LinkingTo | Neighbours::LinkedFrom => linked(graph, page, wanted)?,
+        Neighbours::LinksTo | Neighbours::LinkedFrom => linked(graph, page, wanted)?,
     };
     found.retain(|other| *other != page);
     found.sort_unstable();
@@ -36,7 +27,7 @@ pub fn neighbours(graph: &LinkGraph, page: u32, wanted: Neighbours) -> Result<Ve
 fn linked(graph: &LinkGraph, page: u32, wanted: Neighbours) -> Result<Vec<u32>> {
     let nodes = graph.nodes()?;
     let Some(node) = nodes.get(page as usize) else { return Ok(Vec::new()) };
-    let arcs = if wanted == Neighbours::LinkingTo { graph.backward()? } else { graph.forward()? };
+    let arcs = if wanted == Neighbours::LinksTo { graph.backward()? } else { graph.forward()? };
     let found = arcs.successors(*node)?;
     let pages = graph.pages()?;
     Ok(found.into_iter().map(|node| pages[node as usize]).collect())

@@ -23,7 +23,7 @@ use crate::json_lines::{self, LineReader, LineWriter};
 use crate::validators::Validators;
 
 /// Pages that were chosen to be fetched.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Batch {
     /// Batches of a collection are numbered from 1.
     pub number: u64,

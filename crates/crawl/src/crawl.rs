@@ -15,21 +15,24 @@
 //! A crawl that dies loses what came since the last commit, and nothing else: pages that were queued are free again at
 //! the next start, and [journals](crate::journal) tell what servers asked of us in the meantime.
 
+mod elsewhere;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use model::SiteId;
 use store::Collection;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::crew::{self, Crew, CrewPlan};
+use self::elsewhere::{begin_workers, count};
 use crate::domain_budget;
 use crate::error::Error;
+use crate::hands::{Hands, OwnCrew};
 use crate::harvester::Piece;
 use crate::helm::Helm;
-use crate::journal;
 use crate::manager::{Due, Manager, day};
+use crate::mark::Mark;
 use crate::painter::Painter;
 use crate::places::{self, LAST_BATCH};
 use crate::progress::Progress;
@@ -38,7 +41,7 @@ use crate::rows::describe_sites;
 use crate::running::Running;
 use crate::seeder::{Seeder, release_queued};
 use crate::stop::Stop;
-use crate::territory::Territory;
+use crate::workers::Carriers;
 
 /// When a crawl ends, besides when it is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -68,7 +71,26 @@ pub struct CrawlSummary {
 
 /// Crawls until it is done, or stopped.
 pub fn crawl(collection: &mut Collection, helm: &Helm, end: CrawlEnd) -> Result<CrawlSummary, Error> {
-    let mut cycle = Cycle::begin(collection, helm, end)?;
+    run(collection, helm, end, None)
+}
+
+/// The same, but pages are fetched and read by workers elsewhere.
+pub fn crawl_by_workers(
+    collection: &mut Collection,
+    helm: &Helm,
+    end: CrawlEnd,
+    carriers: &Carriers,
+) -> Result<CrawlSummary, Error> {
+    run(collection, helm, end, Some(carriers))
+}
+
+fn run(
+    collection: &mut Collection,
+    helm: &Helm,
+    end: CrawlEnd,
+    carriers: Option<&Carriers>,
+) -> Result<CrawlSummary, Error> {
+    let mut cycle = Cycle::begin(collection, helm, end, carriers)?;
     let outcome = cycle.run(collection);
     let stopped = cycle.summary().stopped;
     // Whatever happened, nobody is left behind.
@@ -99,12 +121,13 @@ struct Cycle {
     end: CrawlEnd,
     began: Instant,
     runtime: Runtime,
-    crew: Crew,
-    /// How many pieces of each harvester were taken in, and how many of those are committed.
-    taken: Vec<u64>,
-    committed: Vec<Arc<AtomicU64>>,
+    hands: Hands,
+    /// Entries of logs whose pieces wait to be taken in.
+    marks: Vec<Mark>,
     manager: Manager,
     seeder: Seeder,
+    /// Sites of a batch that were not lent after all.
+    gone_back: Vec<SiteId>,
     /// What is elsewhere, and how many sites must not be asked because of it.
     lent: Lent,
     lent_sites: usize,
@@ -122,7 +145,12 @@ struct Cycle {
 
 impl Cycle {
     /// Brings the collection in order after whatever happened before, and starts all threads.
-    fn begin(collection: &mut Collection, helm: &Helm, end: CrawlEnd) -> Result<Cycle, Error> {
+    fn begin(
+        collection: &mut Collection,
+        helm: &Helm,
+        end: CrawlEnd,
+        carriers: Option<&Carriers>,
+    ) -> Result<Cycle, Error> {
         let running = helm.running(end.pages);
         let settings = running.settings();
         let mut manager = Manager::default();
@@ -134,34 +162,23 @@ impl Cycle {
             recovery::let_rest(collection, &settings, running.clock.now_ms())?;
         }
         day::recover(&mut collection.notes);
-        let lent = Lent::of(collection)?;
-        release_queued(collection, &lent.sites)?;
-        let threads = crew::threads(&settings);
-        let committed: Vec<Arc<AtomicU64>> = (0..threads).map(|_| Arc::default()).collect();
-        let journal = places::journal(collection.folder());
-        journal::start(&journal, &[]).map_err(|source| crew::journal_error(&journal, source))?;
-        let crew = Crew::start(CrewPlan {
-            running: &running,
-            journal: &journal,
-            committed: &committed,
-            began_unknown,
-            clocks: recovery::address_clocks(collection, &settings, running.clock.now_ms(), began_unknown)?,
-            rests: recovery::rests(collection, running.clock.now_ms(), usize::MAX)?,
-            territory: Territory::without(lent.addresses.clone()),
-            reads: true,
-        })?;
         manager.number = places::last_batch(&collection.notes);
+        let (hands, lent) = match carriers {
+            None => OwnCrew::begin(collection, &running, began_unknown)?,
+            Some(carriers) => begin_workers(collection, carriers, &running, helm, &mut manager)?,
+        };
         manager.open.lend(recovery::neighbours(collection, &lent)?);
+        let lent_sites = manager.open.lent_sites();
         Ok(Cycle {
             seeder: Seeder::new(&settings, collection)?,
             running,
             end,
             began: Instant::now(),
             runtime: Builder::new_current_thread().enable_time().build().map_err(Error::Thread)?,
-            crew,
-            lent_sites: manager.open.sites(),
-            taken: vec![0; threads],
-            committed,
+            hands,
+            marks: Vec::new(),
+            gone_back: Vec::new(),
+            lent_sites,
             manager,
             lent,
             last_commit: Instant::now(),
@@ -178,7 +195,7 @@ impl Cycle {
 
     /// Until there is nothing to do, or somebody stops it.
     fn run(&mut self, collection: &mut Collection) -> Result<CrawlSummary, Error> {
-        while self.running.stop() == Stop::No && !self.is_over() && !self.crew.is_thread_gone() {
+        while self.running.stop() == Stop::No && !self.is_over() && !self.hands.is_thread_gone() {
             self.manage(collection)?;
             self.painter.draw(collection, &self.manager, &self.running);
             if self.is_idle() && !self.wait_for_work(collection)? {
@@ -192,14 +209,16 @@ impl Cycle {
     }
 
     fn is_over(&self) -> bool {
+        let progress = self.running.counters.progress();
+        // Of workers elsewhere nobody knows at each request how many there were.
+        let has_pages = |most| self.hands.are_elsewhere() && progress.pages + progress.errors >= most;
         self.end.duration.is_some_and(|duration| self.began.elapsed() >= duration)
+            || self.end.pages.is_some_and(has_pages)
     }
 
     /// Whether nobody works on anything.
     fn is_idle(&self) -> bool {
-        self.manager.open.sites() == self.lent_sites
-            && self.seeder.waiting() == 0
-            && self.crew.pieces.is_empty()
+        self.manager.open.sites() == self.lent_sites && self.seeder.waiting() == 0 && self.hands.is_quiet()
     }
 
     /// Whether the last batch that is wanted has been made.
@@ -213,8 +232,8 @@ impl Cycle {
         let counters = Arc::clone(&self.running.counters);
         let waiting = counters.waiting_pages.load(Ordering::Relaxed);
         // A site that came back should not have to wait for others: the rate of a polite crawl is the number of sites in work.
-        let has_room = waiting < settings.batch_pages as u64 * MOST_BATCHES;
-        let pause = (self.last_batch_took * MANAGER_SHARE).max(SHORTEST_PAUSE);
+        let has_room = waiting < settings.batch_pages as u64 * MOST_BATCHES * self.hands.count() as u64;
+        let pause = (self.last_batch_took * MANAGER_SHARE).max(self.shortest_pause());
         let rested = self.is_idle() || self.last_batch.elapsed() >= pause;
         self.worth_a_look |= self.due_in() == Duration::ZERO;
         if !(self.worth_a_look && has_room && rested) || self.has_all_batches() {
@@ -228,16 +247,26 @@ impl Cycle {
             self.changed_since_commit = true;
             collection.notes.insert(LAST_BATCH.to_owned(), batch.number);
             counters.cycles.fetch_add(1, Ordering::Relaxed);
-            counters.waiting_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
             let most = settings.requests_per_day;
             if most > 0 && day::reserve(&mut collection.notes, most) {
                 // What is asked for today is known whatever happens.
                 self.commit(collection)?;
             }
-            self.crew.hand_over(batch);
+            match &self.hands {
+                Hands::Workers(_) => self.lend(collection, batch)?,
+                Hands::Own(own) => {
+                    counters.waiting_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
+                    own.crew.hand_over(batch);
+                }
+            }
         }
         (self.last_batch, self.last_batch_took) = (Instant::now(), started.elapsed());
         Ok(())
+    }
+
+    /// Whoever is elsewhere gets fewer and larger batches: each is a commit and some messages.
+    fn shortest_pause(&self) -> Duration {
+        if self.hands.are_elsewhere() { DUE_PAUSE } else { SHORTEST_PAUSE }
     }
 
     /// How long until pages become due while others are still at work, or a new day begins.
@@ -299,7 +328,7 @@ impl Cycle {
             pause = pause.min(duration.saturating_sub(self.began.elapsed()));
         }
         let look_in = match self.worth_a_look {
-            true => (self.last_batch_took * MANAGER_SHARE).max(SHORTEST_PAUSE),
+            true => (self.last_batch_took * MANAGER_SHARE).max(self.shortest_pause()),
             false => self.due_in(),
         };
         pause = pause.min(look_in);
@@ -308,11 +337,12 @@ impl Cycle {
 
     /// Takes what has come, and waits for it for a while if there is nothing.
     fn receive(&mut self, pause: Duration) {
-        let first = match self.crew.pieces.try_recv() {
+        let pieces = self.hands.pieces();
+        let first = match pieces.try_recv() {
             Ok(block) => Some(block),
             Err(_) => self.runtime.block_on(async {
                 tokio::select! {
-                    block = self.crew.pieces.recv() => block,
+                    block = pieces.recv() => block,
                     () = tokio::time::sleep(pause) => None,
                     () = self.running.changed() => None,
                 }
@@ -320,18 +350,20 @@ impl Cycle {
         };
         first.into_iter().for_each(|(number, block)| self.take(number, block));
         while self.seeder.waiting_bytes() < SEED_BYTES && self.seeder.waiting() < SEED_PIECES {
-            let Ok((number, block)) = self.crew.pieces.try_recv() else { return };
+            let Ok((number, block)) = self.hands.pieces().try_recv() else { return };
             self.take(number, block);
         }
     }
 
     fn take(&mut self, number: usize, block: Vec<Piece>) {
-        if let Some(taken) = self.taken.get_mut(number) {
-            *taken += block.len() as u64;
-        }
+        self.hands.took(number, block.len());
         for piece in block {
             self.painter.see(&piece);
+            if self.hands.are_elsewhere() {
+                count(&piece, &self.running.counters);
+            }
             match piece {
+                Piece::Log(mark) => self.marks.push(mark),
                 Piece::Gathered(page) => self.seeder.take_page(*page),
                 Piece::News(news) => self.seeder.take_news(news),
                 // Harvesters of a crawl read their pages themselves.
@@ -341,7 +373,7 @@ impl Cycle {
     }
 
     fn seed(&mut self, collection: &mut Collection) -> Result<(), Error> {
-        if self.seeder.waiting() == 0 {
+        if self.seeder.waiting() == 0 && self.marks.is_empty() {
             return Ok(());
         }
         self.seeder.follow(&self.running.settings());
@@ -360,6 +392,19 @@ impl Cycle {
             self.take_back(collection, *site)?;
         }
         self.manager.changed_robots.extend(seeded.changed_robots);
+        for site in std::mem::take(&mut self.gone_back) {
+            self.manager.open.close(site);
+        }
+        for mark in std::mem::take(&mut self.marks) {
+            if let Some(end) = mark.end {
+                self.close_batch(collection, mark.batch, end)?;
+            }
+            mark.note(&mut collection.notes);
+            self.hands.mark(mark);
+        }
+        if self.hands.are_elsewhere() {
+            self.count_elsewhere();
+        }
         Ok(())
     }
 
@@ -393,9 +438,7 @@ impl Cycle {
         let (started, time_ms) = (Instant::now(), self.running.clock.now_ms());
         let generation = collection.commit(time_ms as i64)?.generation;
         self.painter.committed(time_ms, generation, started.elapsed());
-        for (committed, taken) in self.committed.iter().zip(&self.taken) {
-            committed.store(*taken, Ordering::Release);
-        }
+        self.hands.committed(collection)?;
         (self.last_commit, self.bytes_since_commit, self.changed_since_commit) = (Instant::now(), 0, false);
         Ok(())
     }
@@ -412,14 +455,14 @@ impl Cycle {
     /// Takes in what harvesters still bring until all have ended, and commits. `in_order` is false after an error: then the
     /// collection must not be written to any more.
     fn end(mut self, collection: &mut Collection, in_order: bool) -> Result<CrawlSummary, Error> {
-        while let Some((number, block)) = self.runtime.block_on(self.crew.pieces.recv()) {
+        while let Some((number, block)) = self.runtime.block_on(self.hands.pieces().recv()) {
             if in_order {
                 self.take(number, block);
                 self.seed(collection)?;
+                self.commit_if_due(collection)?;
             }
         }
-        let journal = places::journal(collection.folder());
-        let journals = self.crew.end(&journal)?;
+        self.hands.end()?;
         if in_order {
             release_queued(collection, &self.lent.sites)?;
             domain_budget::note(collection, &self.running.settings())?;
@@ -427,8 +470,7 @@ impl Cycle {
             describe_sites(collection, self.running.clock.now_ms() as i64)?;
             self.commit(collection)?;
             if self.running.stop() < Stop::AtOnce {
-                drop(journals);
-                journal::clear(&journal).map_err(|source| crew::journal_error(&journal, source))?;
+                self.hands.clear_journals()?;
             }
             self.painter.finish(collection, &self.manager, &self.running);
         }

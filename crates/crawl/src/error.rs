@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::broker::BrokerError;
 use crate::closed_folder::FolderError;
 
 /// A crawl that cannot go on.
@@ -18,6 +19,9 @@ pub enum Error {
     /// A batch or a harvest cannot be read or written.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// Workers cannot be reached, or not asked.
+    #[error(transparent)]
+    Broker(#[from] BrokerError),
     /// Somebody else harvests this batch.
     #[error("{} is being harvested by another process", folder.display())]
     InHarvest {

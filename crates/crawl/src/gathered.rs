@@ -1,6 +1,7 @@
 //! What is left of a fetch when it has been read? All that the collection wants, in few pieces of memory: the strings of
 //! its links lie in one.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use model::{CanonicalUrl, Reason};
@@ -47,10 +48,10 @@ pub(crate) struct GatheredDocument {
     pub(crate) kind: PageKind,
     pub(crate) title: String,
     pub(crate) description: String,
-    pub(crate) language: Option<(&'static str, f32)>,
+    pub(crate) language: Option<(Cow<'static, str>, f32)>,
     pub(crate) language_declared: String,
     pub(crate) charset: String,
-    pub(crate) charset_source: Option<&'static str>,
+    pub(crate) charset_source: Option<Cow<'static, str>>,
     pub(crate) canonical: Option<String>,
     pub(crate) robots: RobotsDirectives,
     pub(crate) published_ms: Option<i64>,

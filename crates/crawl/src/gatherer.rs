@@ -252,10 +252,10 @@ impl<'s> Gatherer<'s> {
         });
         GatheredDocument {
             kind: document.kind,
-            language: detect_language(sample).map(|found| (found.code, found.confidence as f32)),
+            language: detect_language(sample).map(|found| (found.code.into(), found.confidence as f32)),
             language_declared: std::mem::take(&mut document.declared_language),
             charset: std::mem::take(&mut document.charset),
-            charset_source: document.charset_source.map(parse::CharsetSource::as_str),
+            charset_source: document.charset_source.map(|source| source.as_str().into()),
             canonical,
             robots: document.robots,
             published_ms: document.published.map(|time| time.saturating_mul(1000)),

@@ -37,6 +37,7 @@ use crate::harvest::HarvestNews;
 use crate::http_head::HttpHead;
 use crate::job::{Job, Jobs};
 use crate::journal::{Entry, Journal};
+use crate::mark::Mark;
 use crate::name_clocks::Rest;
 use crate::outbox::Outbox;
 use crate::random::random;
@@ -54,6 +55,8 @@ pub(crate) enum Piece {
     Fetched(PageId, Box<Fetched>),
     /// Everything else.
     News(HarvestNews),
+    /// What came of a batch elsewhere is told up to this entry of its log.
+    Log(Mark),
 }
 
 /// One of the harvesters of a crawl.

@@ -245,8 +245,8 @@ impl Harvesting {
                     }
                 }
                 Piece::News(news) => self.take_news(news)?,
-                // Harvesters that work alone do not read their pages.
-                Piece::Gathered(..) => {}
+                // Harvesters that work alone do not read their pages, and have no workers.
+                Piece::Gathered(..) | Piece::Log(_) => {}
             }
         }
         Ok(())
@@ -302,7 +302,7 @@ impl Harvesting {
 const LOOK_AROUND: Duration = Duration::from_millis(200);
 
 /// Lets a batch know what its sites told an earlier harvester; gives what it did not know.
-fn tell(batch: &mut Batch, told: &[Entry]) -> Vec<(Entry, HarvestNews)> {
+pub(crate) fn tell(batch: &mut Batch, told: &[Entry]) -> Vec<(Entry, HarvestNews)> {
     let mut sites: HashMap<String, &mut BatchSite> =
         batch.sites.iter_mut().map(|site| (site.name.clone(), site)).collect();
     let mut all = Vec::new();

@@ -36,6 +36,32 @@ impl Helm {
         }
     }
 
+    /// A helm for a part of what this one counts, with orders and settings of its own.
+    pub(crate) fn of_part(&self) -> Helm {
+        let settings = CrawlSettings::clone(&self.settings.borrow());
+        Helm { counters: Arc::clone(&self.counters), ..Helm::new(settings) }
+    }
+
+    /// Settings for what has not begun.
+    pub(crate) fn replace(&self, settings: CrawlSettings) {
+        self.settings.send_replace(Arc::new(settings));
+    }
+
+    /// Pauses it, or lets it go on.
+    pub(crate) fn set_paused(&self, paused: bool) {
+        self.orders.send_modify(|orders| orders.paused = paused);
+    }
+
+    /// Whether it is paused.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.orders.borrow().paused
+    }
+
+    /// How soon it is to end.
+    pub(crate) fn stopping(&self) -> Stop {
+        self.orders.borrow().stop
+    }
+
     /// What the threads of a crawl that begins now share.
     pub(crate) fn running(&self, most_pages: Option<u64>) -> Running {
         let (settings, counters) = (self.settings.subscribe(), Arc::clone(&self.counters));
@@ -68,6 +94,7 @@ impl Helm {
             rates: picture.rates(&progress),
             memory_bytes: memory_bytes(),
             batches: picture.batches,
+            workers: picture.workers,
             slowest: picture.slowest,
             failing: picture.failing,
             commit: picture.commit,
@@ -80,12 +107,12 @@ impl Helm {
     /// Nothing new is asked for until [`Helm::resume`]: neither servers nor name servers. What is under way comes in and is
     /// committed, and waits go by. A pause is of this run: who stops and starts again goes on.
     pub fn pause(&self) {
-        self.orders.send_modify(|orders| orders.paused = true);
+        self.set_paused(true);
     }
 
     /// The crawl goes on.
     pub fn resume(&self) {
-        self.orders.send_modify(|orders| orders.paused = false);
+        self.set_paused(false);
     }
 
     /// No more requests than so many begin in a second from now on, all sites together; nothing stands for any number. No

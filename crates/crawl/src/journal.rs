@@ -109,6 +109,11 @@ impl Entry {
         matches!(self.news, HarvestNews::Asked { .. }).then(|| self.news.clone())
     }
 
+    /// The news, in the collection that they were told in.
+    pub(crate) fn news(self) -> HarvestNews {
+        self.news
+    }
+
     /// The news, when the number of its site is known.
     pub(crate) fn about(self, number: SiteId) -> HarvestNews {
         let mut news = self.news;

@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use crate::budgets::Budgets;
+use crate::messages::WorkerReport;
 use crate::progress::Progress;
 use crate::stop::Stop;
 
@@ -28,6 +29,8 @@ pub struct Live {
     pub memory_bytes: Option<u64>,
     /// Batches with sites that have not come back, the oldest first.
     pub batches: Vec<LiveBatch>,
+    /// Who fetches elsewhere, by name; nobody if it is done here.
+    pub workers: Vec<LiveWorker>,
     /// The sites of this run that take longest to answer.
     pub slowest: Vec<LiveSite>,
     /// The sites of this run of which most visits were in vain.
@@ -113,4 +116,41 @@ pub struct LiveCommit {
     pub took_ms: u64,
     /// How many this run has made.
     pub commits: u64,
+}
+
+/// Somebody who fetches elsewhere, as of the last report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[allow(missing_docs, reason = "they are those of Counters")]
+pub struct LiveWorker {
+    pub name: String,
+    /// When it last reported.
+    pub heard_ms: u64,
+    /// The batches that it works on.
+    pub batches: Vec<u64>,
+    pub pages: u64,
+    pub bytes: u64,
+    pub requests: u64,
+    pub requests_under_way: u64,
+    pub errors: u64,
+    pub active_sites: u64,
+    pub memory_bytes: Option<u64>,
+}
+
+impl LiveWorker {
+    pub(crate) fn of(report: &WorkerReport, heard_ms: u64) -> LiveWorker {
+        // It comes from elsewhere and is shown in many places.
+        let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-' || *letter == '_';
+        LiveWorker {
+            name: report.worker.chars().filter(is_plain).take(100).collect(),
+            heard_ms,
+            batches: report.batches.clone(),
+            pages: report.pages,
+            bytes: report.bytes,
+            requests: report.requests,
+            requests_under_way: report.requests_under_way,
+            errors: report.errors,
+            active_sites: report.active_sites,
+            memory_bytes: report.memory_bytes,
+        }
+    }
 }

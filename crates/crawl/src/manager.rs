@@ -213,7 +213,8 @@ impl Manager {
         self.sites_held = (day.sites_done(), over_budget as u64);
         for (number, standing) in standings.iter_mut().enumerate() {
             let site = SiteId(number as u32);
-            standing.open = self.open.holds(site);
+            let is_busy = || standing.address.is_some_and(|address| self.open.busy.has(address));
+            standing.open = self.open.holds(site) || is_busy();
             let rests = standing.open || standing.back_off_until_ms > now_ms || day.left_of(site) == Some(0);
             if standing.take == Take::FrontPage && rests {
                 // It is not to be entered now; when its pages are due is seen from them.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use model::SiteId;
 
 use crate::batch::Batch;
+use crate::busy_addresses::BusyAddresses;
 use crate::live::LiveBatch;
 
 /// Batches with sites that have not come back.
@@ -12,6 +13,8 @@ use crate::live::LiveBatch;
 pub(crate) struct OpenBatches {
     sites: HashMap<SiteId, OpenSite>,
     batches: BTreeMap<u64, LiveBatch>,
+    /// Where workers are; a crew of our own needs none of this.
+    pub(crate) busy: BusyAddresses,
 }
 
 /// A site in a batch; of one that somebody else harvests, nothing is known.
@@ -27,6 +30,11 @@ impl OpenBatches {
     /// How many sites are in open batches.
     pub(crate) fn sites(&self) -> usize {
         self.sites.len()
+    }
+
+    /// How many of them somebody else harvests.
+    pub(crate) fn lent_sites(&self) -> usize {
+        self.sites.values().filter(|site| site.made_ms == 0).count()
     }
 
     pub(crate) fn holds(&self, site: SiteId) -> bool {
@@ -57,8 +65,14 @@ impl OpenBatches {
         self.sites.extend(sites.into_iter().map(|site| (site, OpenSite::default())));
     }
 
+    /// The sites of a batch that have not come back.
+    pub(crate) fn sites_of(&self, batch: u64) -> Vec<SiteId> {
+        self.sites.iter().filter(|(_, site)| site.batch == batch).map(|(site, _)| *site).collect()
+    }
+
     /// A site came back.
     pub(crate) fn close(&mut self, site: SiteId) {
+        self.busy.leave(site);
         let Some(site) = self.sites.remove(&site) else { return };
         let Some(batch) = self.batches.get_mut(&site.batch) else { return };
         batch.sites_open -= 1;

@@ -48,7 +48,7 @@ impl Painter {
             Piece::News(HarvestNews::Done(report)) => {
                 self.came_back.push((report.site, report.errors_in_a_row, report.back_off_until_ms));
             }
-            Piece::News(_) | Piece::Fetched(..) => {}
+            Piece::News(_) | Piece::Fetched(..) | Piece::Log(_) => {}
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::budgets::Budgets;
 use crate::clock::Clock;
-use crate::live::{LiveBatch, LiveCommit, LiveSite, Rates, Sample};
+use crate::live::{LiveBatch, LiveCommit, LiveSite, LiveWorker, Rates, Sample};
 use crate::memory::memory_bytes;
 use crate::progress::Progress;
 
@@ -23,6 +23,7 @@ pub(crate) struct Picture {
     pub(crate) began_ms: Option<u64>,
     pub(crate) ended: bool,
     pub(crate) batches: Vec<LiveBatch>,
+    pub(crate) workers: Vec<LiveWorker>,
     pub(crate) slowest: Vec<LiveSite>,
     pub(crate) failing: Vec<LiveSite>,
     pub(crate) commit: Option<LiveCommit>,

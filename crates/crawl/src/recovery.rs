@@ -13,6 +13,7 @@ use crate::crawl_settings::CrawlSettings;
 use crate::crew::journal_error;
 use crate::error::Error;
 use crate::journal::{self, Entry};
+use crate::mark;
 use crate::noted_rests;
 use crate::places::{self, Place};
 use crate::seeder::Seeder;
@@ -115,9 +116,20 @@ pub(crate) struct Lent {
 
 impl Lent {
     pub(crate) fn of(collection: &Collection) -> Result<Lent, Error> {
+        Lent::where_number(collection, |_| true)
+    }
+
+    /// The same without what workers of ours have.
+    pub(crate) fn of_others(collection: &Collection) -> Result<Lent, Error> {
+        Lent::where_number(collection, |number| mark::taken(&collection.notes, number).is_none())
+    }
+
+    fn where_number(collection: &Collection, counts: impl Fn(u64) -> bool) -> Result<Lent, Error> {
         let mut lent = Lent::default();
-        for (_, folder) in Place::Batches.list(collection.folder())? {
-            lent.add(&Batch::read(&folder)?);
+        for (number, folder) in Place::Batches.list(collection.folder())? {
+            if counts(number) {
+                lent.add(&Batch::read(&folder)?);
+            }
         }
         Ok(lent)
     }

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::crawl_settings::CrawlSettings;
+use crate::lease_clock::LeaseClock;
 use crate::orders::Orders;
 use crate::pace::Pace;
 use crate::progress::Counters;
@@ -24,6 +25,8 @@ pub(crate) struct Running {
     orders: watch::Sender<Orders>,
     ordered: watch::Receiver<Orders>,
     pace: Arc<Pace>,
+    /// Nothing begins when it has run out.
+    pub(crate) lease: Arc<LeaseClock>,
     /// Pages that may still be asked for; nothing stands for any number.
     pages_left: Arc<Option<AtomicI64>>,
 }
@@ -45,6 +48,7 @@ impl Running {
             ordered: orders.subscribe(),
             orders,
             pace: Arc::default(),
+            lease: Arc::default(),
             pages_left: Arc::new(pages_left),
         }
     }
@@ -63,7 +67,7 @@ impl Running {
 
     /// Whether a request may begin, as far as the one at the helm is concerned.
     pub(crate) fn may_begin(&self) -> bool {
-        self.ordered.borrow().may_begin()
+        self.ordered.borrow().may_begin() && self.lease.holds()
     }
 
     /// Whether a request may begin now, so that there are not more than so many in a second; else when, in Unix milliseconds.

@@ -3,7 +3,7 @@
 //! Pages go through [`Fold`]; this module takes the rest: what was left out and why, what came back unvisited, what sites
 //! say about themselves, and when they may be asked again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use frontier::Waits;
@@ -243,13 +243,19 @@ pub(crate) fn stage_before(record: &PageRecord) -> Stage {
 
 /// Pages that are still queued though nobody works on them are free again: after a death, or at the end of a crawl.
 /// `lent` are sites whose batches are elsewhere.
-pub(crate) fn release_queued(
-    collection: &mut Collection,
-    lent: &std::collections::HashSet<SiteId>,
-) -> Result<()> {
+pub(crate) fn release_queued(collection: &mut Collection, lent: &HashSet<SiteId>) -> Result<()> {
+    release(collection, |site| !lent.contains(&site))
+}
+
+/// The same for some sites alone.
+pub(crate) fn release_queued_of(collection: &mut Collection, sites: &HashSet<SiteId>) -> Result<()> {
+    release(collection, |site| sites.contains(&site))
+}
+
+fn release(collection: &mut Collection, is_free: impl Fn(SiteId) -> bool + Sync) -> Result<()> {
     let columns = [store::Column::Site, store::Column::Marks];
     let parts = collection.pages.reader().scan(&columns, |pages: &mut Vec<PageId>, row| {
-        if row.stage == Stage::Queued && !lent.contains(&row.site) {
+        if row.stage == Stage::Queued && is_free(row.site) {
             pages.push(row.page);
         }
     })?;

@@ -1,9 +1,9 @@
 //! How is a crawl ended before it is done?
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How soon it should end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Stop {

@@ -52,6 +52,7 @@ async fn fetch_over_one(fetcher: Rc<Fetcher>, server: SocketAddr) {
         if_modified_since: None,
         body_bytes: 400_000,
         any_media_type: false,
+        send_before: None,
     };
     let mut kept = None;
     for _ in 0..REQUESTS {

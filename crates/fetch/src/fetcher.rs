@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use model::{Reason, Scheme};
 
@@ -98,6 +99,9 @@ impl Fetcher {
             Ok(connection) => connection,
             Err(reason) => return (Answer::failed(reason), None),
         };
+        if job.send_before.is_some_and(|end| Instant::now() >= end) {
+            return (Answer::failed(Reason::ConnectTimedOut), None);
+        }
         let (answer, can_be_kept) = self.exchange(job, &request, &mut connection, clock).await;
         finish(answer, request, can_be_kept.then_some(connection))
     }

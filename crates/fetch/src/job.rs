@@ -1,6 +1,7 @@
 //! What is to be asked, and of whom?
 
 use std::net::IpAddr;
+use std::time::Instant;
 
 use model::CanonicalUrl;
 
@@ -23,4 +24,6 @@ pub struct FetchJob<'j> {
     pub body_bytes: usize,
     /// Whether any media type will do, as for robots.txt and sitemaps.
     pub any_media_type: bool,
+    /// Not sent any more after this time, however long the connection took: another may be asking there by then.
+    pub send_before: Option<Instant>,
 }

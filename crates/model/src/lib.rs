@@ -12,8 +12,10 @@ mod canonical_url;
 mod conformance;
 mod fast_join;
 mod ids;
+mod neighbours;
 mod page_hash;
 mod parameter_list;
+mod readable;
 mod reason;
 mod rejected;
 mod rule;
@@ -25,6 +27,7 @@ mod url_rules;
 
 pub use canonical_url::{CanonicalUrl, Scheme};
 pub use ids::{PageId, SiteId};
+pub use neighbours::Neighbours;
 pub use page_hash::{PageHash, UrlHasher};
 pub use parameter_list::{DIGEST_PARAMETERS, ParameterList, SESSION_PARAMETERS, TRACKING_PARAMETERS};
 pub use reason::Reason;

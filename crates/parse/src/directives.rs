@@ -38,6 +38,16 @@ impl RobotsDirectives {
     const NOIMAGEINDEX: u8 = 16;
     const NOTRANSLATE: u8 = 32;
 
+    /// All but the time as a number, for one who writes it down.
+    pub fn bits(self) -> u8 {
+        self.bits
+    }
+
+    /// What was written down.
+    pub fn of_bits(bits: u8, unavailable_after: Option<i64>) -> RobotsDirectives {
+        RobotsDirectives { bits, unavailable_after }
+    }
+
     /// Reads the content of a meta element whose name is `robots` or the crawler's own.
     pub fn from_meta(content: &str) -> RobotsDirectives {
         RobotsDirectives::read(content, None)

@@ -27,9 +27,15 @@ pub struct DocumentReader {
     /// What is taken from a page.
     pub options: Options,
     document: Document,
+    body_bytes: u64,
 }
 
 impl DocumentReader {
+    /// Reads by these options.
+    pub fn new(options: Options) -> DocumentReader {
+        DocumentReader { options, ..DocumentReader::default() }
+    }
+
     /// What an answer says; nothing if it is no page: a redirect, an error.
     pub fn read(&mut self, answer: &StoredAnswer<'_>) -> Option<&Document> {
         if answer.status.is_some_and(|status| !(200..300).contains(&status)) {
@@ -39,8 +45,19 @@ impl DocumentReader {
         let encoding = text(answer.content_encoding).unwrap_or_default();
         let body = decode_content(answer.body, &encoding, self.options.limits.input_bytes);
         let content_type = text(answer.content_type);
+        self.body_bytes = body.bytes.len() as u64;
         self.document.read(&body.bytes, content_type.as_deref(), top_level_domain(answer.url), &self.options);
         Some(&self.document)
+    }
+
+    /// What the last page that was read says.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// How long its body is without its content encoding, as far as it was read.
+    pub fn body_bytes(&self) -> u64 {
+        self.body_bytes
     }
 }
 
@@ -67,6 +84,7 @@ mod tests {
             body: b"<title>caf\xe9</title>",
         };
         assert_eq!(reader.read(&page).unwrap().title, "caf\u{e9}");
+        assert_eq!((reader.body_bytes(), reader.document().title.as_str()), (19, "caf\u{e9}"));
         assert!(reader.read(&StoredAnswer { status: Some(404), ..page }).is_none());
         assert!(reader.read(&StoredAnswer { status: None, ..page }).is_some(), "ftp has no status");
     }

@@ -3,6 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tantivy::TantivyError;
+use tantivy::directory::error::OpenReadError;
+
 /// An operation on the index that failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -25,6 +28,9 @@ pub enum Error {
         /// The collection.
         folder: PathBuf,
     },
+    /// Who asked for it broke it off.
+    #[error("indexing was stopped; `weir index` goes on")]
+    Stopped,
     /// Somebody asks for words in a row, and the index does not know where words stand.
     #[error(
         "this index has no positions, so that phrases and NEAR cannot be found; set search.positions and run `weir index`"
@@ -63,7 +69,31 @@ pub enum Error {
     Store(#[from] store::Error),
     /// The index cannot be read or written.
     #[error("the index of the text: {0}")]
-    Tantivy(#[from] tantivy::TantivyError),
+    Tantivy(tantivy::TantivyError),
+}
+
+/// What is damaged, or made by another version, has to be built anew; everything else passes.
+impl From<TantivyError> for Error {
+    fn from(error: TantivyError) -> Error {
+        let is_for_good = matches!(
+            error,
+            TantivyError::DataCorruption(_)
+                | TantivyError::IncompatibleIndex(_)
+                | TantivyError::OpenReadError(
+                    OpenReadError::FileDoesNotExist(_) | OpenReadError::IncompatibleIndex(_)
+                )
+        );
+        if is_for_good { Error::Unreadable { what: error.to_string() } } else { Error::Tantivy(error) }
+    }
+}
+
+/// Whether a stored page cannot be read though the system has no objection.
+pub(crate) fn is_damage(error: &store::Error) -> bool {
+    match error {
+        store::Error::Damaged { .. } => true,
+        store::Error::Io { source, .. } => source.kind() == io::ErrorKind::UnexpectedEof,
+        _ => false,
+    }
 }
 
 /// The result of an operation on the index.

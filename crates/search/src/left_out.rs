@@ -11,6 +11,8 @@ pub(crate) enum LeftOut {
     Duplicate,
     /// Its last visit brought no content.
     NoContent,
+    /// What is stored of it cannot be read.
+    Damaged,
 }
 
 /// How many pages were left out, by reason.
@@ -24,6 +26,8 @@ pub struct LeftOutCounts {
     pub duplicate: u64,
     /// Their last visit brought no content.
     pub no_content: u64,
+    /// What is stored of them cannot be read.
+    pub damaged: u64,
 }
 
 impl LeftOutCounts {
@@ -33,14 +37,16 @@ impl LeftOutCounts {
             LeftOut::NotText => &mut self.not_text,
             LeftOut::Duplicate => &mut self.duplicate,
             LeftOut::NoContent => &mut self.no_content,
+            LeftOut::Damaged => &mut self.damaged,
         } += 1;
     }
 
-    pub(crate) fn to_numbers(self) -> [u64; 4] {
-        [self.noindex, self.not_text, self.duplicate, self.no_content]
+    pub(crate) fn to_numbers(self) -> [u64; 5] {
+        [self.noindex, self.not_text, self.duplicate, self.no_content, self.damaged]
     }
 
-    pub(crate) fn from_numbers([noindex, not_text, duplicate, no_content]: [u64; 4]) -> LeftOutCounts {
-        LeftOutCounts { noindex, not_text, duplicate, no_content }
+    pub(crate) fn from_numbers(numbers: [u64; 5]) -> LeftOutCounts {
+        let [noindex, not_text, duplicate, no_content, damaged] = numbers;
+        LeftOutCounts { noindex, not_text, duplicate, no_content, damaged }
     }
 }

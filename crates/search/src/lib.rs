@@ -10,6 +10,7 @@ mod anchors;
 mod budget;
 mod crew;
 mod cutter;
+mod deletions;
 mod entry;
 mod entry_reader;
 mod error;
@@ -17,10 +18,12 @@ mod forms;
 mod index;
 mod language;
 mod left_out;
+mod merging;
 mod note;
 mod part;
 mod plan;
 mod query;
+mod run;
 mod schema;
 mod searcher;
 mod seen;
@@ -28,19 +31,21 @@ mod stems;
 mod text_folder;
 mod text_index;
 mod tokenizer;
+mod told;
 mod vocabulary;
 mod word_counts;
 
 pub use error::{Error, Result};
-pub use index::{IndexSettings, IndexSummary, Indexed, index};
+pub use index::{DamagedPage, IndexSettings, IndexSummary, Indexed, index};
 pub use left_out::LeftOutCounts;
 pub use query::{
-    Compare, Condition, LinkCondition, LinkKind, Measure, NEAR_LIMIT, Part, Period, QUERY_LIMIT_BYTES,
-    QUERY_LIMIT_DEPTH, QUERY_LIMIT_STARS, QUERY_LIMIT_TERMS, Query, QueryError, Words,
+    Compare, Condition, LinkCondition, Measure, NEAR_LIMIT, Part, Period, QUERY_LIMIT_BYTES,
+    QUERY_LIMIT_DEPTH, QUERY_LIMIT_LINKS, QUERY_LIMIT_STARS, QUERY_LIMIT_TERMS, Query, QueryError, Words,
 };
 pub use searcher::{
-    Answer, FacetCount, Facets, Hit, LinkAnswers, Piece, Ranking, Request, SEARCH_LIMIT_HITS, Searcher,
+    Answer, Cut, FacetCount, Facets, Hit, LinkAnswers, Piece, Ranking, Request, SEARCH_LIMIT_HITS, Searcher,
     Share, Snippet, Sort,
 };
 pub use text_index::TextIndex;
+pub use told::Told;
 pub use vocabulary::Vocabulary;

@@ -1,83 +1,129 @@
 //! How is one part of the pages brought up to date? Some thousand pages at a time are judged, then read by the crew.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
-use std::sync::Arc;
+use std::ops::{ControlFlow, Range};
 
 use model::PageId;
 use store::{PageRecord, Snapshot};
 use tantivy::IndexWriter;
-use tantivy::query::doc_predicate_query::{DocPredicateQuery, FunctionPredicate};
-use tantivy::{DocId, SegmentReader};
 
 use crate::anchors::Anchors;
 use crate::crew::{Crew, Outcome};
+use crate::deletions::Deletions;
 use crate::entry::Entry;
 use crate::error::Result;
-use crate::index::{IndexSummary, Indexed};
-use crate::plan::{Step, Task, Work, duplicates, hash_of_anchors, judge};
-use crate::seen::{PART_PAGES, Seen, State};
+use crate::index::{DamagedPage, IndexSummary, Indexed};
+use crate::plan::{Step, Task, Work, hash_of_anchors, judge, originals_of};
+use crate::seen::{PART_PAGES, Seen, State, earlier};
 
 /// So many pages are judged at a time: what of them is in memory stays small, and what is read of them is in the order of the
 /// files.
 const JUDGED_PAGES: usize = 1 << 14;
 
-/// Brings one part up to date; tells whether a row has changed. The anchors come with whether they are others than those that
-/// are in the index.
+/// So many pages that cannot be read are told by name.
+const MOST_NAMED: usize = 20;
+
+/// Which pages are looked at. Whether a copy is left out depends on what came of its original, which may be any page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pass {
+    /// Those with content of their own.
+    Originals,
+    /// Those with the content of another.
+    Copies,
+}
+
+/// What the parts of one pass have in common.
+pub(crate) struct PartWork<'w> {
+    pub(crate) pass: Pass,
+    pub(crate) crew: &'w Crew<'w>,
+    pub(crate) writer: &'w IndexWriter<Entry>,
+    pub(crate) deletions: &'w Deletions,
+    pub(crate) anchors: Option<&'w Anchors>,
+    /// Whether the anchors are others than those that are in the index.
+    pub(crate) anchors_changed: bool,
+    /// Pages that ask not to be found, and thus stand for no other.
+    pub(crate) unwanted: &'w PageSet,
+}
+
+/// What came of a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct PartOutcome {
+    /// Whether a row is another now.
+    pub(crate) is_changed: bool,
+    /// Whether there are copies, for the pass that looks at these.
+    pub(crate) has_copies: bool,
+    /// Whether somebody broke it off; the rows say how far it came.
+    pub(crate) is_stopped: bool,
+    /// When the first page asks not to be found any more; 0 if none does.
+    pub(crate) until_s: u32,
+}
+
+/// Brings one part up to date.
 pub(crate) fn index_part(
-    crew: &Crew<'_>,
-    writer: &IndexWriter<Entry>,
+    work: &PartWork<'_>,
     part: usize,
     rows: &mut Vec<Seen>,
-    anchors: (Option<&Anchors>, bool),
     summary: &mut IndexSummary,
-    told: &mut dyn FnMut(Indexed),
-) -> Result<bool> {
-    let known = crew.snapshot().pages.pages();
+    told: &mut dyn FnMut(Indexed) -> ControlFlow<()>,
+) -> Result<PartOutcome> {
+    let known = work.crew.snapshot().pages.pages();
     let first = (part * PART_PAGES) as u32;
     let pages = (known - first).min(PART_PAGES as u32) as usize;
     rows.resize(pages, Seen::default());
-    let mut is_changed = false;
+    let mut outcome = PartOutcome::default();
     for from in (0..pages).step_by(JUDGED_PAGES) {
         let rows = &mut rows[from..pages.min(from + JUDGED_PAGES)];
         let start = first + from as u32;
-        let mut progress = Indexed { looked_at: start.into(), known: known.into(), ..Indexed::default() };
-        let range = start..start + rows.len() as u32;
-        let judged = Judged::new(crew.snapshot(), range.clone(), rows, anchors, summary)?;
-        is_changed |= !judged.is_empty();
-        delete(writer, judged.to_delete())?;
-        let mut unwanted = Vec::new();
-        let Judged { gone, tasks, .. } = judged;
-        for (page, is_indexed) in gone {
-            rows[(page.0 - start) as usize] = Seen::default();
-            summary.removed += u64::from(is_indexed);
+        let looked_at = if work.pass == Pass::Copies { known } else { start };
+        let mut progress = Indexed { looked_at: looked_at.into(), known: known.into(), ..Indexed::default() };
+        let end = start + rows.len() as u32;
+        let judged = Judged::new(work, start..end, rows, summary)?;
+        outcome.is_changed |= !judged.gone.is_empty() || !judged.tasks.is_empty();
+        outcome.has_copies |= judged.is_looked_at.contains(&false);
+        for page in judged.gone {
+            let row = std::mem::take(&mut rows[(page.0 - start) as usize]);
+            if row.state == State::Indexed {
+                work.deletions.add(page);
+                summary.removed += 1;
+            }
         }
-        crew.read(tasks, writer, &mut |outcome| {
-            note(&outcome, &mut rows[(outcome.page.0 - start) as usize], &mut unwanted, summary);
+        let flow = work.crew.read(judged.tasks, work.writer, &mut |outcome| {
+            let row = &mut rows[(outcome.page.0 - start) as usize];
+            note(outcome, row, work.deletions, summary);
             (progress.read, progress.read_bytes) = (summary.read, summary.read_bytes);
-            told(progress);
+            told(progress)
         })?;
-        delete(writer, unwanted)?;
-        rows.iter().filter_map(|row| row.state.left_out()).for_each(|why| summary.left_out.add(why));
-        progress.looked_at = range.end.into();
-        told(Indexed { read: summary.read, read_bytes: summary.read_bytes, ..progress });
+        for row in rows.iter().zip(judged.is_looked_at).filter_map(|(row, is)| is.then_some(row)) {
+            row.state.left_out().into_iter().for_each(|why| summary.left_out.add(why));
+            if row.state == State::Indexed {
+                outcome.until_s = earlier(outcome.until_s, row.until_s);
+            }
+        }
+        progress.looked_at = progress.looked_at.max(end.into());
+        (progress.read, progress.read_bytes) = (summary.read, summary.read_bytes);
+        outcome.is_stopped = told(progress).is_break() || flow.is_break();
+        if outcome.is_stopped {
+            break;
+        }
     }
-    Ok(is_changed)
+    Ok(outcome)
 }
 
 /// Notes what came of reading a page.
-fn note(outcome: &Outcome, row: &mut Seen, unwanted: &mut Vec<PageId>, summary: &mut IndexSummary) {
-    *row = Seen { state: outcome.state, ..outcome.seen };
-    let is_indexed = outcome.state == State::Indexed;
+fn note(outcome: Outcome, row: &mut Seen, deletions: &Deletions, summary: &mut IndexSummary) {
+    *row = outcome.seen;
+    let is_indexed = outcome.seen.state == State::Indexed;
     match (outcome.work, is_indexed) {
         (Work::Add, true) => summary.added += 1,
         (Work::Change, true) => summary.changed += 1,
-        (Work::Change, false) => summary.removed += 1,
-        (Work::LookAtHead, false) => {
-            unwanted.push(outcome.page);
-            summary.removed += 1;
-        }
+        (Work::Change | Work::LookAtHead, false) => summary.removed += 1,
         (Work::Add, false) | (Work::LookAtHead, true) => {}
+    }
+    if outcome.work == Work::Change || (outcome.work == Work::LookAtHead && !is_indexed) {
+        deletions.add(outcome.page);
+    }
+    if let Some((url, why)) = outcome.damage.filter(|_| summary.damaged.len() < MOST_NAMED) {
+        summary.damaged.push(DamagedPage { url, why });
     }
     summary.read += 1;
     summary.read_bytes += outcome.bytes;
@@ -85,53 +131,59 @@ fn note(outcome: &Outcome, row: &mut Seen, unwanted: &mut Vec<PageId>, summary: 
 
 /// Some pages, and what has to be done about them.
 struct Judged {
-    /// Those that something is noted of and that must not be in the index, with whether they are.
-    gone: Vec<(PageId, bool)>,
+    /// Which of them belong to the pass.
+    is_looked_at: Vec<bool>,
+    /// Those that something is noted of and that must not be in the index.
+    gone: Vec<PageId>,
     /// Those to read.
     tasks: Vec<Task>,
 }
 
 impl Judged {
     fn new(
-        snapshot: &Snapshot,
+        work: &PartWork<'_>,
         range: Range<u32>,
         rows: &[Seen],
-        (anchors, anchors_changed): (Option<&Anchors>, bool),
         summary: &mut IndexSummary,
     ) -> Result<Judged> {
+        let snapshot = work.crew.snapshot();
         let ids: Vec<PageId> = range.clone().map(PageId).collect();
         let records = snapshot.pages.get_many(&ids)?;
         let pages: Vec<(PageId, PageRecord)> = ids.into_iter().zip(records).collect();
-        let is_duplicate = duplicates(&pages, &originals(snapshot, &pages)?);
-        let words_of_all = match anchors.filter(|_| anchors_changed) {
+        let originals = originals_of(&pages, &originals(snapshot, &pages)?);
+        let is_copies = work.pass == Pass::Copies;
+        let stands_alone = |original: &Option<PageId>| match original {
+            Some(original) => is_copies && work.unwanted.contains(*original),
+            None => !is_copies,
+        };
+        let needs_words = work.anchors_changed && originals.iter().any(stands_alone);
+        let words_of_all = match work.anchors.filter(|_| needs_words) {
             Some(anchors) => anchors.of(range.clone())?,
             None => HashMap::new(),
         };
-        let mut gone = Vec::new();
-        let mut tasks = Vec::new();
-        for (((page, record), last), is_duplicate) in pages.into_iter().zip(rows).zip(is_duplicate) {
+        let is_looked_at = originals.iter().map(|original| original.is_some() == is_copies).collect();
+        let mut judged = Judged { is_looked_at, gone: Vec::new(), tasks: Vec::new() };
+        for (((page, record), last), original) in pages.into_iter().zip(rows).zip(originals) {
+            if original.is_some() != is_copies {
+                continue;
+            }
             let words = words_of_all.get(&page.0).map_or("", String::as_str);
-            match judge(&record, *last, anchors_changed.then_some(words), is_duplicate) {
+            let words = work.anchors_changed.then_some(words);
+            match judge(&record, *last, words, !stands_alone(&original), work.crew.now_s()) {
                 Step::Keep => {}
                 Step::Remove(why) => {
                     why.into_iter().for_each(|why| summary.left_out.add(why));
                     if *last != Seen::default() {
-                        gone.push((page, last.state == State::Indexed));
+                        judged.gone.push(page);
                     }
                 }
-                Step::Read(work, location, seen) => tasks.push(Task {
-                    page,
-                    record,
-                    location,
-                    url: String::new(),
-                    anchors: String::new(),
-                    work,
-                    seen,
-                }),
+                Step::Read(work, location, seen) => {
+                    let (url, anchors) = (String::new(), String::new());
+                    judged.tasks.push(Task { page, record, location, url, anchors, work, seen });
+                }
             }
         }
-        let mut judged = Judged { gone, tasks };
-        judged.add_words(snapshot, anchors, anchors_changed.then_some(words_of_all), range)?;
+        judged.add_words(snapshot, work.anchors, work.anchors_changed.then_some(words_of_all), range)?;
         Ok(judged)
     }
 
@@ -160,17 +212,6 @@ impl Judged {
         self.tasks.sort_unstable_by_key(|task| (task.location.file, task.location.offset));
         Ok(())
     }
-
-    fn is_empty(&self) -> bool {
-        self.gone.is_empty() && self.tasks.is_empty()
-    }
-
-    /// What is in the index and has to go before anything is added.
-    fn to_delete(&self) -> Vec<PageId> {
-        let changed = self.tasks.iter().filter(|task| task.work == Work::Change).map(|task| task.page);
-        let gone = self.gone.iter().filter(|(_, is_indexed)| *is_indexed).map(|(page, _)| *page);
-        gone.chain(changed).collect()
-    }
 }
 
 /// The pages whose content others have.
@@ -182,20 +223,23 @@ fn originals(snapshot: &Snapshot, pages: &[(PageId, PageRecord)]) -> Result<Hash
     Ok(originals.into_iter().zip(records).collect())
 }
 
-/// Takes pages out of the index. They are looked for in the column of ids: terms for the ids would cost more than that.
-fn delete(writer: &IndexWriter<Entry>, mut pages: Vec<PageId>) -> Result<()> {
-    pages.sort_unstable();
-    if pages.is_empty() {
-        return Ok(());
+/// Some of the pages, a bit for each.
+pub(crate) struct PageSet(Vec<u64>);
+
+impl PageSet {
+    /// None of those with ids below `known`.
+    pub(crate) fn new(known: u32) -> PageSet {
+        PageSet(vec![0; (known as usize).div_ceil(64)])
     }
-    let pages: Arc<[PageId]> = pages.into();
-    let predicate = FunctionPredicate::from(move |segment: &SegmentReader| {
-        let ids = segment.fast_fields().u64("page_id")?;
-        let pages = Arc::clone(&pages);
-        Ok(move |doc: DocId| {
-            ids.first(doc).is_some_and(|id| pages.binary_search_by_key(&id, |page| page.0.into()).is_ok())
-        })
-    });
-    writer.delete_query(Box::new(DocPredicateQuery::from(predicate)))?;
-    Ok(())
+
+    /// Takes in the pages of a part that ask not to be found.
+    pub(crate) fn add_all(&mut self, part: usize, rows: &[Seen]) {
+        for (page, _) in (part * PART_PAGES..).zip(rows).filter(|(_, row)| row.state == State::Noindex) {
+            self.0[page / 64] |= 1 << (page % 64);
+        }
+    }
+
+    fn contains(&self, page: PageId) -> bool {
+        self.0.get(page.0 as usize / 64).is_some_and(|word| word >> (page.0 % 64) & 1 == 1)
+    }
 }

@@ -45,9 +45,15 @@ pub(crate) enum Step {
     Remove(Option<LeftOut>),
 }
 
-/// Judges a page. `anchors` are the words by which others link to it; `None` if those have not changed since the last time.
-/// `is_duplicate` tells whether another page stands for it.
-pub(crate) fn judge(record: &PageRecord, last: Seen, anchors: Option<&str>, is_duplicate: bool) -> Step {
+/// Judges a page at a moment. `anchors` are the words by which others link to it; `None` if those have not changed since the
+/// last time. `is_duplicate` tells whether another page stands for it.
+pub(crate) fn judge(
+    record: &PageRecord,
+    last: Seen,
+    anchors: Option<&str>,
+    is_duplicate: bool,
+    now_s: i64,
+) -> Step {
     let Some(location) = content_of(record) else {
         let was_visited = record.visits > 0;
         return Step::Remove(was_visited.then_some(LeftOut::NoContent));
@@ -59,13 +65,14 @@ pub(crate) fn judge(record: &PageRecord, last: Seen, anchors: Option<&str>, is_d
         content: fold(xxh3_64_with_seed(&record.content_hash.to_le_bytes(), record.content_bytes.into())),
         anchors: anchors.map_or(last.anchors, hash_of_anchors),
         record_bytes: location.length,
-        state: last.state,
+        ..last
     };
     let same_content = now.content == last.content;
     let same_head = now.record_bytes == last.record_bytes;
     match last.state {
-        State::Absent => Step::Read(Work::Add, location, now),
-        State::Indexed if !same_content || now.anchors != last.anchors => {
+        // What was damaged may have been put right.
+        State::Absent | State::Damaged => Step::Read(Work::Add, location, now),
+        State::Indexed if !same_content || now.anchors != last.anchors || last.is_over(now_s) => {
             Step::Read(Work::Change, location, now)
         }
         State::Indexed if !same_head => Step::Read(Work::LookAtHead, location, now),
@@ -91,18 +98,20 @@ fn fold(hash: u64) -> u32 {
     (hash ^ hash >> 32) as u32
 }
 
-/// Which of these pages have the content of another that stands for them: one that has its content still.
-pub(crate) fn duplicates(
+/// For each of these pages the one whose content it has, if that has its content still and may stand for both.
+pub(crate) fn originals_of(
     pages: &[(PageId, PageRecord)],
     originals: &HashMap<PageId, PageRecord>,
-) -> Vec<bool> {
-    let is_duplicate = |(_, record): &(PageId, PageRecord)| {
-        let original = record.duplicate_of.and_then(|original| originals.get(&original));
-        original.is_some_and(|original| {
-            content_of(original).is_some()
-                && original.duplicate_of.is_none()
-                && original.content_hash == record.content_hash
-        })
+) -> Vec<Option<PageId>> {
+    let stands = |record: &PageRecord, original: &PageRecord| {
+        content_of(original).is_some()
+            && original.duplicate_of.is_none()
+            && original.content_hash == record.content_hash
     };
-    pages.iter().map(is_duplicate).collect()
+    let original_of = |(_, record): &(PageId, PageRecord)| {
+        record
+            .duplicate_of
+            .filter(|page| originals.get(page).is_some_and(|original| stands(record, original)))
+    };
+    pages.iter().map(original_of).collect()
 }

@@ -14,7 +14,8 @@ mod query_error;
 
 use std::fmt;
 
-pub use condition::{Compare, Condition, LinkCondition, LinkKind, Measure, Part, Words};
+pub use condition::{Compare, Condition, LinkCondition, Measure, Part, Words};
+pub(crate) use lexer::is_name;
 pub use period::Period;
 pub use query_error::QueryError;
 
@@ -24,6 +25,8 @@ pub const QUERY_LIMIT_BYTES: usize = 4_096;
 pub const QUERY_LIMIT_TERMS: usize = 128;
 /// The most words with stars, each of which stands for many.
 pub const QUERY_LIMIT_STARS: usize = 8;
+/// The most conditions on links, each of which goes through the link graph.
+pub const QUERY_LIMIT_LINKS: usize = 8;
 /// The deepest nesting of parentheses and negations.
 pub const QUERY_LIMIT_DEPTH: usize = 32;
 /// The farthest that NEAR may reach, in words.
@@ -46,6 +49,20 @@ impl Query {
     /// ones first. Of a long text the start counts. `None` if it has no word.
     pub fn about(text: &str) -> Option<Query> {
         plain_text::about(text).map(Query::new)
+    }
+
+    /// Pages that fit each of some queries, as if they stood in parentheses behind one another; `None` if there are none. Errors
+    /// in one of them point into what its writer typed.
+    pub fn all_of(queries: Vec<Query>) -> Option<Query> {
+        let parts = queries.into_iter().flat_map(|query| match query.condition {
+            Condition::All(all) => all,
+            condition => vec![condition],
+        });
+        let mut conditions: Vec<Condition> = parts.collect();
+        match conditions.len() {
+            0 | 1 => conditions.pop().map(Query::new),
+            _ => Some(Query::new(Condition::All(conditions))),
+        }
     }
 
     fn new(condition: Condition) -> Query {

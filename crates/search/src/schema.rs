@@ -21,8 +21,6 @@ pub(crate) struct Fields {
     pub(crate) mime: Field,
     /// When the page was modified or published by its own word, in Unix seconds; nothing where it says nothing.
     pub(crate) date: Field,
-    /// Links from where the site was entered.
-    pub(crate) depth: Field,
     /// The status of HTTP.
     pub(crate) status: Field,
     /// Bytes of the body.
@@ -64,7 +62,6 @@ pub(crate) fn schema(positions: bool) -> (Schema, Fields) {
         language: schema.add_text_field("language", word.clone()),
         mime: schema.add_text_field("mime", word),
         date: schema.add_i64_field("date", column.clone()),
-        depth: schema.add_u64_field("depth", column.clone()),
         status: schema.add_u64_field("status", column.clone()),
         size: schema.add_u64_field("size", column),
         url: schema.add_text_field("url", text.clone()),

@@ -16,6 +16,9 @@ mod best_pages;
 mod clause;
 mod columns;
 mod compile;
+mod cut;
+mod deadline;
+mod depths;
 mod expansion;
 mod facets;
 mod fold;
@@ -29,26 +32,31 @@ mod snippet;
 mod spelling;
 mod statistics;
 mod text_field;
+mod word_set;
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use model::{PageId, SiteId};
 use store::Snapshot;
 use tantivy::query::EnableScoring;
 use tantivy::query::Query as _;
 
+pub use cut::Cut;
 pub use facets::{FacetCount, Facets};
 pub use link_answers::LinkAnswers;
 pub use ranking::Ranking;
 pub use snippet::{Piece, Snippet};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, is_damage};
 use crate::query::Query;
 use crate::text_index::TextIndex;
 use crate::vocabulary::Vocabulary;
 use best_pages::{BestPages, Candidate};
 use columns::Columns;
 use compile::{Compiled, Compiler};
+use deadline::Deadline;
+use depths::Depths;
 use fold::Folded;
 use ranks::{RankCache, Ranks};
 use snippet::PageView;
@@ -62,6 +70,7 @@ pub struct Searcher {
     index: TextIndex,
     ranking: Ranking,
     ranks: RankCache,
+    depths: Depths,
     vocabulary: Mutex<Option<Arc<Vocabulary>>>,
 }
 
@@ -85,11 +94,24 @@ pub struct Request {
     pub explain: bool,
     /// Whether near duplicates of a hit are left out.
     pub fold: bool,
+    /// How long words and pages are looked through; then the answer is what was found so far.
+    pub time_limit: Duration,
 }
+
+/// Nobody waits longer for a list of pages.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 impl Default for Request {
     fn default() -> Request {
-        Request { from: 0, count: 10, sort: Sort::Relevance, facets: false, explain: false, fold: true }
+        Request {
+            from: 0,
+            count: 10,
+            sort: Sort::Relevance,
+            facets: false,
+            explain: false,
+            fold: true,
+            time_limit: TIME_LIMIT,
+        }
     }
 }
 
@@ -108,7 +130,7 @@ pub enum Sort {
 /// What was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// Pages that fit the query, near duplicates included.
+    /// Pages that fit the query, near duplicates included; at least so many, if the answer is cut.
     pub total: u64,
     /// Those asked for.
     pub hits: Vec<Hit>,
@@ -116,8 +138,10 @@ pub struct Answer {
     pub facets: Facets,
     /// The query with a word spelled as pages spell it.
     pub suggestion: Option<String>,
-    /// A star stands for more words than were looked for: the most frequent were.
-    pub is_cut: bool,
+    /// Whether pages follow that can be asked for.
+    pub has_more: bool,
+    /// Why it may not be all there is; empty if it is.
+    pub cuts: Vec<Cut>,
 }
 
 /// A page that was found.
@@ -169,7 +193,8 @@ impl Searcher {
     pub fn open(snapshot: Snapshot, ranking: Ranking) -> Result<Searcher> {
         let index = TextIndex::open(snapshot.folder())?;
         let ranks = RankCache::new(snapshot.folder(), &ranking);
-        Ok(Searcher { snapshot, index, ranking, ranks, vocabulary: Mutex::new(None) })
+        let (depths, vocabulary) = (Depths::default(), Mutex::new(None));
+        Ok(Searcher { snapshot, index, ranking, ranks, depths, vocabulary })
     }
 
     /// What it reads.
@@ -190,12 +215,14 @@ impl Searcher {
         }
         let ranks = self.ranks.current()?;
         let searcher = self.index.reader.searcher();
-        let compiler = Compiler::new(self, &searcher, &ranks, links, query.condition())?;
+        let deadline = Deadline::after(request.time_limit);
+        let compiler = Compiler::new(self, &searcher, &ranks, links, query.condition(), &deadline)?;
         let compiled = compiler.compile(query.condition())?;
         let mut wanted =
             if request.fold { (last * 2 + MORE_FOR_FOLDING).min(SEARCH_LIMIT_HITS) } else { last };
         let (found, folded) = loop {
-            let collector = BestPages::new(wanted, request, &compiled.filters, &self.index, &ranks);
+            let collector =
+                BestPages::new(wanted, request, &compiled.filters, &self.index, &ranks, &deadline);
             let found = searcher.search_with_statistics_provider(
                 &compiled.query,
                 &collector,
@@ -203,11 +230,13 @@ impl Searcher {
             )?;
             let folded = Folded::of(&found.best, &ranks, request.fold);
             // Where many are copies of each other, more have to be looked at.
-            if folded.len() >= last || found.best.len() < wanted || wanted >= SEARCH_LIMIT_HITS {
+            let are_all = found.best.len() < wanted || wanted >= SEARCH_LIMIT_HITS || deadline.was_missed();
+            if folded.len() > last || !request.fold || are_all {
                 break (found, folded);
             }
             wanted = (wanted * 4).min(SEARCH_LIMIT_HITS);
         };
+        let is_more = if request.fold { folded.len() > last } else { found.total > last as u64 };
         let shown = folded.into_iter().skip(request.from).take(request.count);
         let hits = shown
             .map(|hit| self.hit(&searcher, &compiled, &ranks, hit, request.explain))
@@ -216,7 +245,15 @@ impl Searcher {
         // Who only counts hits reads no suggestion.
         let is_wanted = found.total < FEW_HITS && request.count > 0;
         let suggestion = if is_wanted { self.suggestion(query)? } else { None };
-        Ok(Answer { total: found.total, hits, facets, suggestion, is_cut: compiled.is_cut })
+        let mut cuts = compiled.cuts;
+        cuts.extend(deadline.was_missed().then_some(Cut::Time));
+        let has_more = is_more && last < SEARCH_LIMIT_HITS;
+        Ok(Answer { total: found.total, hits, facets, suggestion, has_more, cuts })
+    }
+
+    /// How deep each page lies, by its id.
+    fn depths(&self) -> Result<Shared<u8>> {
+        self.depths.of(&self.snapshot)
     }
 
     /// The query as it was perhaps meant.
@@ -225,7 +262,12 @@ impl Searcher {
         let mut held = self.vocabulary.lock().unwrap_or_else(PoisonError::into_inner);
         let vocabulary = match held.as_ref() {
             Some(vocabulary) => Arc::clone(vocabulary),
-            None => Arc::clone(held.insert(Arc::new(self.index.vocabulary()?))),
+            None => match self.index.vocabulary() {
+                Ok(vocabulary) => Arc::clone(held.insert(Arc::new(vocabulary))),
+                // The index is being written anew, and its words are not where they were: the hits are the answer.
+                Err(Error::Unreadable { .. }) => return Ok(None),
+                Err(error) => return Err(error),
+            },
         };
         drop(held);
         Ok(spelling::corrected(query.condition(), &vocabulary).map(|condition| condition.to_string()))
@@ -248,11 +290,12 @@ impl Searcher {
         let columns = Columns::open(searcher.segment_reader(candidate.segment), &self.index)?;
         let language = columns.language(candidate.doc)?;
         let record = self.snapshot.pages.get(page)?;
+        let url = self.snapshot.urls.url(page)?.unwrap_or_default();
         let view = match &record {
             Some(record) => {
-                match PageView::read(&self.snapshot, record, language.as_deref(), &compiled.marks) {
+                match PageView::read(&self.snapshot, record, &url, language.as_deref(), &compiled.marks) {
                     // It is found all the same; that its copy is damaged, `weir check` tells.
-                    Err(Error::Store(store::Error::Damaged { .. })) => PageView::default(),
+                    Err(Error::Store(error)) if is_damage(&error) => PageView::default(),
                     view => view?,
                 }
             }
@@ -263,7 +306,7 @@ impl Searcher {
         Ok(Hit {
             page,
             score: candidate.score,
-            url: self.snapshot.urls.url(page)?.unwrap_or_default(),
+            url,
             title: view.title,
             snippet: view.snippet,
             date_ms: columns.date_s(candidate.doc).map(|date_s| date_s * 1_000),

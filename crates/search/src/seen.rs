@@ -11,7 +11,7 @@ use crate::text_folder::{read_whole, write_whole};
 /// So many pages share a file.
 pub(crate) const PART_PAGES: usize = 1 << 18;
 
-const ROW_BYTES: usize = 13;
+const ROW_BYTES: usize = 17;
 
 /// One page, as it was seen last; the default is a page that was never looked at, or that is not in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,6 +22,8 @@ pub(crate) struct Seen {
     pub(crate) anchors: u32,
     /// The length of its record in the page store: that changes with each visit that brought content, the same or another.
     pub(crate) record_bytes: u32,
+    /// When it asks not to be found any more, in Unix seconds; 0 for never.
+    pub(crate) until_s: u32,
     /// What came of it.
     pub(crate) state: State,
 }
@@ -39,6 +41,8 @@ pub(crate) enum State {
     Noindex = 2,
     /// It was read and is no text.
     NotText = 3,
+    /// What is stored of it cannot be read.
+    Damaged = 4,
 }
 
 impl State {
@@ -48,6 +52,7 @@ impl State {
             State::Absent | State::Indexed => None,
             State::Noindex => Some(LeftOut::Noindex),
             State::NotText => Some(LeftOut::NotText),
+            State::Damaged => Some(LeftOut::Damaged),
         }
     }
 
@@ -56,18 +61,25 @@ impl State {
             1 => State::Indexed,
             2 => State::Noindex,
             3 => State::NotText,
+            4 => State::Damaged,
             _ => State::Absent,
         }
     }
 }
 
 impl Seen {
+    /// Whether it is in the index, and asked to be found until a moment that is over.
+    pub(crate) fn is_over(&self, now_s: i64) -> bool {
+        self.state == State::Indexed && self.until_s != 0 && i64::from(self.until_s) <= now_s
+    }
+
     fn to_bytes(self) -> [u8; ROW_BYTES] {
         let mut bytes = [0; ROW_BYTES];
         bytes[..4].copy_from_slice(&self.content.to_le_bytes());
         bytes[4..8].copy_from_slice(&self.anchors.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.record_bytes.to_le_bytes());
-        bytes[12] = self.state as u8;
+        bytes[12..16].copy_from_slice(&self.until_s.to_le_bytes());
+        bytes[16] = self.state as u8;
         bytes
     }
 
@@ -77,9 +89,15 @@ impl Seen {
             content: number(0),
             anchors: number(4),
             record_bytes: number(8),
-            state: State::from_byte(bytes[12]),
+            until_s: number(12),
+            state: State::from_byte(bytes[16]),
         }
     }
+}
+
+/// The earlier of two moments, each of which may be none: 0.
+pub(crate) fn earlier(one_s: u32, other_s: u32) -> u32 {
+    if one_s == 0 || other_s == 0 { one_s.max(other_s) } else { one_s.min(other_s) }
 }
 
 /// The rows of a part.
@@ -106,10 +124,15 @@ mod tests {
     fn rows_read_back_and_damage_is_seen() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pages");
-        let states = [State::Absent, State::Indexed, State::Noindex, State::NotText];
-        let rows: Vec<Seen> = (0..400)
-            .map(|n| Seen { content: n, anchors: n * 3, record_bytes: n * 7, state: states[n as usize % 4] })
-            .collect();
+        let states = [State::Absent, State::Indexed, State::Noindex, State::NotText, State::Damaged];
+        let row = |n: u32| Seen {
+            content: n,
+            anchors: n * 3,
+            record_bytes: n * 7,
+            until_s: n * 11,
+            state: states[n as usize % 5],
+        };
+        let rows: Vec<Seen> = (0..400).map(row).collect();
         write_part(&path, &rows).unwrap();
         assert_eq!(read_part(&path).unwrap(), rows);
         let mut bytes = std::fs::read(&path).unwrap();

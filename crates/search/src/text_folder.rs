@@ -11,7 +11,7 @@
 //! Nothing here is part of the collection's commits: it follows from them, and may be deleted.
 
 use std::fs::{self, File, TryLockError};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -121,7 +121,13 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// What [`write_whole`] was given.
 pub(crate) fn read_whole(path: &Path) -> Result<Vec<u8>> {
-    let mut bytes = fs::read(path).context("read", path)?;
+    let mut bytes = match fs::read(path) {
+        // Somebody named it: it was there.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(Error::Unreadable { what: format!("{} is missing", path.display()) });
+        }
+        bytes => bytes.context("read", path)?,
+    };
     let content = bytes.len().checked_sub(CHECKSUM_BYTES);
     let is_whole = content.is_some_and(|end| xxh3_64(&bytes[..end]).to_le_bytes() == bytes[end..]);
     if !is_whole {
@@ -133,7 +139,7 @@ pub(crate) fn read_whole(path: &Path) -> Result<Vec<u8>> {
 
 fn remove_folder(path: &Path) -> Result<()> {
     match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).context("remove", path),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).context("remove", path),
         _ => Ok(()),
     }
 }

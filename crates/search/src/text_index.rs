@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tantivy::{Index, IndexReader, ReloadPolicy};
 
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::note::Note;
 use crate::schema::{Fields, schema};
 use crate::text_folder::TextFolder;
@@ -22,7 +22,7 @@ pub struct TextIndex {
 }
 
 impl TextIndex {
-    /// Opens the index of a collection, as of its last commit; [`TextIndex::reload`] shows a later one.
+    /// Opens the index of a collection, as of its last commit.
     pub fn open(folder: &Path) -> Result<TextIndex> {
         let text = TextFolder::of(folder);
         let Some((index, fields, positions)) = open_index(&text)? else {
@@ -30,11 +30,6 @@ impl TextIndex {
         };
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         Ok(TextIndex { index, reader, fields, positions, folder: text })
-    }
-
-    /// Shows what was committed meanwhile; searches that are under way go on with what they have.
-    pub fn reload(&self) -> Result<()> {
-        Ok(self.reader.reload()?)
     }
 
     /// Whether it knows where words stand: phrases and distances need it.
@@ -65,6 +60,15 @@ impl TextIndex {
         Ok(self.note()?.generation)
     }
 
+    /// What tells the commit of the index that lies on the disk now from every other one, also of an index that was made anew.
+    pub fn edition(&self) -> Result<Vec<String>> {
+        let segments = self.index.load_metas()?.segments;
+        let name = |meta: &tantivy::SegmentMeta| {
+            format!("{}-{}", meta.id().uuid_string(), meta.delete_opstamp().unwrap_or_default())
+        };
+        Ok(segments.iter().map(name).collect())
+    }
+
     /// Words as pages write them, to correct queries by.
     pub fn vocabulary(&self) -> Result<Vocabulary> {
         match self.note()?.words {
@@ -87,10 +91,11 @@ impl TextIndex {
 /// The index with its fields, and whether it has positions; `None` if there is none.
 pub(crate) fn open_index(folder: &TextFolder) -> Result<Option<(Index, Fields, bool)>> {
     let path = folder.index();
-    if !path.join("meta.json").exists() {
+    let meta = path.join("meta.json");
+    if !meta.try_exists().context("read", &meta)? {
         return Ok(None);
     }
-    let index = Index::open_in_dir(&path).map_err(|error| Error::Unreadable { what: error.to_string() })?;
+    let index = Index::open_in_dir(&path)?;
     for positions in [true, false] {
         let (wanted, fields) = schema(positions);
         if index.schema() == wanted {

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::text_folder::{read_whole, write_whole};
 use crate::word_counts::drop_rarest;
 
-/// Vocabulary as pages write them, in lower case, with about how often they do.
+/// Words as pages write them, in lower case, with about how often they do.
 #[derive(Debug, Default)]
 pub struct Vocabulary {
     /// All of them, one behind the other.

@@ -355,6 +355,9 @@ impl<'f> Findings<'f> {
             Error::UnknownVersion { found, known, .. } => {
                 (String::new(), format!("it has version {found}, and this program knows {known}"))
             }
+            Error::OtherColumns { .. } => {
+                ("as a table".to_owned(), "its columns are those of another version".to_owned())
+            }
             Error::Io { operation, source, .. } => {
                 (String::new(), format!("cannot {operation} it: {source}"))
             }
@@ -402,9 +405,10 @@ impl<'f> Findings<'f> {
 
 fn path_of(error: &Error) -> Option<&Path> {
     match error {
-        Error::Damaged { path, .. } | Error::Io { path, .. } | Error::UnknownVersion { path, .. } => {
-            Some(path)
-        }
+        Error::Damaged { path, .. }
+        | Error::Io { path, .. }
+        | Error::OtherColumns { path }
+        | Error::UnknownVersion { path, .. } => Some(path),
         _ => None,
     }
 }

@@ -65,6 +65,16 @@ pub enum Error {
         /// The newest version this program knows.
         known: u32,
     },
+    /// A table was written by a program that had other columns.
+    #[error(
+        "{} has columns of another version of weir: use that one, or make a new collection of the stored pages with `weir import NEW {}`",
+        path.display(),
+        pages_of(path).display()
+    )]
+    OtherColumns {
+        /// The table.
+        path: PathBuf,
+    },
     /// No such snapshot is kept.
     #[error("there is no snapshot {name}; `weir snapshots` lists those that are kept")]
     NoSnapshot {
@@ -107,6 +117,11 @@ impl<T> Context<T> for io::Result<T> {
     fn context(self, operation: &'static str, path: &Path) -> Result<T> {
         self.map_err(|source| Error::Io { operation, path: path.to_owned(), source })
     }
+}
+
+/// The stored pages of the collection that a table is of.
+fn pages_of(table: &Path) -> PathBuf {
+    table.ancestors().nth(2).unwrap_or(Path::new("")).join("pages/*.warc.gz")
 }
 
 /// A damaged file, with the place and the evidence.

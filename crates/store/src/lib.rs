@@ -47,7 +47,8 @@ pub use page_store::{
     PageLocation, PageReader, PageSettings, PageStore, PageVersion, Relocations, StoredPage, Verify,
 };
 pub use page_stream::{
-    PageOrder, PagePlace, PageStream, Part, Position, Selection, SiteSet, StreamRequest, Streamed,
+    PageOrder, PagePlace, PageStream, Part, Position, Predicate, Selection, SiteSet, StreamRequest, Streamed,
+    WrongPredicate,
 };
 pub use ranks::{RankColumn, RankEntry, RankValue, Ranked, list_ranks, write_ranks};
 pub use site_state::{SiteRecord, SiteState, SiteStateReader};
@@ -65,6 +66,6 @@ pub use tables::{
 };
 pub use url_table::{NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
 pub use warc::{
-    Capture, DigestVerdict, Prepared, Preparer, Truncated, WarcError, WarcHeader, WarcKind, WarcReader,
-    WarcRecord,
+    Capture, DigestVerdict, Prepared, PreparedLabel, Preparer, Truncated, WarcError, WarcHeader, WarcKind,
+    WarcReader, WarcRecord,
 };

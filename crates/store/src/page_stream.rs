@@ -5,8 +5,10 @@
 //! page is [`PageReader::read`](crate::PageReader::read). A record that is damaged does not end a stream: it is told of in
 //! place of the page. Of each page the newest stored version counts.
 
+mod judge;
 mod plan;
 mod position;
+mod predicate;
 mod read_ahead;
 mod selection;
 
@@ -16,11 +18,13 @@ use std::ops::Range;
 use model::PageId;
 
 pub use position::{PageOrder, PagePlace, Part, Position};
+pub use predicate::{Predicate, WrongPredicate};
 pub use selection::{Selection, SiteSet};
 
 use crate::error::{Error, Result};
 use crate::page_store::StoredPage;
 use crate::snapshot::Snapshot;
+use judge::Known;
 use plan::Plan;
 use position::PlaceKey;
 use read_ahead::ReadAhead;
@@ -95,6 +99,7 @@ impl<'s> PageStream<'s> {
             part: request.part,
             sites: request.selection.find_sites(snapshot)?,
             pages: request.selection.find_languages(snapshot)?,
+            judge: request.selection.find_judge(snapshot)?,
         };
         Ok(PageStream {
             snapshot,
@@ -137,7 +142,7 @@ impl<'s> PageStream<'s> {
 
     /// How long the record of the next page is, compressed; nothing if there is none, or if the selection must read it first.
     pub fn peek_length(&mut self) -> Result<Option<u64>> {
-        if self.selection.needs_record() {
+        if self.needs_record() {
             return Ok(None);
         }
         Ok(self.peek()?.map(|place| u64::from(place.location.length)))
@@ -146,15 +151,15 @@ impl<'s> PageStream<'s> {
     /// How long the records of all pages are together that are still to come, compressed; nothing if the selection must read
     /// them first, or a maximum is set.
     pub fn member_bytes(&self) -> Result<Option<u64>> {
-        if self.selection.needs_record() || self.left < u64::MAX {
+        if self.needs_record() || self.left < u64::MAX {
             return Ok(None);
         }
-        self.plan.total_bytes(&self.snapshot.pages, self.after).map(Some)
+        self.plan.total_bytes(self.snapshot, self.after).map(Some)
     }
 
     /// The next page, without reading it if the selection can do without.
     pub fn next_place(&mut self) -> Result<Option<Streamed<()>>> {
-        if self.selection.needs_record() {
+        if self.needs_record() {
             return Ok(self.next_page()?.map(|streamed| match streamed {
                 Streamed::Page(place, _) => Streamed::Page(place, ()),
                 Streamed::Damaged(place, error) => Streamed::Damaged(place, error),
@@ -168,7 +173,7 @@ impl<'s> PageStream<'s> {
     /// The next page as it is stored: a gzip member with a WARC record, which may refer to another for its body. It is only
     /// decompressed, and damage noticed, if the selection needs that, or if `verify` says so.
     pub fn next_member(&mut self, verify: bool) -> Result<Option<Streamed<&[u8]>>> {
-        let judge = verify || self.selection.needs_record();
+        let judge = verify || self.needs_record();
         while let Some(place) = self.peek()? {
             let range = match self.member() {
                 Ok(range) => range,
@@ -176,7 +181,7 @@ impl<'s> PageStream<'s> {
             };
             if judge {
                 match self.page(&place, range.clone()) {
-                    Ok(page) if !self.selection.has_record(&page) => {
+                    Ok(page) if !self.means(&place, &page)? => {
                         self.step(&place);
                         continue;
                     }
@@ -194,7 +199,7 @@ impl<'s> PageStream<'s> {
     pub fn next_page(&mut self) -> Result<Option<Streamed<StoredPage>>> {
         while let Some(place) = self.peek()? {
             match self.member().and_then(|range| self.page(&place, range)) {
-                Ok(page) if self.selection.has_record(&page) => {
+                Ok(page) if self.means(&place, &page)? => {
                     self.give(&place);
                     return Ok(Some(Streamed::Page(place, page)));
                 }
@@ -213,13 +218,28 @@ impl<'s> PageStream<'s> {
         if self.next == self.places.len() && !self.complete {
             let most = usize::try_from(self.left).unwrap_or(usize::MAX);
             // Those that a record turns out not to be wanted make room for others.
-            let window =
-                if self.selection.needs_record() { self.window_pages } else { self.window_pages.min(most) };
-            self.places = self.plan.window(&self.snapshot.pages, self.after, window)?;
+            let window = if self.needs_record() { self.window_pages } else { self.window_pages.min(most) };
+            self.places = self.plan.window(self.snapshot, self.after, window)?;
             self.next = 0;
             self.complete = self.places.len() < window;
         }
         Ok(self.places.get(self.next).copied())
+    }
+
+    fn needs_record(&self) -> bool {
+        self.selection.needs_record() || self.plan.judge.as_ref().is_some_and(|judge| judge.needs_record)
+    }
+
+    /// Whether a page whose record was read is wanted.
+    fn means(&self, place: &PagePlace, stored: &StoredPage) -> Result<bool> {
+        if !self.selection.has_record(stored) {
+            return Ok(false);
+        }
+        let judge = self.plan.judge.as_ref().filter(|judge| judge.needs_record);
+        let Some(judge) = judge else { return Ok(true) };
+        let Some(record) = self.snapshot.pages.get(place.page)? else { return Ok(false) };
+        let site = self.snapshot.urls.site_name(place.site).unwrap_or_default();
+        Ok(judge.means(&Known { page: place.page, record: &record, site, stored: Some(stored) }))
     }
 
     fn member(&mut self) -> Result<Range<usize>> {

@@ -17,7 +17,7 @@ mod writer;
 pub use header::{WarcHeader, WarcKind};
 pub use reader::{WarcError, WarcReader};
 pub use record::{Capture, DigestVerdict, Truncated, WarcRecord};
-pub use writer::{Prepared, Preparer};
+pub use writer::{Prepared, PreparedLabel, Preparer};
 
 pub(crate) use date::{parse_date, timestamp};
 pub(crate) use digest::{Digest, DigestKey};

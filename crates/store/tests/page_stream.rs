@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use store::{
     Capture, Collection, DocumentRow, Error, PageFlags, PageOrder, PageRecord, PageStream, Part, Position,
-    Selection, Snapshot, StoreSettings, StreamRequest, Streamed, UrlBatch,
+    Predicate, Selection, Snapshot, StoreSettings, StreamRequest, Streamed, UrlBatch,
 };
 
 const SITES: [&str; 4] =
@@ -31,6 +31,9 @@ struct Truth {
     status: u16,
     time_ms: i64,
     body: String,
+    title: Option<String>,
+    /// Whether there is a row about it among the documents.
+    documented: bool,
     stored: bool,
 }
 
@@ -45,7 +48,9 @@ fn truth(number: usize) -> Truth {
         kind: number % 5 % 3,
         status: STATUSES[number % 7 % 3],
         time_ms: 1_700_000_000_000 + 1_000 * (number as i64),
-        body: format!("page {words} ").repeat(200),
+        body: format!("page {words} ").repeat(100 + words),
+        title: (number % 4 != 1).then(|| format!("Seite {number}: 100 % süß")),
+        documented: number % 17 != 3,
         stored: number % 13 != 5,
     }
 }
@@ -90,13 +95,20 @@ fn store_page(collection: &mut Collection, page: PageId, truth: &Truth) {
         metadata: &[],
     };
     let stored = collection.bodies.append(&capture, None).unwrap().location;
-    collection.pages.update(&[page], |_, page| page.stored = Some(stored)).unwrap();
+    let note = |_: usize, page: &mut PageRecord| {
+        (page.stored, page.content_bytes) = (Some(stored), truth.body.len() as u32);
+    };
+    collection.pages.update(&[page], note).unwrap();
+    if !truth.documented {
+        return;
+    }
     let language = Some(LANGUAGES[truth.language]);
     let row = DocumentRow {
         page_id: page.0,
         language,
         url: &truth.url,
         fetch_time: truth.time_ms,
+        title: truth.title.as_deref(),
         ..Default::default()
     };
     collection.tables.documents.rows.push(&row);
@@ -123,7 +135,7 @@ fn is_meant(selection: &Selection, truth: &Truth) -> bool {
     truth.stored
         && lists(&selection.sites, &|site| site == SITES[truth.site] || site == host)
         && lists(&selection.domains, &|domain| host == domain || host.ends_with(&format!(".{domain}")))
-        && lists(&selection.languages, &|language| language == LANGUAGES[truth.language])
+        && lists(&selection.languages, &|language| truth.documented && language == LANGUAGES[truth.language])
         && lists(&selection.mime_types, &|mime| {
             TYPES[truth.kind].split(';').next() == Some(mime) || (mime == "text/*" && truth.kind < 2)
         })
@@ -156,6 +168,75 @@ fn read_part(request: &StreamRequest, breaks: &[usize], way: usize) -> Vec<(Page
     }
 }
 
+/// A test as it is written, and what is true of it; nothing where the page lacks what is asked for.
+type Written = (&'static str, fn(&Truth) -> Option<bool>);
+
+const TESTS: [Written; 15] = [
+    ("status = 200", |truth| Some(truth.status == 200)),
+    ("STATUS in (301, 404)", |truth| Some(truth.status != 200)),
+    ("mime not like 'text/%'", |truth| Some(truth.kind == 2)),
+    ("time >= '2023-11-14T22:14:20Z'", |truth| Some(truth.time_ms >= 1_700_000_060_000)),
+    ("url like '%/page/_'", |truth| Some(truth.url.len() == SITES[truth.site].len() + 7)),
+    ("size<1000", |truth| Some(truth.body.len() < 1_000)),
+    ("site = 'https://a.test'", |truth| Some(truth.site == 0)),
+    ("host <> 'b.example'", |truth| Some(truth.site < 2)),
+    ("in_links > -1", |_| Some(true)),
+    ("duplicate_of is not null", |_| Some(false)),
+    ("first_visit < '2030'", |_| None),
+    ("language != 'en'", |truth| truth.documented.then_some(truth.language != 0)),
+    ("title like 'Seite%: 100 _ s__'", |truth| (truth.documented && truth.title.is_some()).then_some(true)),
+    ("title is null", |truth| Some(!truth.documented || truth.title.is_none())),
+    ("words<=0", |truth| truth.documented.then_some(true)),
+];
+
+/// Tests that are joined.
+#[derive(Debug, Clone)]
+enum Tree {
+    Test(usize),
+    Not(Box<Tree>),
+    And(Box<(Tree, Tree)>),
+    Or(Box<(Tree, Tree)>),
+}
+
+impl Tree {
+    fn text(&self) -> String {
+        match self {
+            Tree::Test(number) => TESTS[*number].0.to_owned(),
+            Tree::Not(inner) => format!("not ({})", inner.text()),
+            Tree::And(both) => format!("({}) and ({})", both.0.text(), both.1.text()),
+            Tree::Or(both) => format!("({})or({})", both.0.text(), both.1.text()),
+        }
+    }
+
+    fn holds(&self, truth: &Truth) -> Option<bool> {
+        match self {
+            Tree::Test(number) => TESTS[*number].1(truth),
+            Tree::Not(inner) => inner.holds(truth).map(|holds| !holds),
+            Tree::And(both) => match (both.0.holds(truth), both.1.holds(truth)) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            },
+            Tree::Or(both) => match (both.0.holds(truth), both.1.holds(truth)) {
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                _ => None,
+            },
+        }
+    }
+}
+
+fn trees() -> impl Strategy<Value = Tree> {
+    (0..TESTS.len()).prop_map(Tree::Test).prop_recursive(4, 8, 2, |inner| {
+        let two = (inner.clone(), inner.clone()).prop_map(Box::new);
+        prop_oneof![
+            inner.prop_map(|inner| Tree::Not(Box::new(inner))),
+            two.clone().prop_map(Tree::And),
+            two.prop_map(Tree::Or),
+        ]
+    })
+}
+
 fn page_of<T>(streamed: Streamed<T>) -> store::PagePlace {
     match streamed {
         Streamed::Page(place, _) => place,
@@ -186,6 +267,7 @@ fn selections() -> impl Strategy<Value = Selection> {
             mime_types,
             since_ms,
             before_ms,
+            predicate: None,
         })
 }
 
@@ -195,12 +277,17 @@ proptest! {
     #[test]
     fn parts_together_give_every_page_once_and_in_order(
         selection in selections(),
+        tree in prop::option::of(trees()),
         order in select(vec![PageOrder::Crawl, PageOrder::Site]),
         parts in 1..5u32,
         breaks in prop::collection::vec(0..20usize, 0..6),
         window_pages in 1..50usize,
         way in 0..3usize,
     ) {
+        let predicate = tree.as_ref().map(|tree| tree.text().parse::<Predicate>());
+        // Too many conditions on documents apart are told, and no stream.
+        prop_assume!(!matches!(predicate, Some(Err(_))));
+        let selection = Selection { predicate: predicate.map(Result::unwrap), ..selection };
         let mut given: BTreeMap<u32, u32> = BTreeMap::new();
         for part in (1..=parts).map(|number| Part::new(number, parts).unwrap()) {
             let request = StreamRequest { selection: selection.clone(), order, part, window_pages, ..Default::default() };
@@ -210,7 +297,10 @@ proptest! {
             pages.iter().for_each(|(page, _)| *given.entry(page.0).or_default() += 1);
         }
         let meant: BTreeMap<u32, u32> =
-            (0..PAGES).filter(|number| is_meant(&selection, &truth(*number))).map(|number| (number as u32, 1)).collect();
+            (0..PAGES).map(|number| (number, truth(number)))
+                .filter(|(_, truth)| is_meant(&selection, truth))
+                .filter(|(_, truth)| tree.as_ref().is_none_or(|tree| tree.holds(truth) == Some(true)))
+                .map(|(number, _)| (number as u32, 1)).collect();
         prop_assert_eq!(given, meant);
     }
 }

@@ -49,9 +49,9 @@ pub enum WrongAsk {
 }
 
 /// All that can be asked for.
-const NAMES: [&str; 16] = [
-    "site", "domain", "language", "status", "mime", "since", "before", "order", "part", "from", "max",
-    "format", "columns", "verify", "snapshot", "skip",
+const NAMES: [&str; 17] = [
+    "site", "domain", "language", "status", "mime", "since", "before", "where", "order", "part", "from",
+    "max", "format", "columns", "verify", "snapshot", "skip",
 ];
 
 /// No wish has more values.
@@ -97,6 +97,11 @@ impl Ask {
             "mime" => selection.mime_types.push(value.to_owned()),
             "since" => selection.since_ms = Some(time_ms(value).map_err(wrong)?),
             "before" => selection.before_ms = Some(time_ms(value).map_err(wrong)?),
+            "where" => {
+                let predicate: store::Predicate =
+                    value.parse().map_err(|error: store::WrongPredicate| wrong(error.to_string()))?;
+                selection.predicate = Some(predicate);
+            }
             "order" => self.request.order = order(value).map_err(wrong)?,
             "part" => self.request.part = value.parse().map_err(wrong)?,
             "from" => {
@@ -131,6 +136,7 @@ impl Ask {
         let single = [
             ("since", selection.since_ms.map(time)),
             ("before", selection.before_ms.map(time)),
+            ("where", selection.predicate.as_ref().map(ToString::to_string)),
             ("order", (*order == PageOrder::Site).then(|| "site".to_owned())),
             ("part", Some(part.to_string())),
             ("from", from.map(|from| from.to_string())),
@@ -191,7 +197,7 @@ mod tests {
     #[test]
     fn a_wish_survives_as_a_query() {
         let query = "site=https%3A%2F%2Fa.test&site=b.test&domain=x.org&language=en&mime=text%2F*&status=2&status=404\
-                     &since=1700000000000ms&before=2026-11-15&order=site&part=2%2F3&from=7.1.1024.5&max=9\
+                     &since=1700000000000ms&before=2026-11-15&where=title+like+%27%25+%26+co%27&order=site&part=2%2F3&from=7.1.1024.5&max=9\
                      &format=text&columns=url%2Ctitle&verify=1&snapshot=before+the+storm&skip=77";
         let ask = Ask::of_query(query).unwrap();
         assert_eq!(ask.request.selection.sites, ["https://a.test", "b.test"]);
@@ -214,6 +220,10 @@ mod tests {
             ("format=pdf", "format cannot be `pdf`: there are warc"),
             ("columns=url,colour", "there is no column `colour`"),
             ("max=-1", "it is a number"),
+            (
+                "where=status+%3D%3D+200",
+                "where cannot be `status == 200`: at character 9: expected a number, found `=`",
+            ),
         ] {
             let error = Ask::of_query(query).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

@@ -23,12 +23,13 @@ use arrow_flight::{
 use arrow_schema::ArrowError;
 use futures_core::Stream;
 use store::{PageStream, Snapshot, Streamed};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
-use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic::{Request, Response, Status, Streaming};
 
+use crate::admission::{Admission, NoRoom, StreamLimits};
 use crate::ask::Ask;
 use crate::page_view::Viewer;
 use crate::shelf::Shelf;
@@ -50,10 +51,12 @@ pub type Admits = Arc<dyn Fn(Option<&str>) -> bool + Send + Sync>;
 pub struct FlightSettings {
     /// The collection.
     pub folder: PathBuf,
-    /// Streams at the same time.
-    pub streams: usize,
+    /// How much at once.
+    pub limits: StreamLimits,
     /// Who may ask, by the token that they show.
     pub admits: Admits,
+    /// A certificate, with those that lead to its authority, and its key, as PEM; without them no TLS is spoken.
+    pub tls_pem: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 /// A server of Arrow Flight, until this is gone.
@@ -70,14 +73,18 @@ impl Flight {
         let (stop, stopped) = oneshot::channel::<()>();
         let service = Service {
             shelf: Arc::new(Shelf::new(&settings.folder)),
-            places: Arc::new(Semaphore::new(settings.streams)),
+            admission: Admission::new(settings.limits),
             admits: settings.admits,
         };
+        let mut server = Server::builder().http2_keepalive_interval(Some(KEEPALIVE));
+        if let Some((certificate, key)) = settings.tls_pem {
+            let tls = ServerTlsConfig::new().identity(Identity::from_pem(certificate, key));
+            server = server.tls_config(tls).map_err(std::io::Error::other)?;
+        }
         let work = move || {
             runtime.block_on(async {
                 let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
-                let serving = Server::builder()
-                    .http2_keepalive_interval(Some(KEEPALIVE))
+                let serving = server
                     .add_service(FlightServiceServer::new(service))
                     .serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true)));
                 tokio::select! {
@@ -104,7 +111,7 @@ impl Drop for Flight {
 
 struct Service {
     shelf: Arc<Shelf>,
-    places: Arc<Semaphore>,
+    admission: Arc<Admission>,
     admits: Admits,
 }
 
@@ -163,10 +170,12 @@ impl FlightService for Service {
 
     async fn do_get(&self, request: Request<Ticket>) -> Result<Response<Self::DoGetStream>, Status> {
         self.admit(&request)?;
+        let client = request.remote_addr().map(|address| address.ip());
         let (mut ask, _) = read_command(&request.into_inner().ticket)?;
         ask.request.window_pages = WINDOW_PAGES;
-        let busy = |_| Status::resource_exhausted("all streams are taken; try again later");
-        let place = Arc::clone(&self.places).try_acquire_owned().map_err(busy)?;
+        // What clients take for a reason to try again.
+        let busy = |no_room: NoRoom| Status::unavailable(no_room.to_string());
+        let place = self.admission.enter(client).map_err(busy)?;
         let snapshot = self.snapshot(&ask).await?;
         let (send, receive) = mpsc::channel(BATCHES);
         spawn_blocking(move || {

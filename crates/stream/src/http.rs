@@ -4,7 +4,6 @@
 //! and memory for a client is bounded: a window of places, a piece of a file, a few pieces on their way. What a client has got
 //! it need not get again: by the position of a row, by `skip`, or, for records that are forwarded unread, by `Range`.
 
-mod admission;
 mod answer;
 
 use std::net::IpAddr;
@@ -17,24 +16,9 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::get;
 
+use crate::admission::{Admission, StreamLimits};
 use crate::ask::Ask;
 use crate::shelf::Shelf;
-use admission::Admission;
-
-/// How much at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StreamLimits {
-    /// Streams at the same time; more are asked to come later.
-    pub streams: usize,
-    /// Streams at the same time to one address.
-    pub streams_per_client: usize,
-}
-
-impl Default for StreamLimits {
-    fn default() -> StreamLimits {
-        StreamLimits { streams: 128, streams_per_client: 32 }
-    }
-}
 
 /// Who asks, for the server to put into the extensions of a request; those without one count as one client.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +50,7 @@ async fn stream(
     let client = client.map(|Extension(ClientAddress(address))| address);
     let place = match service.admission.enter(client) {
         Ok(place) => place,
-        Err(refused) => return answer::refusal(&refused),
+        Err(no_room) => return answer::refusal(&answer::Refused::NoRoom(no_room)),
     };
     let shelf = Arc::clone(&service);
     answer::answer(ask, &headers, place, move |wanted| shelf.shelf.take(wanted)).await

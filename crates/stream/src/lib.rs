@@ -2,6 +2,7 @@
 //!
 //! This crate never buffers more than one record: what goes in comes out before the next is read.
 
+mod admission;
 mod ask;
 mod export;
 #[cfg(feature = "flight")]
@@ -15,6 +16,7 @@ mod page_view;
 mod remote;
 mod shelf;
 
+pub use admission::StreamLimits;
 pub use ask::{Ask, WrongAsk};
 pub use export::{Exported, export_mirror, export_tables, export_wacz, export_warc};
 #[cfg(feature = "flight")]
@@ -22,8 +24,8 @@ pub use flight::{Admits, Flight, FlightSettings};
 pub use form::{Column, Form, Format};
 pub use handler::{Handler, HandlerError};
 pub use handler_run::{HandlerRun, RunSummary, Stopped};
-pub use http::{ClientAddress, StreamLimits, router};
+pub use http::{ClientAddress, router};
 pub use outflow::{Given, Outflow};
 pub use page_view::{PageView, SeenLink, Viewer};
-pub use remote::{Remote, RemoteError};
+pub use remote::{Access, Remote, RemoteError};
 pub use shelf::Shelf;

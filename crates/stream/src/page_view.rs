@@ -62,16 +62,19 @@ impl Viewer {
         position: Position,
         stored: &'v StoredPage,
     ) -> PageView<'v> {
-        let answer = StoredAnswer {
-            url: stored.url(),
-            status: stored.status(),
-            content_type: stored.header("Content-Type"),
-            content_encoding: stored.header("Content-Encoding"),
-            body: &stored.body(),
-        };
-        let document = if self.parses { self.reader.read(&answer) } else { None };
+        let document = if self.parses { read(&mut self.reader, stored) } else { None };
         PageView { place, position, stored, document, rules: &self.rules }
     }
+}
+
+fn read<'v>(reader: &'v mut DocumentReader, stored: &StoredPage) -> Option<&'v Document> {
+    reader.read(&StoredAnswer {
+        url: stored.url(),
+        status: stored.status(),
+        content_type: stored.header("Content-Type"),
+        content_encoding: stored.header("Content-Encoding"),
+        body: &stored.body(),
+    })
 }
 
 impl PageView<'_> {
@@ -120,13 +123,14 @@ impl PageView<'_> {
     }
 
     /// Its body, without chunks and content encoding.
-    pub fn body(&self) -> Vec<u8> {
+    pub fn body(&self) -> Cow<'_, [u8]> {
         let encoding = self.stored.header("Content-Encoding").map(String::from_utf8_lossy);
-        let body = self.stored.body();
-        let decoded = decode_content(&body, encoding.as_deref().unwrap_or_default(), BODY_LIMIT_BYTES);
-        match decoded.bytes {
-            Cow::Owned(bytes) => bytes,
-            Cow::Borrowed(bytes) => bytes.to_vec(),
+        let encoding = encoding.as_deref().unwrap_or_default();
+        match self.stored.body() {
+            Cow::Borrowed(body) => decode_content(body, encoding, BODY_LIMIT_BYTES).bytes,
+            Cow::Owned(body) => {
+                Cow::Owned(decode_content(&body, encoding, BODY_LIMIT_BYTES).bytes.into_owned())
+            }
         }
     }
 }

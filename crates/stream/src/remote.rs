@@ -1,14 +1,16 @@
 //! How does somebody read the stream of another machine? Over HTTP, and after a break from the byte on where it broke.
 //!
-//! Not for the Web at large: it speaks to a server of `weir serve`, over plain HTTP; whoever needs TLS puts a proxy in between.
+//! Not for the Web at large: it speaks to a server of `weir serve`.
+
+mod connection;
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use url::Url;
 
 use crate::ask::Ask;
+use connection::{Line, distrust};
 
 /// So long nothing may come, before the connection counts as broken.
 const SILENCE: Duration = Duration::from_secs(60);
@@ -24,10 +26,19 @@ const PIECE_BYTES: usize = 64 << 10;
 /// The stream of another machine.
 pub struct Remote {
     host: String,
-    address: String,
+    line: Line,
     path: String,
     token: Option<String>,
     ask: Ask,
+}
+
+/// What it takes to be let in, and to be sure who lets in.
+#[derive(Debug, Clone, Default)]
+pub struct Access {
+    /// What the server wants to be told.
+    pub token: Option<String>,
+    /// Certificates of authorities that are trusted beside those of the Web, as PEM.
+    pub authorities_pem: Vec<u8>,
 }
 
 /// What can go wrong with another machine.
@@ -51,6 +62,14 @@ pub enum RemoteError {
         /// Why.
         sentence: String,
     },
+    /// Somebody else may be there in its place.
+    #[error("{host} cannot be trusted: {why}; give the certificate of its authority (--ca-file)")]
+    Untrusted {
+        /// Who.
+        host: String,
+        /// What is wrong with its certificate.
+        why: String,
+    },
     /// The connection broke too often.
     #[error("the stream of {host} broke off after {bytes} bytes: {source}")]
     Broken {
@@ -67,21 +86,24 @@ pub enum RemoteError {
 }
 
 impl Remote {
-    /// Of a server at this URL; with its token, if it wants one.
-    pub fn new(url: &str, token: Option<&str>, ask: Ask) -> Result<Remote, RemoteError> {
+    /// Of a server at this URL.
+    pub fn new(url: &str, access: &Access, ask: Ask) -> Result<Remote, RemoteError> {
         let wrong = |why: String| RemoteError::Address { url: url.to_owned(), why };
         let parsed = Url::parse(url).map_err(|error| wrong(error.to_string()))?;
-        if parsed.scheme() != "http" {
-            return Err(wrong("only http:// can be read; for https:// put a proxy in between".to_owned()));
-        }
-        let name = parsed.host_str().ok_or_else(|| wrong("it names no host".to_owned()))?.to_owned();
-        let port = parsed.port().unwrap_or(80);
+        let name = parsed.host_str().ok_or_else(|| wrong("it names no host".to_owned()))?;
+        let usual = if parsed.scheme() == "https" { 443 } else { 80 };
+        let port = parsed.port().unwrap_or(usual);
+        let line = match parsed.scheme() {
+            "http" => Line::plain(name, port),
+            "https" => Line::secure(name, port, &access.authorities_pem).map_err(wrong)?,
+            _ => return Err(wrong("only http:// and https:// can be read".to_owned())),
+        };
         let path = parsed.path().trim_end_matches('/').trim_end_matches("/stream");
         Ok(Remote {
-            address: format!("{name}:{port}"),
-            host: if port == 80 { name } else { format!("{name}:{port}") },
+            host: if port == usual { name.to_owned() } else { format!("{name}:{port}") },
+            line,
             path: format!("{path}/stream"),
-            token: token.map(str::to_owned),
+            token: access.token.clone(),
             ask,
         })
     }
@@ -95,6 +117,9 @@ impl Remote {
             match self.pour_once(out) {
                 Ok(()) => return Ok(self.ask.skip_bytes - first),
                 Err(Ended::Broken(source)) => {
+                    if let Some(why) = distrust(&source) {
+                        return Err(RemoteError::Untrusted { host: self.host.clone(), why });
+                    }
                     breaks = if self.ask.skip_bytes > before { 1 } else { breaks + 1 };
                     if breaks > MOST_BREAKS {
                         let bytes = self.ask.skip_bytes - first;
@@ -111,7 +136,7 @@ impl Remote {
     }
 
     fn pour_once(&mut self, out: &mut dyn Write) -> Result<(), Ended> {
-        let mut connection = self.connect()?;
+        let mut connection = self.line.connect(SILENCE).map_err(Ended::Broken)?;
         let query = self.ask.to_query();
         let token = self.token.as_ref().map(|token| format!("Authorization: Bearer {token}\r\n"));
         let request = format!(
@@ -154,22 +179,6 @@ impl Remote {
             self.ask.skip_bytes += taken as u64;
         }
         Ok(())
-    }
-
-    fn connect(&self) -> Result<TcpStream, Ended> {
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-        for address in self.address.to_socket_addrs().map_err(Ended::Broken)? {
-            let connected = TcpStream::connect_timeout(&address, SILENCE).and_then(|connection| {
-                connection.set_read_timeout(Some(SILENCE))?;
-                connection.set_write_timeout(Some(SILENCE))?;
-                Ok(connection)
-            });
-            match connected {
-                Ok(connection) => return Ok(connection),
-                Err(error) => last = error,
-            }
-        }
-        Err(Ended::Broken(last))
     }
 }
 

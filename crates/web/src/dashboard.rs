@@ -3,6 +3,7 @@
 //! The page asks for its inside again and again; there is one template for both.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use askama::Template;
 use axum::Json;
@@ -15,15 +16,19 @@ use report::words;
 use serde::Serialize;
 
 use crate::asked::{Asked, address};
+use crate::counted::Counted;
 use crate::curve::Curve;
 use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::frame::{Frame, Part, page};
 use crate::shown;
+use crate::visitor::Visitor;
 
 /// Samples of the counters that are sent: five minutes and ten.
 const USUAL_SAMPLES: usize = 300;
 const MOST_SAMPLES: usize = 600;
+/// How long somebody who looks waits for the first count of pages.
+const COUNT_TIME: Duration = Duration::from_millis(300);
 /// The fastest pace that can be asked for; more means nothing.
 const MOST_PER_SECOND: f64 = 1e6;
 
@@ -31,6 +36,7 @@ const MOST_PER_SECOND: f64 = 1e6;
 #[template(path = "dashboard.html")]
 struct View {
     frame: Frame,
+    secret: Option<String>,
     inside: Inside,
     rate: String,
 }
@@ -43,7 +49,8 @@ struct Inside {
     state: &'static str,
     says: String,
     live: Option<LiveView>,
-    commit: CommitView,
+    /// Nothing until it was counted.
+    commit: Option<CommitView>,
 }
 
 struct LiveView {
@@ -52,6 +59,7 @@ struct LiveView {
     slowest: Vec<SiteRow>,
     failing: Vec<SiteRow>,
     batches: Vec<(String, String, String, String)>,
+    workers: Vec<WorkerRow>,
     facts: Vec<(&'static str, String, String)>,
 }
 
@@ -60,6 +68,16 @@ struct Gauge {
     value: String,
     note: String,
     curve: Curve,
+}
+
+struct WorkerRow {
+    name: String,
+    note: String,
+    batches: String,
+    sites: String,
+    pages: String,
+    failures: String,
+    memory: String,
 }
 
 struct SiteRow {
@@ -76,22 +94,21 @@ struct CommitView {
     reasons: Vec<(String, String, u64)>,
 }
 
-pub(crate) async fn html(State(desk): State<Arc<Desk>>) -> Result<Html<String>, Failure> {
-    desk.glance(|desk| {
-        let live = desk.helm.as_ref().map(Helm::live);
-        let rate = live.as_ref().and_then(|live| live.requests_per_second);
-        page(&View {
-            frame: Frame::new(desk, Part::Dashboard, "Dashboard"),
-            inside: inside(&*desk.status()?, live),
-            rate: rate.map(|rate| rate.to_string()).unwrap_or_default(),
-        })
+pub(crate) async fn html(State(desk): State<Arc<Desk>>, visitor: Visitor) -> Result<Html<String>, Failure> {
+    let live = desk.helm.as_ref().map(Helm::live);
+    let rate = live.as_ref().and_then(|live| live.requests_per_second);
+    page(&View {
+        frame: Frame::new(&desk, Part::Dashboard, "Dashboard"),
+        secret: visitor.secret,
+        inside: inside(Counted::last(&desk, COUNT_TIME).await?.as_deref(), live),
+        rate: rate.map(|rate| rate.to_string()).unwrap_or_default(),
     })
-    .await
 }
 
 /// The inside alone.
 pub(crate) async fn live(State(desk): State<Arc<Desk>>) -> Result<Html<String>, Failure> {
-    desk.glance(|desk| page(&inside(&*desk.status()?, desk.helm.as_ref().map(Helm::live)))).await
+    let status = Counted::last(&desk, COUNT_TIME).await?;
+    page(&inside(status.as_deref(), desk.helm.as_ref().map(Helm::live)))
 }
 
 /// Scripts rely on the names.
@@ -153,8 +170,8 @@ fn obey(desk: &Desk, order: Order, asked: &Asked) -> Result<(), Failure> {
     Ok(())
 }
 
-fn inside(status: &Status, live: Option<Live>) -> Inside {
-    let commit = commit_view(status);
+fn inside(status: Option<&Status>, live: Option<Live>) -> Inside {
+    let commit = status.map(commit_view);
     let Some(live) = live else {
         let says = "No crawl runs in this process. This is what the last commit has.".to_owned();
         return Inside { state: "none", says, live: None, commit };
@@ -204,7 +221,28 @@ fn live_view(live: &Live) -> LiveView {
         slowest: live.slowest.iter().map(|site| site_row(site, live.now_ms)).collect(),
         failing: live.failing.iter().map(|site| site_row(site, live.now_ms)).collect(),
         batches: live.batches.iter().map(batch).collect(),
+        workers: live.workers.iter().map(|worker| worker_row(worker, live.now_ms)).collect(),
         facts: live_facts(live),
+    }
+}
+
+/// A worker reports every second; one that does not is told apart.
+const SILENT_MS: u64 = 10_000;
+
+fn worker_row(worker: &crawl::LiveWorker, now_ms: u64) -> WorkerRow {
+    let silent_ms = now_ms.saturating_sub(worker.heard_ms);
+    let note = match silent_ms {
+        SILENT_MS.. => format!("silent for {}", words::duration(silent_ms / 1_000)),
+        _ => String::new(),
+    };
+    WorkerRow {
+        name: worker.name.clone(),
+        note,
+        batches: words::count(worker.batches.len() as u64),
+        sites: words::count(worker.active_sites),
+        pages: words::count(worker.pages),
+        failures: words::count(worker.errors),
+        memory: worker.memory_bytes.map(words::size).unwrap_or_default(),
     }
 }
 

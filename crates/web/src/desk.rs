@@ -2,23 +2,23 @@
 //! done that takes a while.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use crawl::{Helm, Status};
+use crawl::Helm;
 use store::Snapshot;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use crate::counted::Counted;
 use crate::error::Result;
 use crate::failure::Failure;
 use crate::newest::Newest;
 use crate::reports::Drawn;
 use crate::searching::Searching;
 use crate::secrets::Secrets;
-use crate::sites::now_ms;
 use crate::web_settings::WebSettings;
 
 /// Who waits longer for a thread is sent away.
@@ -37,10 +37,10 @@ pub(crate) struct Desk {
     pub(crate) secrets: Secrets,
     pub(crate) reports: Drawn,
     pub(crate) searching: Searching,
+    pub(crate) counted: Counted,
     /// The collection as people call it.
     pub(crate) name: String,
     newest: Newest,
-    counted: Mutex<Option<Arc<Status>>>,
     places: Arc<Semaphore>,
     quick_places: Arc<Semaphore>,
 }
@@ -52,10 +52,10 @@ impl Desk {
         Ok(Desk {
             name: name_of(&settings.folder),
             newest: Newest::new(settings.folder.clone()),
-            counted: Mutex::new(None),
+            counted: Counted::new(),
             reports: Drawn::default(),
             searching: Searching::new(settings.folder.clone(), settings.ranking.clone()),
-            secrets: Secrets::new(settings.token.clone(), port)?,
+            secrets: Secrets::new(settings.token.clone(), port, settings.tls.is_some())?,
             places: Arc::new(Semaphore::new(places)),
             quick_places: Arc::new(Semaphore::new(QUICK_PLACES)),
             helm,
@@ -70,21 +70,6 @@ impl Desk {
     /// The newest commit.
     pub(crate) fn snapshot(&self) -> std::result::Result<Arc<Snapshot>, Failure> {
         Ok(self.newest.snapshot()?)
-    }
-
-    /// What the newest commit holds. It is counted once.
-    pub(crate) fn status(&self) -> std::result::Result<Arc<Status>, Failure> {
-        let snapshot = self.snapshot()?;
-        // While one counts, others wait for it; after a panic it is counted again.
-        let mut known = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(status) =
-            known.as_ref().filter(|status| status.generation == snapshot.manifest.generation)
-        {
-            return Ok(Arc::clone(status));
-        }
-        let status = Arc::new(Status::of(&snapshot, now_ms())?);
-        *known = Some(Arc::clone(&status));
-        Ok(status)
     }
 
     /// Does work that reads files or takes time, on a thread that is free for it.
@@ -127,4 +112,62 @@ impl Desk {
 fn name_of(folder: &Path) -> String {
     let path = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Condvar, Mutex};
+
+    use crawl::CrawlSettings;
+    use search::Ranking;
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    fn desk(folder: &Path) -> Arc<Desk> {
+        let settings = WebSettings {
+            folder: folder.to_owned(),
+            listen: ([127, 0, 0, 1], 0).into(),
+            token: None,
+            tls: None,
+            names: Vec::new(),
+            rules: CrawlSettings::default(),
+            ranking: Ranking::default(),
+        };
+        Arc::new(Desk::new(settings, None, 1).unwrap())
+    }
+
+    #[test]
+    fn what_is_asked_again_and_again_does_not_wait_for_queries() {
+        let folder = tempfile::tempdir().unwrap();
+        let desk = desk(folder.path());
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let gate = Arc::new((Mutex::new(false), Condvar::new()));
+        runtime.block_on(async {
+            let ask = || {
+                let (desk, gate) = (Arc::clone(&desk), Arc::clone(&gate));
+                tokio::spawn(async move {
+                    let wait = move |_: &Desk| {
+                        let (is_open, opens) = &*gate;
+                        drop(opens.wait_while(is_open.lock().unwrap(), |is_open| !*is_open).unwrap());
+                        Ok(())
+                    };
+                    desk.work(wait).await
+                })
+            };
+            let queries: Vec<_> = (0..100).map(|_| ask()).collect();
+            while desk.places.available_permits() > 0 {
+                tokio::task::yield_now().await;
+            }
+            // All places are taken, and will be; the others are free.
+            for _ in 0..100 {
+                assert!(matches!(timeout(QUEUE_TIME, desk.glance(|_| Ok(()))).await, Ok(Ok(()))));
+            }
+            *gate.0.lock().unwrap() = true;
+            gate.1.notify_all();
+            for query in queries {
+                assert!(matches!(query.await, Ok(Ok(()) | Err(Failure::Busy))));
+            }
+        });
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// What went wrong before anybody was answered; what goes wrong later is an answer.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +29,14 @@ pub enum Error {
     WeakToken {
         /// So many.
         least: usize,
+    },
+    /// A certificate or its key cannot be used.
+    #[error("cannot use {} for TLS: {what}", path.display())]
+    Certificate {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        what: String,
     },
     /// The system has no thread or no random numbers for it.
     #[error("cannot start the server: {source}")]

@@ -101,19 +101,29 @@ impl IntoResponse for Failure {
 
 impl From<store::Error> for Failure {
     fn from(error: store::Error) -> Failure {
-        Failure::Broken(error.to_string())
+        match error {
+            // Nothing is broken: another program can read it.
+            store::Error::OtherColumns { .. } => Failure::NotReady(error.to_string()),
+            error => Failure::Broken(error.to_string()),
+        }
     }
 }
 
 impl From<analysis::Error> for Failure {
     fn from(error: analysis::Error) -> Failure {
-        Failure::Broken(error.to_string())
+        match error {
+            analysis::Error::Store(error) => error.into(),
+            error => Failure::Broken(error.to_string()),
+        }
     }
 }
 
 impl From<crawl::Error> for Failure {
     fn from(error: crawl::Error) -> Failure {
-        Failure::Broken(error.to_string())
+        match error {
+            crawl::Error::Store(error) => error.into(),
+            error => Failure::Broken(error.to_string()),
+        }
     }
 }
 

@@ -5,15 +5,18 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use analysis::{LinkError, LinkLookup};
 use axum::Json;
 use axum::extract::State;
-use search::{Answer, FacetCount, Hit, Query, Request, SEARCH_LIMIT_HITS, Sort};
-use serde::Serialize;
+use axum::response::{IntoResponse, Response};
+use search::{
+    Answer, LinkAnswers, QUERY_LIMIT_BYTES, QUERY_LIMIT_LINKS, Query, Request, SEARCH_LIMIT_HITS, Sort, Told,
+};
+use store::Snapshot;
 
 use crate::asked::Asked;
 use crate::desk::Desk;
 use crate::failure::Failure;
-use crate::searching::link_answers;
 
 const PAGE: usize = 10;
 const MOST: usize = 100;
@@ -40,6 +43,7 @@ impl Wanted {
                 facets: asked.one_of("facets", &[("true", true), ("false", false)])?,
                 explain: asked.one_of("explain", &[("false", false), ("true", true)])?,
                 fold: asked.one_of("fold", &[("true", true), ("false", false)])?,
+                ..Request::default()
             },
         })
     }
@@ -57,12 +61,21 @@ impl Wanted {
                 sentence: error.to_string(),
             })
         };
-        let mut whole = String::new();
-        for part in [&self.query].into_iter().chain(&self.filters).filter(|part| !part.is_empty()) {
-            parse(part)?;
-            whole = if whole.is_empty() { format!("({part})") } else { format!("{whole} ({part})") };
+        let bytes = self.query.len() + self.filters.iter().map(String::len).sum::<usize>();
+        if bytes > QUERY_LIMIT_BYTES {
+            let sentence = format!("a query and its conditions may have {QUERY_LIMIT_BYTES} bytes together");
+            return Err(Failure::WrongQuestion(sentence));
         }
-        parse(&whole)
+        let parts = [&self.query].into_iter().chain(&self.filters).filter(|part| !part.is_empty());
+        let parts = parts.map(|part| parse(part)).collect::<Result<Vec<Query>, Failure>>()?;
+        // Nothing at all is asked for as such, and points at nothing.
+        let whole = Query::all_of(parts).map_or_else(|| parse(""), Ok)?;
+        if whole.link_conditions().len() > QUERY_LIMIT_LINKS {
+            let sentence =
+                format!("a query may have {QUERY_LIMIT_LINKS} conditions on links, and this one has more");
+            return Err(Failure::WrongQuestion(sentence));
+        }
+        Ok(whole)
     }
 }
 
@@ -70,65 +83,29 @@ impl Wanted {
 pub(crate) fn find(desk: &Desk, wanted: &Wanted) -> Result<Answer, Failure> {
     let query = wanted.whole()?;
     let searcher = desk.searching.searcher()?;
-    let links = link_answers(searcher.snapshot(), &desk.settings.rules.gather.rules, &query)?;
+    let links = link_answers(searcher.snapshot(), desk, &query)?;
     Ok(searcher.search(&query, &links, &wanted.request)?)
 }
 
-/// Scripts rely on the names.
-#[derive(Serialize)]
-pub(crate) struct Found {
-    total: u64,
-    seconds: f64,
-    hits: Vec<FoundHit>,
-    facets: Option<FoundFacets>,
-    suggestion: Option<String>,
+/// The pages that the conditions on links of a query mean.
+fn link_answers(snapshot: &Snapshot, desk: &Desk, query: &Query) -> Result<LinkAnswers, Failure> {
+    let lookup = LinkLookup::new(snapshot, &desk.settings.rules.gather.rules);
+    let known = |url: &str| {
+        crawl::suggest_sites(snapshot, url).map_or_else(String::new, |known| format!("; {known}"))
+    };
+    LinkAnswers::gather(query, |condition| lookup.pages(condition.kind, &condition.url)).map_err(|error| {
+        match error {
+            LinkError::NoUrl { url, rejected } => {
+                Failure::WrongQuestion(crawl::mistyped_url(snapshot, &url, rejected).to_string())
+            }
+            LinkError::Unknown { ref url } => Failure::NotThere(format!("{error}{}", known(url))),
+            LinkError::NotAnalysed { .. } => Failure::NotReady(error.to_string()),
+            error => Failure::Broken(error.to_string()),
+        }
+    })
 }
 
-#[derive(Serialize)]
-struct FoundHit {
-    rank: usize,
-    score: f32,
-    page_id: u32,
-    url: String,
-    title: String,
-    snippet: String,
-    /// From where to where in the snippet words of the query stand, in characters.
-    matches: Vec<[usize; 2]>,
-    date_ms: Option<i64>,
-    fetched_ms: i64,
-    site: String,
-    language: Option<String>,
-    mime: String,
-    size_bytes: u64,
-    in_links: Option<u32>,
-    pagerank: Option<f32>,
-    /// Near duplicates that are left out.
-    folded: u32,
-    explanation: Vec<FoundShare>,
-}
-
-#[derive(Serialize)]
-struct FoundShare {
-    what: String,
-    score: f32,
-}
-
-#[derive(Serialize)]
-struct FoundFacets {
-    counted: u64,
-    sites: Vec<FoundCount>,
-    languages: Vec<FoundCount>,
-    years: Vec<FoundCount>,
-    types: Vec<FoundCount>,
-}
-
-#[derive(Serialize)]
-struct FoundCount {
-    value: String,
-    pages: u64,
-}
-
-pub(crate) async fn api(State(desk): State<Arc<Desk>>, asked: Asked) -> Result<Json<Found>, Failure> {
+pub(crate) async fn api(State(desk): State<Arc<Desk>>, asked: Asked) -> Result<Response, Failure> {
     desk.work(move |desk| {
         let wanted = Wanted::of(&asked)?;
         if wanted.is_empty() {
@@ -136,50 +113,8 @@ pub(crate) async fn api(State(desk): State<Arc<Desk>>, asked: Asked) -> Result<J
         }
         let began = Instant::now();
         let answer = find(desk, &wanted)?;
-        Ok(Json(found(answer, &wanted, began.elapsed().as_secs_f64())))
+        let told = Told::new(&answer, &wanted.request, began.elapsed().as_secs_f64());
+        Ok(Json(told).into_response())
     })
     .await
-}
-
-fn found(answer: Answer, wanted: &Wanted, seconds: f64) -> Found {
-    let counts = |counts: Vec<FacetCount>| -> Vec<FoundCount> {
-        counts.into_iter().map(|FacetCount { value, pages }| FoundCount { value, pages }).collect()
-    };
-    let facets = answer.facets;
-    Found {
-        total: answer.total,
-        seconds,
-        suggestion: answer.suggestion,
-        facets: wanted.request.facets.then(|| FoundFacets {
-            counted: facets.counted,
-            sites: counts(facets.sites),
-            languages: counts(facets.languages),
-            years: counts(facets.years),
-            types: counts(facets.types),
-        }),
-        hits: (wanted.request.from + 1..).zip(answer.hits).map(|(rank, hit)| found_hit(rank, hit)).collect(),
-    }
-}
-
-fn found_hit(rank: usize, hit: Hit) -> FoundHit {
-    let share = |share: search::Share| FoundShare { what: share.what, score: share.score };
-    FoundHit {
-        rank,
-        score: hit.score,
-        page_id: hit.page.0,
-        title: hit.title.text(),
-        snippet: hit.snippet.text(),
-        matches: hit.snippet.matches(),
-        url: hit.url,
-        date_ms: hit.date_ms,
-        fetched_ms: hit.fetched_ms,
-        site: hit.site,
-        language: hit.language,
-        mime: hit.mime,
-        size_bytes: hit.size_bytes,
-        in_links: hit.in_links,
-        pagerank: hit.pagerank,
-        folded: hit.folded,
-        explanation: hit.explanation.into_iter().map(share).collect(),
-    }
 }

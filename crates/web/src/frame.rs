@@ -29,8 +29,6 @@ const PARTS: [(Part, &str, &str); 5] = [
 pub(crate) struct Frame {
     pub(crate) title: String,
     pub(crate) collection: String,
-    /// What forms carry to show that they are ours.
-    pub(crate) secret: String,
     part: Part,
 }
 
@@ -44,21 +42,25 @@ impl Frame {
                 format!("{title} \u{b7} {collection}")
             },
             collection,
-            secret: desk.secrets.form.as_str().to_owned(),
             part,
         }
     }
 
     /// For somebody who may not know anything yet.
     pub(crate) fn nameless(desk: &Desk, part: Part, title: &str) -> Frame {
-        let (collection, secret) = (String::new(), String::new());
-        Frame { title: format!("{title} \u{b7} weir"), collection, secret, ..Frame::new(desk, part, title) }
+        let title_only = format!("{title} \u{b7} weir");
+        Frame { title: title_only, collection: String::new(), ..Frame::new(desk, part, title) }
     }
 
     /// All parts: whether this is the one, where it is, what it is called.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (bool, &'static str, &'static str)> {
         PARTS.into_iter().map(|(part, path, name)| (part == self.part, path, name))
     }
+}
+
+/// The part that lies at a path.
+pub(crate) fn part_at(path: &str) -> Option<&'static str> {
+    PARTS.into_iter().map(|(_, own, _)| own).find(|own| *own == path)
 }
 
 /// A template as a page.

@@ -2,9 +2,11 @@
 //!
 //! - The name in the request must be one of ours: a page of the Web can let its own name lead to this machine, and would
 //!   be allowed to read what we answer under that name.
-//! - If there is a token, it must be known: as `Authorization: Bearer`, or by the cookie that showing it once has brought.
-//! - What changes something must come from a page of ours: with the cookie and the secret of our forms, or from a program
-//!   that sends the token itself.
+//! - Pages of other sites may lead here, but neither load anything of ours nor send us anything.
+//! - Where the user has set a token, it must be known: as `Authorization: Bearer`, or by the cookie that showing it once has
+//!   brought.
+//! - What changes something always needs a token, be it one that was made up at the start: from a page of ours, with the cookie
+//!   and the secret of our forms, or from a program that sends the token itself.
 //!
 //! Whoever answers need not think of any of this: requests that are refused do not reach them.
 
@@ -22,6 +24,7 @@ use url::form_urlencoded;
 
 use crate::desk::Desk;
 use crate::failure::Failure;
+use crate::routes::is_for_programs;
 
 /// The name of the secret in forms.
 pub(crate) const FORM_FIELD: &str = "secret";
@@ -38,8 +41,6 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; i
 
 /// Lets a request through, or not; puts on every answer what browsers should obey.
 pub(crate) async fn guard(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> Response {
-    let is_page = !request.uri().path().starts_with("/api/");
-    let has_cookie = has_cookie(&desk, request.headers());
     let answer = async {
         match admit(&desk, request).await {
             Ok(request) => next.run(request).await,
@@ -51,10 +52,6 @@ pub(crate) async fn guard(State(desk): State<Arc<Desk>>, request: Request, next:
         Err(_) => Failure::TooLong.into_response(),
     };
     let headers = response.headers_mut();
-    // Without a token everybody on this machine gets the cookie; with one, who has shown it.
-    if is_page && !has_cookie && desk.secrets.token.is_none() {
-        set_cookie(&desk, headers);
-    }
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -79,12 +76,11 @@ pub(crate) fn set_cookie(desk: &Desk, headers: &mut HeaderMap) {
 /// The request, if it may be answered; else what is said instead.
 async fn admit(desk: &Desk, request: Request) -> Result<Request, Response> {
     check_name(desk, &request).map_err(IntoResponse::into_response)?;
+    check_source(&request).map_err(IntoResponse::into_response)?;
     let path = request.uri().path();
     let is_open = path == "/health" || path == "/login" || path.starts_with("/assets/");
-    let knows_token = knows_token(desk, request.headers());
-    if desk.secrets.token.is_some() && !is_open && !knows_token && !has_cookie(desk, request.headers()) {
-        let is_program = path.starts_with("/api/") || path == "/metrics" || path == "/stream";
-        let is_person = !is_program && request.method() == Method::GET;
+    if !desk.secrets.is_made_up && !is_open && !is_known(desk, request.headers()) {
+        let is_person = !is_for_programs(path) && request.method() == Method::GET;
         return Err(if is_person {
             Redirect::to("/login").into_response()
         } else {
@@ -92,7 +88,10 @@ async fn admit(desk: &Desk, request: Request) -> Result<Request, Response> {
         });
     }
     // Who logs in has no cookie yet, and changes nothing here.
-    if matches!(*request.method(), Method::GET | Method::HEAD) || knows_token || path == "/login" {
+    if matches!(*request.method(), Method::GET | Method::HEAD)
+        || knows_token(desk, request.headers())
+        || path == "/login"
+    {
         return Ok(request);
     }
     check_form(desk, request).await.map_err(IntoResponse::into_response)
@@ -102,9 +101,14 @@ fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
+/// Whether who asks has shown the token.
+pub(crate) fn is_known(desk: &Desk, headers: &HeaderMap) -> bool {
+    knows_token(desk, headers) || has_cookie(desk, headers)
+}
+
 fn knows_token(desk: &Desk, headers: &HeaderMap) -> bool {
     let sent = text(headers, "authorization").and_then(|line| line.strip_prefix("Bearer "));
-    desk.secrets.token.as_ref().zip(sent).is_some_and(|(token, sent)| token.is(sent.trim()))
+    sent.is_some_and(|sent| desk.secrets.token.is(sent.trim()))
 }
 
 fn has_cookie(desk: &Desk, headers: &HeaderMap) -> bool {
@@ -122,6 +126,20 @@ fn check_name(desk: &Desk, request: &Request) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::WrongName(crate::shown::shown(name, 100)))
+}
+
+/// Whether a page of another site asks for something, other than that somebody is led here.
+fn check_source(request: &Request) -> Result<(), Failure> {
+    let headers = request.headers();
+    let says = |name, value: &str| text(headers, name).is_some_and(|said| said == value);
+    let is_foreign = says("sec-fetch-site", "cross-site") || says("sec-fetch-site", "same-site");
+    let is_led_here = request.method() == Method::GET
+        && says("sec-fetch-mode", "navigate")
+        && text(headers, "sec-fetch-dest").is_none_or(|purpose| purpose == "document");
+    if is_foreign && !is_led_here {
+        return Err(Failure::Forbidden("pages of other sites may link to this server, no more".to_owned()));
+    }
+    Ok(())
 }
 
 /// A host without its port.
@@ -143,7 +161,8 @@ async fn check_form(desk: &Desk, request: Request) -> Result<Request, Failure> {
         || text(headers, "sec-fetch-site").is_some_and(|site| site != "same-origin");
     if from_elsewhere || !has_cookie(desk, headers) {
         return Err(Failure::Forbidden(
-            "this changes something, and only pages of this server may ask for it; programs send the token"
+            "this changes something, and needs the token: log in at the address that the server told when it began; \
+             programs send `Authorization: Bearer TOKEN`"
                 .to_owned(),
         ));
     }

@@ -2,29 +2,31 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use crawl::{Helm, Live, Status};
 
+use crate::counted::Counted;
 use crate::desk::Desk;
 use crate::failure::Failure;
 
 pub(crate) async fn text(State(desk): State<Arc<Desk>>) -> Result<Response, Failure> {
-    let text = desk
-        .glance(|desk| {
-            let mut text = Text(String::new());
-            text.one("weir_build_info", "gauge", "The version of the program.", &[(VERSION.to_owned(), 1.0)]);
-            commit(&mut text, &*desk.status()?);
-            if let Some(live) = desk.helm.as_ref().map(Helm::live) {
-                crawl(&mut text, &live);
-            }
-            Ok(text.0)
-        })
-        .await?;
-    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
+    let mut text = Text(String::new());
+    text.one("weir_build_info", "gauge", "The version of the program.", &[(VERSION.to_owned(), 1.0)]);
+    if let Some(status) = Counted::last(&desk, COUNT_TIME).await? {
+        commit(&mut text, &status);
+    }
+    if let Some(live) = desk.helm.as_ref().map(Helm::live) {
+        crawl(&mut text, &live);
+    }
+    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text.0).into_response())
 }
+
+/// How long the first count of pages is waited for; without it, a first answer is of the crawl alone.
+const COUNT_TIME: Duration = Duration::from_secs(5);
 
 const VERSION: &str = concat!("{version=\"", env!("CARGO_PKG_VERSION"), "\"}");
 
@@ -116,6 +118,14 @@ fn crawl(text: &mut Text, live: &Live) {
         "Pages in open batches that were not visited yet.",
         progress.waiting_pages as f64,
     );
+    if !live.workers.is_empty() {
+        let pages: Vec<(String, f64)> = live
+            .workers
+            .iter()
+            .map(|worker| (format!("{{worker=\"{}\"}}", worker.name), worker.pages as f64))
+            .collect();
+        text.one("weir_worker_pages_total", "counter", "Pages that a worker has fetched.", &pages);
+    }
     text.gauge("weir_crawl_pages_known", "Pages of which the URL is known.", progress.pages_known as f64);
     if let Some(bytes) = live.memory_bytes {
         text.gauge("weir_memory_bytes", "Memory that the process occupies.", bytes as f64);

@@ -3,21 +3,26 @@
 //! A facet adds a condition, and a click on that takes it away.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use askama::Template;
 use axum::extract::State;
 use axum::response::Html;
+use crawl::Status;
 use report::words;
 use search::{Answer, FacetCount, Hit, SEARCH_LIMIT_HITS, Snippet};
 
 use crate::asked::{Asked, address};
+use crate::counted::Counted;
 use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::finding::{SORTS, Wanted, find};
 use crate::frame::{Frame, Part, page};
 use crate::shown;
 use crate::way::Way;
+
+/// How long the first count of pages is waited for.
+const COUNT_TIME: Duration = Duration::from_millis(300);
 
 #[derive(Template)]
 #[template(path = "search.html")]
@@ -38,7 +43,7 @@ struct AnswerView {
     summary: String,
     sorts: Vec<(&'static str, String, bool)>,
     suggestion: Option<(String, String)>,
-    is_cut: bool,
+    cuts: Vec<String>,
     hits: Vec<HitView>,
     facets: Vec<(&'static str, Vec<FacetView>)>,
     pages: Vec<(String, Option<String>)>,
@@ -68,13 +73,14 @@ struct FacetView {
 }
 
 pub(crate) async fn html(State(desk): State<Arc<Desk>>, asked: Asked) -> Result<Html<String>, Failure> {
-    desk.work(move |desk| page(&view(desk, &asked)?)).await
+    let wanted = Wanted::of(&asked)?;
+    let status = if wanted.is_empty() { Counted::last(&desk, COUNT_TIME).await? } else { None };
+    desk.work(move |desk| page(&view(desk, &asked, &wanted, status.as_deref())?)).await
 }
 
-fn view(desk: &Desk, asked: &Asked) -> Result<View, Failure> {
-    let wanted = Wanted::of(asked)?;
+fn view(desk: &Desk, asked: &Asked, wanted: &Wanted, status: Option<&Status>) -> Result<View, Failure> {
     let title = if wanted.is_empty() { String::new() } else { shown::shown(&wanted.query, 80) };
-    let way = Way::new(asked, &wanted);
+    let way = Way::new(asked, wanted);
     let mut view = View {
         frame: Frame::new(desk, Part::Search, &title),
         query: wanted.query.clone(),
@@ -90,26 +96,28 @@ fn view(desk: &Desk, asked: &Asked) -> Result<View, Failure> {
         answer: None,
     };
     if wanted.is_empty() {
-        return about(desk, view);
+        return about(desk, status, view);
     }
     let began = Instant::now();
-    match find(desk, &wanted) {
-        Ok(answer) => view.answer = Some(answer_view(&answer, &wanted, &way, began.elapsed().as_secs_f64())),
+    match find(desk, wanted) {
+        Ok(answer) => view.answer = Some(answer_view(&answer, wanted, &way, began.elapsed().as_secs_f64())),
         Err(Failure::WrongQuery { pointed, sentence, .. }) => view.wrong = Some((pointed, sentence)),
-        Err(Failure::NotReady(sentence)) => view.missing = Some(sentence),
+        Err(Failure::NotReady(sentence) | Failure::NotThere(sentence) | Failure::WrongQuestion(sentence)) => {
+            view.missing = Some(shown::shown(&sentence, shown::TEXT_CHARACTERS));
+        }
         Err(failure) => return Err(failure),
     }
     Ok(view)
 }
 
 /// The page before anything was asked.
-fn about(desk: &Desk, view: View) -> Result<View, Failure> {
-    let status = desk.status()?;
-    let mut about = vec![
-        ("Pages", words::count(status.pages_fetched)),
-        ("Sites", words::count(status.sites)),
-        ("Links", words::count(status.links)),
-    ];
+fn about(desk: &Desk, status: Option<&Status>, view: View) -> Result<View, Failure> {
+    let mut about = Vec::new();
+    if let Some(status) = status {
+        about.push(("Pages", words::count(status.pages_fetched)));
+        about.push(("Sites", words::count(status.sites)));
+        about.push(("Links", words::count(status.links)));
+    }
     let missing = match desk.searching.searcher() {
         Ok(searcher) => {
             about.push(("Searchable", words::count(searcher.index().pages())));
@@ -129,18 +137,18 @@ fn answer_view(answer: &Answer, wanted: &Wanted, way: &Way<'_>, seconds: f64) ->
     };
     let last = (answer.total as usize).min(SEARCH_LIMIT_HITS).div_ceil(request.count);
     let here = request.from / request.count;
-    let is_more = answer.hits.len() == request.count && here + 1 < last;
-    let end = if is_more { last.min(here.max(4) + 5) } else { here + 1 };
+    // Near duplicates are counted and not shown, so that there may be fewer pages of hits.
+    let end = if answer.has_more { last.min(here.max(4) + 5) } else { here + 1 };
     let pages: Vec<_> = (here.saturating_sub(4)..end).map(number).collect();
     AnswerView {
         summary: format!("{} in {:.0} ms", words::counted(answer.total, "page"), seconds * 1e3),
         sorts: SORTS.map(|(name, sort)| (name, way.sorted(name), sort == request.sort)).into(),
         suggestion: answer.suggestion.as_ref().map(|text| (shown::shown(text, 200), way.asking(text))),
-        is_cut: answer.is_cut,
+        cuts: answer.cuts.iter().map(ToString::to_string).collect(),
         hits: answer.hits.iter().map(|hit| hit_view(hit, way)).collect(),
         facets: facets(answer, wanted, way),
         earlier: (here > 0).then(|| way.from((here - 1) * request.count)),
-        later: is_more.then(|| way.from((here + 1) * request.count)),
+        later: answer.has_more.then(|| way.from((here + 1) * request.count)),
         pages: if pages.len() > 1 { pages } else { Vec::new() },
     }
 }
@@ -211,13 +219,18 @@ fn facets(answer: &Answer, wanted: &Wanted, way: &Way<'_>) -> Vec<(&'static str,
         ("Year", "date", &facets.years),
         ("Type", "type", &facets.types),
     ];
+    let least = if facets.counted < answer.total { "\u{2265} " } else { "" };
+    // Which scheme a site has is told where it makes a difference.
+    let host = |site: &str| site.split_once("://").map_or(site, |(_, host)| host).to_owned();
+    let is_twice = |name: &str| facets.sites.iter().filter(|count| host(&count.value) == name).count() > 1;
     let view = |prefix: &str, count: &FacetCount| {
         let filter = format!("{prefix}:{}", count.value);
         let is_on = wanted.filters.contains(&filter);
-        let name = count.value.strip_prefix("https://").unwrap_or(&count.value);
+        let host = host(&count.value);
+        let name = if is_twice(&host) { &count.value } else { &host };
         (!is_on).then(|| FacetView {
             name: shown::shown(name, 60),
-            pages: words::count(count.pages),
+            pages: format!("{least}{}", words::count(count.pages)),
             address: way.with(&filter),
         })
     };

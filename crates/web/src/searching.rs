@@ -1,15 +1,17 @@
 //! Who answers queries? One searcher over the newest commit and its index, opened when somebody asks first, and again when
 //! there is a newer index.
+//!
+//! An index that is made anew is not there for a while, and then not whole: until it is, the old one answers, whose files stay open.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use analysis::{LinkGraph, Neighbours, neighbours};
-use search::{LinkAnswers, LinkCondition, LinkKind, Query, Ranking, Searcher};
-use store::Snapshot;
+use search::{Ranking, Searcher};
+use store::{Snapshot, find_snapshot};
 
 use crate::failure::Failure;
+use crate::renewed::Renewed;
 
 /// A newer index is looked for no more often than this.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -20,70 +22,49 @@ const OLDEST: Duration = Duration::from_secs(60);
 pub(crate) struct Searching {
     folder: PathBuf,
     ranking: Ranking,
-    open: Mutex<Option<Open>>,
+    open: Renewed<Open>,
 }
 
 struct Open {
     searcher: Arc<Searcher>,
-    /// The commit that the index follows.
+    /// The commit of the collection that the index follows; 0 while it is made for the first time.
     generation: u64,
+    edition: Vec<String>,
     opened: Instant,
-    looked: Instant,
 }
 
 impl Searching {
     pub(crate) fn new(folder: PathBuf, ranking: Ranking) -> Searching {
-        Searching { folder, ranking, open: Mutex::new(None) }
+        Searching { folder, ranking, open: Renewed::new(LOOK_EVERY) }
     }
 
     /// Who answers now.
     pub(crate) fn searcher(&self) -> Result<Arc<Searcher>, Failure> {
-        // While one opens, others wait for it; after a panic it is opened again.
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(open) = open.as_mut() {
-            if open.looked.elapsed() < LOOK_EVERY {
-                return Ok(Arc::clone(&open.searcher));
-            }
-            open.looked = Instant::now();
-            if open.opened.elapsed() < OLDEST && open.searcher.index().generation()? == open.generation {
-                return Ok(Arc::clone(&open.searcher));
-            }
-        }
-        let searcher = Arc::new(Searcher::open(Snapshot::open(&self.folder, None)?, self.ranking.clone())?);
-        let (generation, now) = (searcher.index().generation()?, Instant::now());
-        *open = Some(Open { searcher: Arc::clone(&searcher), generation, opened: now, looked: now });
-        Ok(searcher)
+        let open = self.open.get(|old| match old {
+            None => self.open(),
+            // Whatever is wrong with what is there now, the old one still answers; who starts the server anew is told.
+            Some(old) => match self.is_newer(old) {
+                Ok(true) => Ok(self.open().unwrap_or_else(|_| Arc::clone(old))),
+                Ok(false) | Err(_) => Ok(Arc::clone(old)),
+            },
+        });
+        open.map(|open| Arc::clone(&open.searcher))
     }
-}
 
-/// The pages that the conditions on links of a query mean, as the last analysis knows them.
-pub(crate) fn link_answers(
-    snapshot: &Snapshot,
-    rules: &model::UrlRules,
-    query: &Query,
-) -> Result<LinkAnswers, Failure> {
-    if query.link_conditions().is_empty() {
-        return Ok(LinkAnswers::default());
+    fn open(&self) -> Result<Arc<Open>, Failure> {
+        let searcher = Searcher::open(Snapshot::open(&self.folder, None)?, self.ranking.clone())?;
+        let index = searcher.index();
+        let (generation, edition) = (index.generation()?, index.edition()?);
+        Ok(Arc::new(Open { searcher: Arc::new(searcher), generation, edition, opened: Instant::now() }))
     }
-    let folder = snapshot.folder();
-    let graph = LinkGraph::newest(folder)?.ok_or_else(|| {
-        Failure::NotReady(format!(
-            "links are not known before an analysis: run `weir analyze {}`",
-            folder.display()
-        ))
-    })?;
-    LinkAnswers::gather(query, |LinkCondition { kind, url }| {
-        let wrong = |rejected| {
-            let url = crate::shown::url(url);
-            Failure::WrongQuestion(format!("`{}:{url}`: that is no URL: {rejected}", kind.as_str()))
-        };
-        let url = rules.canonical(url).map_err(wrong)?;
-        let Some(page) = snapshot.urls.find(&url)? else { return Ok(Vec::new()) };
-        let wanted = match kind {
-            LinkKind::LinksTo => Neighbours::LinkingTo,
-            LinkKind::LinkedFrom => Neighbours::LinkedFrom,
-            LinkKind::Related => Neighbours::Related,
-        };
-        Ok(neighbours(&graph, page.0, wanted)?)
-    })
+
+    /// Whether there is something newer than what is open, and whole.
+    fn is_newer(&self, open: &Open) -> Result<bool, Failure> {
+        let index = open.searcher.index();
+        if index.edition()? != open.edition {
+            return Ok(index.generation()? != 0 || open.generation == 0);
+        }
+        let commit = open.searcher.snapshot().manifest.generation;
+        Ok(open.opened.elapsed() > OLDEST && find_snapshot(&self.folder, None)?.generation != commit)
+    }
 }

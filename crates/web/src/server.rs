@@ -9,27 +9,25 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use axum::{Extension, Router};
+use axum::Router;
 use crawl::Helm;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{sleep, timeout};
 
+use crate::clients::Clients;
+use crate::connection::{Connection, refuse};
 use crate::desk::Desk;
 use crate::error::{Error, Result};
 use crate::routes;
+use crate::tls::Tls;
 use crate::web_settings::WebSettings;
 
 /// Connections at the same time; more of them wait to be taken.
 const MOST_CONNECTIONS: usize = 256;
-/// The head of a request.
-const MOST_HEAD_BYTES: usize = 32 << 10;
-/// For it to come; also how long an idle connection is kept.
-const HEAD_TIME: Duration = Duration::from_secs(15);
+/// Those that are told at the same time that they have too many; more are closed without a word.
+const MOST_REFUSALS: usize = 32;
 /// For answers under way when the server ends.
 const END_TIME: Duration = Duration::from_secs(2);
 /// After a connection could not be taken: mostly because the process has too many files open.
@@ -59,35 +57,42 @@ impl Server {
         Ok(Server { listener, address, settings, helm })
     }
 
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
     /// Answers from now on, on another thread.
     pub fn start(self) -> Result<Serving> {
         let Server { listener, address, settings, helm } = self;
         let start = |source| Error::Start { source };
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(start)?;
-        let router = routes::router(&Arc::new(Desk::new(settings, helm, address.port())?));
+        let tls = settings.tls.clone();
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let desk = Arc::new(Desk::new(settings, helm, address.port())?);
+        let token = desk.secrets.is_made_up.then(|| desk.secrets.token.as_str().to_owned());
+        let router = routes::router(&desk);
         let (stop, stopped) = oneshot::channel();
-        let work = move || run(runtime, listener, router, stopped);
+        let work = move || run(runtime, listener, tls.as_ref(), &router, stopped);
         let thread = thread::Builder::new().name("web".to_owned()).spawn(work).map_err(start)?;
-        Ok(Serving { address, stop: Some(stop), thread: Some(thread) })
+        let url = format!("{scheme}://{address}");
+        let login_url = token.map(|token| format!("{url}/login?token={token}"));
+        Ok(Serving { url, login_url, stop: Some(stop), thread: Some(thread) })
     }
 }
 
 /// A server that answers until this is gone.
 pub struct Serving {
-    address: SocketAddr,
+    url: String,
+    login_url: Option<String>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Serving {
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    /// Where it is, without a path: `http://127.0.0.1:9347`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Where who is to change something has to go once; none where the user has set a token, and knows it.
+    pub fn login_url(&self) -> Option<&str> {
+        self.login_url.as_deref()
     }
 
     /// Ends it; answers under way get a moment.
@@ -104,12 +109,18 @@ impl Drop for Serving {
     }
 }
 
-fn run(runtime: Runtime, listener: TcpListener, router: Router, stopped: oneshot::Receiver<()>) {
+fn run(
+    runtime: Runtime,
+    listener: TcpListener,
+    tls: Option<&Tls>,
+    router: &Router,
+    stopped: oneshot::Receiver<()>,
+) {
     runtime.block_on(async move {
         let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
         let connections = GracefulShutdown::new();
         tokio::select! {
-            () = accept(&listener, router, &connections) => {}
+            () = accept(&listener, tls, router, &connections) => {}
             _ = stopped => {}
         }
         drop(listener);
@@ -120,26 +131,36 @@ fn run(runtime: Runtime, listener: TcpListener, router: Router, stopped: oneshot
     runtime.shutdown_timeout(END_TIME);
 }
 
-async fn accept(listener: &tokio::net::TcpListener, router: Router, connections: &GracefulShutdown) {
+async fn accept(
+    listener: &tokio::net::TcpListener,
+    tls: Option<&Tls>,
+    router: &Router,
+    connections: &GracefulShutdown,
+) {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let refusals = Arc::new(Semaphore::new(MOST_REFUSALS));
+    let clients = Arc::new(Clients::default());
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let Ok((socket, peer)) = listener.accept().await else {
             sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let client = Extension(stream::ClientAddress(peer.ip()));
-        let service = TowerToHyperService::new(router.clone().layer(client));
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIME)
-            .max_buf_size(MOST_HEAD_BYTES)
-            .serve_connection(TokioIo::new(socket), service);
-        let connection = connections.watch(connection);
+        let Some(client) = clients.enter(peer.ip()) else {
+            // Who speaks TLS would not understand a word before it was agreed on.
+            if let (Ok(refusal), None) = (Arc::clone(&refusals).try_acquire_owned(), tls) {
+                tokio::spawn(async move {
+                    refuse(socket).await;
+                    drop(refusal);
+                });
+            }
+            continue;
+        };
+        let connection = Connection { socket, peer: peer.ip(), tls: tls.map(Tls::acceptor) };
+        let (router, watcher) = (router.clone(), connections.watcher());
         tokio::spawn(async move {
-            // A client that went away, or never spoke HTTP, is no failure of ours.
-            let _ = connection.await;
-            drop(place);
+            connection.answer(router, watcher).await;
+            drop((client, place));
         });
     }
 }

@@ -16,6 +16,7 @@ use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::frame::{Frame, Part, page};
 use crate::shown;
+use crate::visitor::Visitor;
 
 /// Scripts rely on the names.
 #[derive(Serialize)]
@@ -35,6 +36,7 @@ struct Entry {
 #[template(path = "snapshots.html")]
 struct View {
     frame: Frame,
+    secret: Option<String>,
     rows: Vec<Row>,
 }
 
@@ -54,7 +56,7 @@ pub(crate) async fn api(State(desk): State<Arc<Desk>>) -> Result<Json<Snapshots>
     desk.work(|desk| list(desk).map(Json)).await
 }
 
-pub(crate) async fn html(State(desk): State<Arc<Desk>>) -> Result<Html<String>, Failure> {
+pub(crate) async fn html(State(desk): State<Arc<Desk>>, visitor: Visitor) -> Result<Html<String>, Failure> {
     let row = |entry: Entry| Row {
         generation: entry.generation.to_string(),
         when: if entry.committed_ms == 0 { "empty".to_owned() } else { words::time(entry.committed_ms) },
@@ -63,7 +65,7 @@ pub(crate) async fn html(State(desk): State<Arc<Desk>>) -> Result<Html<String>, 
     };
     desk.work(move |desk| {
         let rows = list(desk)?.snapshots.into_iter().map(row).collect();
-        page(&View { frame: Frame::new(desk, Part::Snapshots, "Snapshots"), rows })
+        page(&View { frame: Frame::new(desk, Part::Snapshots, "Snapshots"), secret: visitor.secret, rows })
     })
     .await
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crawl::CrawlSettings;
 use search::Ranking;
 
+use crate::tls::Tls;
 use crate::token::Token;
 
 /// The settings of a server.
@@ -15,8 +16,11 @@ pub struct WebSettings {
     pub folder: PathBuf,
     /// Where to listen; port 0 takes one that is free.
     pub listen: SocketAddr,
-    /// What everybody must know who asks for anything; needed unless only this machine can ask.
+    /// What everybody must know who asks for anything; needed unless only this machine can ask. Without one, a token is made up at
+    /// the start for those who change something.
     pub token: Option<Token>,
+    /// Whether it is asked over TLS.
+    pub tls: Option<Tls>,
     /// Names, besides addresses and `localhost`, under which the server may be asked. Others are refused: a page of the Web
     /// could let its own name lead here and read the answers.
     pub names: Vec<String>,

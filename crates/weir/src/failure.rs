@@ -83,7 +83,10 @@ fn cannot_be_reported(error: &report::Error) -> bool {
 fn cannot_be_served(error: &web::Error) -> bool {
     match error {
         web::Error::Store(error) => names_the_wrong_one(error),
-        error => matches!(error, web::Error::NoToken { .. } | web::Error::WeakToken { .. }),
+        error => {
+            use web::Error::{Certificate, NoToken, WeakToken};
+            matches!(error, Certificate { .. } | NoToken { .. } | WeakToken { .. })
+        }
     }
 }
 

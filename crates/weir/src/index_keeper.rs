@@ -3,6 +3,7 @@
 //! It takes no more than a share of the time, so that most of the machine is the crawl's. What goes wrong is told and does
 //! not stop the crawl: the index can be made at any time. It never opens the collection, only its commits.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -21,11 +22,11 @@ pub(crate) struct IndexKeeper<'k> {
     helm: &'k Helm,
     teller: &'k Teller,
     settings: IndexSettings,
-    /// Of the time.
+    /// Of the time, while the crawl goes on.
     share: f64,
 }
 
-/// How often it looks for a commit.
+/// How often it looks for a commit, and for somebody in a hurry.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 impl<'k> IndexKeeper<'k> {
@@ -36,9 +37,7 @@ impl<'k> IndexKeeper<'k> {
         teller: &'k Teller,
     ) -> anyhow::Result<IndexKeeper<'k>> {
         let share = f64::from(settings.search.share_of_crawl);
-        // The other cores fetch and read pages.
-        let settings = IndexSettings { threads: 1, ..settings.index_settings()? };
-        Ok(IndexKeeper { folder, helm, teller, settings, share })
+        Ok(IndexKeeper { folder, helm, teller, settings: settings.index_settings()?, share })
     }
 
     /// Does the work of a crawl while the index follows it, and waits until it has the last commit. Nothing is told of the index
@@ -64,7 +63,8 @@ impl<'k> IndexKeeper<'k> {
             }
             let started = Instant::now();
             seen = commit;
-            if let Err(error) = self.index() {
+            // The other cores fetch and read pages.
+            if let Err(error) = self.index(1) {
                 // It may well be the same after each commit.
                 let told =
                     std::mem::replace(&mut complaint, format!("the index is not up to date: {error:#}"));
@@ -77,21 +77,31 @@ impl<'k> IndexKeeper<'k> {
         self.finish()
     }
 
-    /// Takes in what came last, unless somebody is in a hurry.
+    /// Takes in what came last, unless somebody is in a hurry. Nobody else needs the machine now.
     fn finish(&self) -> Option<IndexSummary> {
-        if self.helm.live().stop == Stop::AtOnce {
-            self.teller
-                .tell(format!("the index is not up to date; `weir index {}` goes on", self.folder.display()));
-            return None;
-        }
-        let indexed = self.index();
         let told =
             |error: &anyhow::Error| self.teller.tell(format!("the index is not up to date: {error:#}"));
-        indexed.inspect_err(told).ok()
+        if self.is_in_a_hurry() {
+            told(&search::Error::Stopped.into());
+            return None;
+        }
+        self.index(self.settings.threads).inspect_err(told).ok()
     }
 
-    fn index(&self) -> anyhow::Result<IndexSummary> {
+    fn is_in_a_hurry(&self) -> bool {
+        self.helm.live().stop == Stop::AtOnce
+    }
+
+    fn index(&self, threads: usize) -> anyhow::Result<IndexSummary> {
         let snapshot = Snapshot::open(self.folder, None)?;
-        Ok(search::index(&snapshot, &self.settings, &mut |_| {})?)
+        let settings = IndexSettings { threads, ..self.settings.clone() };
+        let mut looked = Instant::now();
+        Ok(search::index(&snapshot, &settings, &mut |_| {
+            if looked.elapsed() < LOOK_EVERY {
+                return ControlFlow::Continue(());
+            }
+            looked = Instant::now();
+            if self.is_in_a_hurry() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?)
     }
 }

@@ -3,11 +3,15 @@
 //! Every subcommand is one file under `commands/`, named after it. This crate holds no logic that another
 //! program could want: that belongs into the crate that owns the noun.
 
+mod carriers;
 mod commands;
+mod door;
 mod failure;
 mod index_keeper;
 mod input;
+mod interrupt;
 mod known_sites;
+mod local_workers;
 mod printer;
 mod process;
 mod progress;
@@ -23,7 +27,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     analyze, anchors, cat, check, compact, crawl, demo, export, gatherer, harvester, import, index, init,
     manager, parse, report, robots, search, seeder, serve, similar, simulate, simweb, sites, snapshots, sql,
-    status, url, why,
+    status, url, why, worker,
 };
 use crate::printer::Printer;
 
@@ -89,6 +93,7 @@ enum Command {
     Demo(demo::Args),
     Manager(manager::Args),
     Harvester(harvester::Args),
+    Worker(worker::Args),
     Gatherer(gatherer::Args),
     Seeder(seeder::Args),
 }
@@ -124,6 +129,7 @@ fn main() -> ExitCode {
         Command::Simweb(args) => simweb::run(args, &mut printer),
         Command::Manager(args) => manager::run(&args, &mut printer),
         Command::Harvester(args) => harvester::run(&args, &mut printer),
+        Command::Worker(args) => worker::run(&args, &mut printer),
         Command::Gatherer(args) => gatherer::run(&args, &mut printer),
         Command::Seeder(args) => seeder::run(&args, &mut printer),
     };

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional, Sequence
 
 from ._page import Page
-from ._stream import stream
+from ._stream import Access, commit, stream
 
 #: How often a handler gets a page again after a recoverable error; the next is fatal.
 RETRIES = 5
@@ -88,6 +88,8 @@ def run(
         raise ValueError("parts must be 1 or more")
     if parts == 1:
         return _run_part(url, list(handlers), checkpoint, checkpoint_pages, conditions)[0]
+    if conditions.get("snapshot") is None and conditions.get("from_") is None:
+        conditions["snapshot"] = _commit(url, checkpoint, parts, conditions)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(parts, mp_context=context) as pool:
         futures = []
@@ -108,6 +110,14 @@ def run(
     return summary
 
 
+def _commit(url: str, checkpoint: Optional[str], parts: int, conditions: Dict[str, Any]) -> Optional[str]:
+    """The commit that all parts read, so that a crawl in between cannot part them."""
+    files = [f"{checkpoint}-{number}" for number in range(1, parts + 1)] if checkpoint else []
+    for position in filter(None, map(_read_position, files)):
+        return position.partition(".")[0]
+    return commit(url, Access(conditions.get("token"), conditions.get("ca_file")))
+
+
 def _run_part(
     url: str,
     handlers: List[Handler],
@@ -117,7 +127,8 @@ def _run_part(
 ) -> "tuple[Summary, List[Handler]]":
     summary = Summary()
     columns = sorted({column for handler in handlers for column in handler.columns})
-    position = _read_position(checkpoint) or conditions.pop("from_", None)
+    first = conditions.pop("from_", None)
+    position = _read_position(checkpoint) or first
     working = [handler for handler in handlers if _attempt(handler, "init", summary, position)]
     for page in stream(url, columns=columns, from_=position, **conditions):
         working = [handler for handler in working if _attempt(handler, "process", summary, position, page)]

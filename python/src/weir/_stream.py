@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import http.client
 import json
+import ssl
 import time
 import urllib.parse
 import warnings
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ._page import Page
 
@@ -40,6 +41,7 @@ def stream(
     mime: Values = (),
     since: Optional[str] = None,
     before: Optional[str] = None,
+    where: Optional[str] = None,
     order: Optional[str] = None,
     part: Optional[str] = None,
     from_: Optional[str] = None,
@@ -47,25 +49,28 @@ def stream(
     columns: Optional[Sequence[str]] = None,
     snapshot: Optional[str] = None,
     token: Optional[str] = None,
+    ca_file: Optional[str] = None,
 ) -> Iterator[Page]:
     """Gives the pages of a collection one after the other.
 
     ``url`` is that of ``weir serve``. The conditions mean the same as those of ``weir cat``; ``site``,
     ``domain``, ``language``, ``status`` and ``mime`` take one value or several. ``part="2/4"`` is the
-    second of four shares that have every page once together. ``columns`` says what a page has; less is
-    faster. After a break the stream goes on behind the last page, of the same commit.
+    second of four shares that have every page once together. ``where`` is a condition such as
+    ``"status = 200 and size > 10000"``. ``columns`` says what a page has; less is faster. ``token`` is what
+    the server wants to be told, ``ca_file`` has certificates of authorities to trust for ``https://``, beside
+    the usual ones. After a break the stream goes on behind the last page, of the same commit.
     """
     columns = list(columns) if columns is not None else None
     if columns is not None and "position" not in columns:
         columns.append("position")
     pairs = query_pairs(
         site=site, domain=domain, language=language, status=status, mime=mime, since=since,
-        before=before, order=order, part=part, snapshot=snapshot,
+        before=before, where=where, order=order, part=part, snapshot=snapshot,
     )
     pairs.append(("format", "jsonl"))
     if columns is not None:
         pairs.append(("columns", ",".join(columns)))
-    for row in _rows(url, pairs, from_, max, token):
+    for row in _rows(url, pairs, from_, max, Access(token, ca_file)):
         if "error" in row:
             warnings.warn(f"page {row['page_id']} is left out: {row['error']}", Damaged, stacklevel=2)
         else:
@@ -77,7 +82,7 @@ def _rows(
     pairs: List[Tuple[str, str]],
     position: Optional[str],
     left: Optional[int],
-    token: Optional[str],
+    access: "Access",
 ) -> Iterator[Dict[str, Any]]:
     breaks = 0
     while left is None or left > 0:
@@ -88,7 +93,7 @@ def _rows(
         if left is not None:
             query.append(("max", str(left)))
         try:
-            with Answer(url, query, token) as answer:
+            with Answer(url, query, access) as answer:
                 for line in answer.lines():
                     row = json.loads(line)
                     position, breaks = row["position"], 0
@@ -96,6 +101,17 @@ def _rows(
                         left -= 1
                     yield row
             return
+        except Broken as broken:
+            breaks = pause(url, breaks, broken)
+
+
+def commit(url: str, access: "Access") -> Optional[str]:
+    """The commit that a stream would be of now."""
+    breaks = 0
+    while True:
+        try:
+            with Answer(url, [("format", "urls"), ("max", "0")], access) as answer:
+                return answer.snapshot
         except Broken as broken:
             breaks = pause(url, breaks, broken)
 
@@ -123,21 +139,45 @@ def query_pairs(**conditions: Union[None, Values]) -> List[Tuple[str, str]]:
     return pairs
 
 
+class Access(NamedTuple):
+    """What it takes to be let in, and to be sure who lets in."""
+
+    token: Optional[str] = None
+    ca_file: Optional[str] = None
+
+    def headers(self) -> Mapping[str, str]:
+        """What a request says of it."""
+        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
+
+    def context(self) -> ssl.SSLContext:
+        """Whom to trust."""
+        context = ssl.create_default_context()
+        if self.ca_file:
+            context.load_verify_locations(self.ca_file)
+        return context
+
+
 class Answer:
     """The answer to one request, as it comes."""
 
-    def __init__(self, url: str, query: Iterable[Tuple[str, str]], token: Optional[str]) -> None:
+    def __init__(self, url: str, query: Iterable[Tuple[str, str]], access: Access) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise StreamError(f"{url!r} is no URL of a server")
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._connection = kind(parts.hostname, parts.port, timeout=SILENCE)
+        self._connection = (
+            http.client.HTTPSConnection(parts.hostname, parts.port, timeout=SILENCE, context=access.context())
+            if parts.scheme == "https"
+            else http.client.HTTPConnection(parts.hostname, parts.port, timeout=SILENCE)
+        )
         path = parts.path.rstrip("/")
         path = path if path.endswith("/stream") else path + "/stream"
-        headers: Mapping[str, str] = {"Authorization": f"Bearer {token}"} if token else {}
+        target = f"{path}?{urllib.parse.urlencode(list(query))}"
         try:
-            self._connection.request("GET", f"{path}?{urllib.parse.urlencode(list(query))}", headers=headers)
+            self._connection.request("GET", target, headers=access.headers())
             self._response = self._connection.getresponse()
+        except ssl.SSLCertVerificationError as error:
+            self._connection.close()
+            raise StreamError(f"{url} cannot be trusted: {error.verify_message}; give its authority as ca_file") from error
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
             raise Broken(str(error) or type(error).__name__) from error

@@ -6,7 +6,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Dict, Iterator, List, Optional, Tuple
 
-from ._stream import Answer, Broken, Values, pause, query_pairs
+from ._stream import Access, Answer, Broken, Values, pause, query_pairs
 
 _PIECE = 1 << 16
 
@@ -44,6 +44,7 @@ def records(
     mime: Values = (),
     since: Optional[str] = None,
     before: Optional[str] = None,
+    where: Optional[str] = None,
     order: Optional[str] = None,
     part: Optional[str] = None,
     from_: Optional[str] = None,
@@ -52,6 +53,7 @@ def records(
     format: str = "warc",
     snapshot: Optional[str] = None,
     token: Optional[str] = None,
+    ca_file: Optional[str] = None,
 ) -> Iterator[Record]:
     """Gives the records of a collection one after the other; the conditions are those of :func:`stream`.
 
@@ -59,7 +61,7 @@ def records(
     behind the last record that came whole.
     """
     pairs = query_pairs(
-        site=site, domain=domain, language=language, status=status, mime=mime, since=since, before=before,
+        site=site, domain=domain, language=language, status=status, mime=mime, since=since, before=before, where=where,
         order=order, part=part, max=max,
     )
     pairs.extend([("format", format)] + ([("from", from_)] if from_ else []) + ([("verify", "1")] if verify else []))
@@ -67,7 +69,7 @@ def records(
     while True:
         query = pairs + ([("skip", str(skip))] if skip else []) + ([("snapshot", snapshot)] if snapshot else [])
         try:
-            with Answer(url, query, token) as answer:
+            with Answer(url, query, Access(token, ca_file)) as answer:
                 snapshot = answer.snapshot or snapshot
                 for length, member in _members(answer):
                     record = _parse(member)

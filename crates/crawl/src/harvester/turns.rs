@@ -63,6 +63,7 @@ impl Harvester<'_> {
             Job::Robots { .. } | Job::Errand(_) => ROBOTS_LIMIT_BYTES,
             Job::Sitemap { .. } => self.settings.sitemap_bytes,
         };
+        let send_before = self.running.lease.end();
         self.running.counters.requests.fetch_add(1, Relaxed);
         self.running.counters.requests_under_way.fetch_add(1, Relaxed);
         self.requests.spawn_local(async move {
@@ -74,6 +75,7 @@ impl Harvester<'_> {
                 if_modified_since: job.validators().and_then(|held| held.last_modified.as_deref()),
                 body_bytes,
                 any_media_type: !matches!(job, Job::Page { .. }),
+                send_before,
             };
             let (answer, connection) = fetcher.fetch(&asked, kept.map(|(_, connection)| connection)).await;
             Ended { turn, job, answer, connection }

@@ -1,5 +1,7 @@
 //! What may be taken from each site now? Its front page, any of its pages, those that were fetched before, or nothing.
 
+use std::net::IpAddr;
+
 use model::SiteId;
 use store::{Collection, Result, ScanRow, SiteRecord, Stage};
 
@@ -17,6 +19,7 @@ pub(super) struct Standing {
     /// The sketch of the domains that link to it.
     pub(super) linking_domains: u64,
     pub(super) back_off_until_ms: u64,
+    pub(super) address: Option<IpAddr>,
     /// Whether it is in an open batch.
     pub(super) open: bool,
     /// Whether its domain has as many pages as it has earned.
@@ -68,6 +71,7 @@ pub(super) fn judge_sites(collection: &Collection, settings: &CrawlSettings) -> 
                 fetched: record.pages_fetched,
                 linking_domains: record.linking_domains,
                 back_off_until_ms: record.back_off_until_ms,
+                address: record.address,
                 open: false,
                 over_budget: false,
             },

@@ -160,6 +160,7 @@ pub(crate) fn job(url: &CanonicalUrl) -> FetchJob<'_> {
         if_modified_since: None,
         body_bytes: 1000,
         any_media_type: false,
+        send_before: None,
     }
 }
 

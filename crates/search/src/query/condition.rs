@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use model::Neighbours;
+
 use super::Period;
 
 /// A condition on a page.
@@ -115,20 +117,9 @@ pub enum Compare {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LinkCondition {
     /// How the pages wanted relate to the one named.
-    pub kind: LinkKind,
+    pub kind: Neighbours,
     /// The page named, as the user wrote it.
     pub url: String,
-}
-
-/// How a page may relate to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LinkKind {
-    /// It links to the other.
-    LinksTo,
-    /// The other links to it.
-    LinkedFrom,
-    /// Both have links in common.
-    Related,
 }
 
 impl Condition {
@@ -194,17 +185,6 @@ impl Measure {
             Measure::OutLinks => "outlinks",
             Measure::PageRank => "pagerank",
             Measure::Size => "size",
-        }
-    }
-}
-
-impl LinkKind {
-    /// As in queries.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            LinkKind::LinksTo => "links-to",
-            LinkKind::LinkedFrom => "linked-from",
-            LinkKind::Related => "related",
         }
     }
 }

@@ -3,7 +3,9 @@
 //! Pieces are parentheses, operators, words with their stars, phrases, and conditions of the form `name:value`. A name
 //! that nobody knows is an error here, since a condition with a typing mistake must not be taken for a word.
 
-use super::condition::{Compare, Condition, LinkCondition, LinkKind, Measure, Part, Words};
+use model::Neighbours;
+
+use super::condition::{Compare, Condition, LinkCondition, Measure, Part, Words};
 use super::{NEAR_LIMIT, Period, QueryError};
 
 /// A piece of a query.
@@ -180,9 +182,9 @@ impl<'q> Lexer<'q> {
             "lang" => Condition::Language(self.name("a language such as lang:en")?),
             "type" => Condition::Type(self.name("a type such as type:html or type:text/plain")?),
             "date" => self.date()?,
-            "links-to" => self.link(LinkKind::LinksTo)?,
-            "linked-from" => self.link(LinkKind::LinkedFrom)?,
-            "related" => self.link(LinkKind::Related)?,
+            "links-to" => self.link(Neighbours::LinksTo)?,
+            "linked-from" => self.link(Neighbours::LinkedFrom)?,
+            "related" => self.link(Neighbours::Related)?,
             _ => return Ok(None),
         }))
     }
@@ -251,17 +253,11 @@ impl<'q> Lexer<'q> {
     fn name(&mut self, expected: &str) -> Result<String> {
         let start = self.at;
         let run = self.run();
-        let is_sign = |letter: char| matches!(letter, '.' | '-' | '_' | ':' | '/' | '+' | '[' | ']' | '%');
-        if run.chars().any(char::is_alphanumeric)
-            && run.chars().all(|letter| letter.is_alphanumeric() || is_sign(letter))
-        {
-            return Ok(run.to_lowercase());
-        }
-        self.wrong(start, expected)
+        if is_name(run) { Ok(run.to_lowercase()) } else { self.wrong(start, expected) }
     }
 
     /// A URL goes on to the next space, or the parenthesis that closes none of its own.
-    fn link(&mut self, kind: LinkKind) -> Result<Condition> {
+    fn link(&mut self, kind: Neighbours) -> Result<Condition> {
         let start = self.at;
         let url = if self.rest().starts_with('"') {
             self.phrase()?
@@ -288,6 +284,13 @@ impl<'q> Lexer<'q> {
         }
         Ok(Condition::Link(LinkCondition { kind, url: url.trim().to_owned() }))
     }
+}
+
+/// Whether a text is of letters, digits and the signs that hosts and types have.
+pub(crate) fn is_name(text: &str) -> bool {
+    let is_sign = |letter: char| matches!(letter, '.' | '-' | '_' | ':' | '/' | '+' | '[' | ']' | '%');
+    text.chars().any(char::is_alphanumeric)
+        && text.chars().all(|letter| letter.is_alphanumeric() || is_sign(letter))
 }
 
 /// A whole number of digits alone.

@@ -10,7 +10,9 @@
 
 use super::condition::{Condition, Words};
 use super::lexer::{Lexer, Token};
-use super::{QUERY_LIMIT_BYTES, QUERY_LIMIT_DEPTH, QUERY_LIMIT_STARS, QUERY_LIMIT_TERMS, QueryError};
+use super::{
+    QUERY_LIMIT_BYTES, QUERY_LIMIT_DEPTH, QUERY_LIMIT_LINKS, QUERY_LIMIT_STARS, QUERY_LIMIT_TERMS, QueryError,
+};
 
 type Result<T> = std::result::Result<T, QueryError>;
 
@@ -22,7 +24,7 @@ pub(super) fn parse(query: &str) -> Result<Condition> {
     }
     let mut lexer = Lexer::new(query);
     let next = lexer.next()?;
-    let mut parser = Parser { query, lexer, next, terms: 0, stars: 0, depth: 0 };
+    let mut parser = Parser { query, lexer, next, terms: 0, stars: 0, links: 0, depth: 0 };
     let condition = parser.any()?;
     match parser.next {
         (Token::End, _) => Ok(condition),
@@ -38,6 +40,7 @@ struct Parser<'q> {
     next: (Token, usize),
     terms: usize,
     stars: usize,
+    links: usize,
     depth: usize,
 }
 
@@ -104,14 +107,7 @@ impl Parser<'_> {
     fn primary(&mut self) -> Result<Condition> {
         match self.take()? {
             (Token::Term(condition), at) => {
-                self.terms += 1;
-                if self.terms > QUERY_LIMIT_TERMS {
-                    return self.wrong(at, format!("at most {QUERY_LIMIT_TERMS} words and conditions"));
-                }
-                self.stars += usize::from(has_star(&condition));
-                if self.stars > QUERY_LIMIT_STARS {
-                    return self.wrong(at, format!("at most {QUERY_LIMIT_STARS} words with stars"));
-                }
+                self.count(&condition, at)?;
                 Ok(condition)
             }
             (Token::Open, opened) => {
@@ -124,6 +120,22 @@ impl Parser<'_> {
                 self.wrong(at, format!("a parenthesis that closes the one at character {column}"))
             }
             (_, at) => self.wrong(at, "a word, a \"phrase\", a condition or a parenthesis"),
+        }
+    }
+
+    /// Each condition costs something, and some cost much.
+    fn count(&mut self, condition: &Condition, at: usize) -> Result<()> {
+        self.terms += 1;
+        self.stars += usize::from(has_star(condition));
+        self.links += usize::from(matches!(condition, Condition::Link(_)));
+        let limits = [
+            (self.terms, QUERY_LIMIT_TERMS, "words and conditions"),
+            (self.stars, QUERY_LIMIT_STARS, "words with stars"),
+            (self.links, QUERY_LIMIT_LINKS, "of links-to:, linked-from: and related:"),
+        ];
+        match limits.into_iter().find(|(count, limit, _)| count > limit) {
+            Some((_, limit, what)) => self.wrong(at, format!("at most {limit} {what}")),
+            None => Ok(()),
         }
     }
 

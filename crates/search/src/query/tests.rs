@@ -1,5 +1,6 @@
 //! Queries as people write them, right and wrong, and any text at all.
 
+use model::Neighbours;
 use proptest::prelude::*;
 
 use super::*;
@@ -58,8 +59,8 @@ fn conditions_are_read() {
         "any(links-to:\"http://a.test/x_(y)?z=1\", related:\"a.test\")"
     );
     let query = Query::parse("links-to:a.test OR -links-to:a.test linked-from:b.test").unwrap();
-    let kinds: Vec<LinkKind> = query.link_conditions().iter().map(|link| link.kind).collect();
-    assert_eq!(kinds, [LinkKind::LinksTo, LinkKind::LinkedFrom]);
+    let kinds: Vec<Neighbours> = query.link_conditions().iter().map(|link| link.kind).collect();
+    assert_eq!(kinds, [Neighbours::LinksTo, Neighbours::LinkedFrom]);
 }
 
 #[test]
@@ -164,7 +165,7 @@ fn leaf() -> impl Strategy<Value = Condition> {
         Measure::OutLinks,
         Measure::Size,
     ]);
-    let kind = prop::sample::select(vec![LinkKind::LinksTo, LinkKind::LinkedFrom, LinkKind::Related]);
+    let kind = prop::sample::select(vec![Neighbours::LinksTo, Neighbours::LinkedFrom, Neighbours::Related]);
     prop_oneof![
         (part, words()).prop_map(|(part, words)| Condition::Text { part, words }),
         prop::collection::vec((nearable(), 1..=NEAR_LIMIT), 2..4).prop_map(|pairs| {
@@ -246,4 +247,22 @@ fn read_or_pointed_at(text: &str) -> Result<(), TestCaseError> {
         }
     }
     Ok(())
+}
+
+#[test]
+fn few_conditions_on_links_are_enough() {
+    let few = "links-to:a.test related:b.test ".repeat(4);
+    assert!(Query::parse(&few).is_ok());
+    let error = Query::parse(&format!("{few} linked-from:c.test")).unwrap_err();
+    assert_eq!(error.expected, "at most 8 of links-to:, linked-from: and related:");
+    assert_eq!(error.column, few.len() + 2);
+}
+
+#[test]
+fn queries_are_joined_as_they_were_understood() {
+    let query = |text: &str| Query::parse(text).unwrap();
+    let joined = Query::all_of(vec![query("a OR b"), query("c d"), query("lang:en")]).unwrap();
+    assert_eq!(joined.to_string(), "(a OR b) c d lang:en");
+    assert_eq!(Query::all_of(vec![query("a OR b")]), Some(query("a OR b")));
+    assert_eq!(Query::all_of(Vec::new()), None);
 }

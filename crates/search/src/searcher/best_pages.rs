@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use tantivy::collector::{Collector, SegmentCollector};
-use tantivy::{DocId, Score, SegmentOrdinal, SegmentReader, TantivyError};
+use tantivy::query::Weight;
+use tantivy::{DocId, Score, SegmentOrdinal, SegmentReader, TERMINATED, TantivyError};
 
 use super::columns::Columns;
+use super::deadline::Deadline;
 use super::facets::{FacetCounts, SegmentFacets};
 use super::predicate::{Filter, Fits};
 use super::ranks::Ranks;
@@ -39,7 +41,11 @@ pub(super) struct BestPages<'s> {
     filters: &'s [Filter],
     index: &'s TextIndex,
     ranks: &'s Arc<Ranks>,
+    deadline: &'s Deadline,
 }
+
+/// After so many pages somebody looks at the clock.
+const LOOK_EVERY: u32 = 1_024;
 
 impl<'s> BestPages<'s> {
     pub(super) fn new(
@@ -48,8 +54,10 @@ impl<'s> BestPages<'s> {
         filters: &'s [Filter],
         index: &'s TextIndex,
         ranks: &'s Arc<Ranks>,
+        deadline: &'s Deadline,
     ) -> Self {
-        BestPages { wanted: wanted.max(1), sort: request.sort, facets: request.facets, filters, index, ranks }
+        let (wanted, sort, facets) = (wanted.max(1), request.sort, request.facets);
+        BestPages { wanted, sort, facets, filters, index, ranks, deadline }
     }
 }
 
@@ -87,6 +95,34 @@ impl Collector for BestPages<'_> {
 
     fn requires_scoring(&self) -> bool {
         true
+    }
+
+    /// As tantivy would, but for the look at the clock.
+    fn collect_segment(
+        &self,
+        weight: &dyn Weight,
+        segment: SegmentOrdinal,
+        reader: &SegmentReader,
+    ) -> tantivy::Result<<SegmentBest as SegmentCollector>::Fruit> {
+        let mut best = self.for_segment(segment, reader)?;
+        if self.deadline.is_over() {
+            return Ok(best.harvest());
+        }
+        let mut matches = weight.scorer(reader, 1.0)?;
+        let alive = reader.alive_bitset();
+        let mut looked_at = 0_u32;
+        let mut doc = matches.doc();
+        while doc != TERMINATED {
+            if alive.is_none_or(|alive| alive.is_alive(doc)) {
+                best.collect(doc, matches.score());
+            }
+            doc = matches.advance();
+            looked_at = looked_at.wrapping_add(1);
+            if looked_at.is_multiple_of(LOOK_EVERY) && self.deadline.is_over() {
+                break;
+            }
+        }
+        Ok(best.harvest())
     }
 
     fn merge_fruits(

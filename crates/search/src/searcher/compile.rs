@@ -1,12 +1,12 @@
 //! What does a query mean to the index? Conditions become queries of tantivy: a word all of its forms in all fields.
 
-use tantivy::query::{
-    BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, Query, TermQuery, TermSetQuery,
-};
+use tantivy::query::{BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, Query, TermQuery};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{Searcher as IndexSearcher, Term};
 
 use super::clause::{Clause, Wish, every_page, one_of, positive};
+use super::cut::Cut;
+use super::deadline::Deadline;
 use super::expansion::{Expansion, Pattern};
 use super::marks::Marks;
 use super::placed::{PlacedWord, Slot, placements};
@@ -14,6 +14,7 @@ use super::predicate::Filter;
 use super::ranks::Ranks;
 use super::statistics::WordStatistics;
 use super::text_field::TextField;
+use super::word_set::WordSetQuery;
 use super::{LinkAnswers, Searcher, predicate};
 use crate::error::{Error, Result};
 use crate::forms::{Forms, QueryWord, forms, query_words};
@@ -28,7 +29,8 @@ pub(super) struct Compiled {
     /// What adds to scores, with its name.
     pub(super) leaves: Vec<(String, Box<dyn Query>)>,
     pub(super) marks: Marks,
-    pub(super) is_cut: bool,
+    /// What stars stand for and was left out.
+    pub(super) cuts: Vec<Cut>,
 }
 
 /// Compiles one query.
@@ -37,6 +39,7 @@ pub(super) struct Compiler<'s> {
     index: &'s IndexSearcher,
     ranks: &'s Ranks,
     links: &'s LinkAnswers,
+    deadline: &'s Deadline,
     languages: Vec<String>,
     statistics: WordStatistics,
     leaves: Vec<(String, Box<dyn Query>)>,
@@ -55,6 +58,7 @@ impl<'s> Compiler<'s> {
         ranks: &'s Ranks,
         links: &'s LinkAnswers,
         condition: &Condition,
+        deadline: &'s Deadline,
     ) -> Result<Compiler<'s>> {
         let named = named_language(condition).map(|code| vec![code.to_owned()]);
         Ok(Compiler {
@@ -62,13 +66,14 @@ impl<'s> Compiler<'s> {
             statistics: WordStatistics::new(index)?,
             leaves: Vec::new(),
             marks: Marks::default(),
-            expansion: Expansion::new(),
+            expansion: Expansion::new(deadline),
             is_negated: false,
             times: 1.0,
             searcher,
             index,
             ranks,
             links,
+            deadline,
         })
     }
 
@@ -93,7 +98,7 @@ impl<'s> Compiler<'s> {
             }
         };
         let Compiler { statistics, leaves, marks, expansion, .. } = self;
-        Ok(Compiled { query, filters, statistics, leaves, marks, is_cut: expansion.is_cut })
+        Ok(Compiled { query, filters, statistics, leaves, marks, cuts: expansion.cuts })
     }
 
     /// Takes the filters out of what all has to hold: for a page that has the words they are looked up faster than by going
@@ -134,7 +139,9 @@ impl<'s> Compiler<'s> {
         let (fields, snapshot) = (&self.searcher.index.fields, &self.searcher.snapshot);
         Ok(match condition {
             Condition::Site(host) => predicate::sites_of(fields.site_id, snapshot, host),
-            Condition::Domain(domain) => vec![Term::from_field_text(fields.domain, domain)],
+            Condition::Domain(domain) => {
+                vec![Term::from_field_text(fields.domain, &predicate::in_ascii(domain))]
+            }
             Condition::Language(code) => vec![Term::from_field_text(fields.language, code)],
             Condition::Type(wanted) => predicate::types(self.index, fields.mime, wanted)?,
             _ => Vec::new(),
@@ -154,10 +161,8 @@ impl<'s> Compiler<'s> {
                 predicate::listed(fields.page_id, pages, snapshot.urls.pages())
             }
             // Registered domains are terms; others are found by the names of sites.
-            Condition::Domain(domain)
-                if self.index.doc_freq(&Term::from_field_text(fields.domain, domain))? == 0 =>
-            {
-                predicate::under_domain(fields.site_id, snapshot, domain)
+            Condition::Domain(domain) if !predicate::is_registered(&predicate::in_ascii(domain)) => {
+                predicate::under_domain(fields.site_id, snapshot, &predicate::in_ascii(domain))
             }
             _ => return Ok(None),
         }))
@@ -166,7 +171,7 @@ impl<'s> Compiler<'s> {
     fn number(&self, measure: Measure, compare: Compare, value: f64) -> Result<Filter> {
         let (fields, ranks) = (&self.searcher.index.fields, self.ranks);
         Ok(match measure {
-            Measure::Depth => predicate::number(fields.depth, compare, value),
+            Measure::Depth => predicate::ranked(fields.page_id, self.searcher.depths()?, compare, value),
             Measure::Status => predicate::number(fields.status, compare, value),
             Measure::Size => predicate::number(fields.size, compare, value),
             Measure::InLinks => predicate::ranked(fields.page_id, ranks.all_in_links()?, compare, value),
@@ -368,7 +373,7 @@ impl<'s> Compiler<'s> {
         let texts: Vec<String> = groups.iter().map(|group| written(group)).collect();
         let mut queries = Vec::new();
         for (field, rows) in fields.iter().zip(&rows_by_field) {
-            for (placed, language) in placements(field.field, rows, within) {
+            for (placed, language) in placements(field.field, rows, within, self.deadline) {
                 let mut query: Box<dyn Query> = Box::new(placed);
                 if let Some(language) = language {
                     let both = vec![(Occur::Must, query), (Occur::Must, self.in_languages(&[language]))];
@@ -402,8 +407,8 @@ impl<'s> Compiler<'s> {
                 // `running*` means running, too, which the index knows as `run`.
                 terms.extend(forms.terms.iter().map(|term| Term::from_field_text(field.field, term)));
             }
-            let query: Box<dyn Query> =
-                Box::new(ConstScoreQuery::new(Box::new(TermSetQuery::new(terms)), field.weight));
+            let words = WordSetQuery { field: field.field, terms, deadline: self.deadline.clone() };
+            let query: Box<dyn Query> = Box::new(ConstScoreQuery::new(Box::new(words), field.weight));
             self.add_leaf(format!("words with {plain} in the {}", field.name), query.as_ref());
             queries.push(query);
         }

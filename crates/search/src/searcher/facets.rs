@@ -8,15 +8,15 @@ use tantivy::columnar::StrColumn;
 use super::columns::{Columns, text_of};
 use crate::error::Result;
 
-/// Pages that are counted at most, of each segment; the rest are taken to be alike.
-const MOST_COUNTED: u32 = 50_000;
+/// Pages that are counted at most, of each segment.
+const MOST_COUNTED: u32 = 1_000_000;
 /// Values that are told of, most frequent first.
 const MOST_TOLD: usize = 10;
 
-/// How the pages found divide.
+/// How the pages found divide. If not all of them were counted, there are at least so many of each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Facets {
-    /// Pages that were counted: all that were found, unless there are very many.
+    /// Pages that were counted: all that were found ([`super::Answer::total`]), unless there are very many.
     pub counted: u64,
     /// By site: `https://example.org`.
     pub sites: Vec<FacetCount>,

@@ -10,6 +10,8 @@ use tantivy::query::{Bm25Weight, EmptyScorer, EnableScoring, Explanation, Query,
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, TantivyError, Term};
 
+use super::deadline::Deadline;
+
 /// A word of a row.
 #[derive(Debug, Clone)]
 pub(super) struct Slot {
@@ -26,13 +28,11 @@ pub(super) struct PlacedQuery {
     rows: Vec<Vec<Slot>>,
     /// How near each row is to the one before.
     within: Vec<u16>,
+    deadline: Deadline,
 }
 
-impl PlacedQuery {
-    pub(super) fn new(field: Field, rows: Vec<Vec<Slot>>, within: Vec<u16>) -> PlacedQuery {
-        PlacedQuery { field, rows, within }
-    }
-}
+/// After so many pages somebody looks at the clock.
+const LOOK_EVERY: u32 = 64;
 
 /// A word of a row, and the languages that leave it out.
 #[derive(Debug, Clone)]
@@ -47,14 +47,16 @@ pub(super) fn placements(
     field: Field,
     rows: &[Vec<PlacedWord>],
     within: &[u16],
+    deadline: &Deadline,
 ) -> Vec<(PlacedQuery, Option<String>)> {
     let mut languages: Vec<&String> = rows.iter().flatten().flat_map(|word| &word.left_out_by).collect();
     languages.sort_unstable();
     languages.dedup();
-    let all = with_words(field, rows, within, |_| true).map(|query| (query, None));
+    let query = |(rows, within)| PlacedQuery { field, rows, within, deadline: deadline.clone() };
+    let all = with_words(rows, within, |_| true).map(|kept| (query(kept), None));
     let without = |language: &String| {
-        let query = with_words(field, rows, within, |word| !word.left_out_by.contains(language))?;
-        Some((query, Some(language.clone())))
+        let kept = with_words(rows, within, |word| !word.left_out_by.contains(language))?;
+        Some((query(kept), Some(language.clone())))
     };
     all.into_iter().chain(languages.into_iter().filter_map(without)).collect()
 }
@@ -62,11 +64,10 @@ pub(super) fn placements(
 /// The rows with the words that are kept; none if there are none, or no page has one of them. Distances to a row that is
 /// empty are added up.
 fn with_words(
-    field: Field,
     rows: &[Vec<PlacedWord>],
     within: &[u16],
     keep: impl Fn(&PlacedWord) -> bool,
-) -> Option<PlacedQuery> {
+) -> Option<(Vec<Vec<Slot>>, Vec<u16>)> {
     let mut kept_rows: Vec<Vec<Slot>> = Vec::new();
     let mut kept_within: Vec<u16> = Vec::new();
     let mut distance = 0_u16;
@@ -87,7 +88,7 @@ fn with_words(
         distance = 0;
         kept_rows.push(row);
     }
-    (!kept_rows.is_empty()).then(|| PlacedQuery::new(field, kept_rows, kept_within))
+    (!kept_rows.is_empty()).then_some((kept_rows, kept_within))
 }
 
 impl Query for PlacedQuery {
@@ -132,8 +133,17 @@ impl PlacedWeight {
         };
         let similarity = self.similarity.as_ref().map(|similarity| similarity.boost_by(boost));
         let within = self.query.within.clone();
-        let mut scorer =
-            PlacedScorer { rows, within, lengths, similarity, doc: 0, times: 0, reached: Vec::new() };
+        let deadline = self.query.deadline.clone();
+        let mut scorer = PlacedScorer {
+            rows,
+            within,
+            lengths,
+            similarity,
+            doc: 0,
+            times: 0,
+            reached: Vec::new(),
+            deadline,
+        };
         scorer.find(0);
         Ok(Some(scorer))
     }
@@ -168,6 +178,7 @@ struct PlacedScorer {
     /// How often this page has them.
     times: u32,
     reached: Vec<u32>,
+    deadline: Deadline,
 }
 
 struct Row {
@@ -188,7 +199,12 @@ impl PlacedScorer {
     /// Goes to the first page from this one on that has the rows.
     fn find(&mut self, from: DocId) -> DocId {
         let mut candidate = from;
+        let mut looked_at = 0_u32;
         self.doc = loop {
+            looked_at += 1;
+            if looked_at.is_multiple_of(LOOK_EVERY) && self.deadline.is_over() {
+                break TERMINATED;
+            }
             candidate = match self.with_all_words(candidate) {
                 TERMINATED => break TERMINATED,
                 doc => doc,

@@ -1,9 +1,10 @@
 //! Which pages fit a condition that is no word? What the index or an analysis knows of a page is looked up for those pages
 //! that fit the rest of the query.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use model::SiteId;
+use model::{SiteId, UrlRules};
 use store::Snapshot;
 use tantivy::query::doc_predicate_query::{DocPredicateQuery, FunctionPredicate};
 use tantivy::query::{BooleanQuery, ConstScoreQuery, Query, TermQuery};
@@ -57,7 +58,7 @@ pub(super) fn listed(page_id: Field, pages: &[u32], known: u32) -> Filter {
     by_number(page_id, in_set(pages, known))
 }
 
-/// Pages of all sites under a domain.
+/// Pages of all sites under a domain, itself included.
 pub(super) fn under_domain(site_id: Field, snapshot: &Snapshot, domain: &str) -> Filter {
     let sites = sites(snapshot, |host| {
         host.strip_suffix(domain).is_some_and(|before| before.is_empty() || before.ends_with('.'))
@@ -96,12 +97,30 @@ pub(super) fn dated(field: Field, compare: Compare, period: Period) -> Filter {
     })
 }
 
+/// Whether all pages under a domain have it for a term: those under a public suffix, such as `github.io`, have longer ones.
+pub(super) fn is_registered(domain: &str) -> bool {
+    let url = UrlRules::default().canonical(&format!("http://{domain}/"));
+    url.is_ok_and(|url| url.registered_domain() == Some(domain))
+}
+
+/// A host as URLs have it: `xn--bcher-kva.example` for `bücher.example`. With a protocol before it or a port behind it, or both.
+pub(super) fn in_ascii(host: &str) -> Cow<'_, str> {
+    if host.is_ascii() {
+        return Cow::Borrowed(host);
+    }
+    let has_protocol = host.contains("://");
+    let text = if has_protocol { host.to_owned() } else { format!("http://{host}") };
+    let Ok(url) = UrlRules::default().canonical(&text) else { return Cow::Borrowed(host) };
+    let site = url.site();
+    Cow::Owned(if has_protocol { site } else { site.trim_start_matches("http://") }.to_owned())
+}
+
 /// The sites of a host, by any protocol, or the one site that is named with its protocol. A host that is known at
 /// unusual ports only is meant at these.
 pub(super) fn sites_of(site_id: Field, snapshot: &Snapshot, host: &str) -> Vec<Term> {
-    let host = host.trim_end_matches('/');
+    let host = in_ascii(host.trim_end_matches('/'));
     let names = match host.contains("://") {
-        true => vec![host.to_owned()],
+        true => vec![host.clone().into_owned()],
         false => ["https", "http", "ftp", "gopher"].map(|protocol| format!("{protocol}://{host}")).into(),
     };
     let mut found: Vec<u32> =

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use parse::{Document, decode_content};
+use parse::{DocumentReader, StoredAnswer};
 use store::{PageRecord, Snapshot, Verify};
 
 use super::marks::Marks;
@@ -15,8 +15,6 @@ const SNIPPET_CHARACTERS: usize = 240;
 const TITLE_CHARACTERS: usize = 200;
 /// Bytes of a text that are looked through.
 const MOST_TEXT_BYTES: usize = 1 << 20;
-/// No body is decoded further.
-const BODY_LIMIT_BYTES: usize = 10 << 20;
 /// Matches in a text that are looked at.
 const MOST_MATCHES: usize = 2_000;
 
@@ -129,18 +127,21 @@ impl PageView {
     pub(super) fn read(
         snapshot: &Snapshot,
         record: &PageRecord,
+        url: &str,
         language: Option<&str>,
         marks: &Marks,
     ) -> Result<PageView> {
         let Some(location) = record.stored else { return Ok(PageView::default()) };
         let stored = snapshot.bodies.read(&location, Verify::Checksum)?;
-        let header = |name| stored.header(name).map(|value| String::from_utf8_lossy(value).into_owned());
-        let body = stored.body();
-        let encoding = header("Content-Encoding").unwrap_or_default();
-        let body = decode_content(&body, &encoding, BODY_LIMIT_BYTES);
-        let mut document = Document::default();
-        let options = parse::html::Options::default();
-        document.read(&body.bytes, header("Content-Type").as_deref(), None, &options);
+        let answer = StoredAnswer {
+            url,
+            status: stored.status(),
+            content_type: stored.header("Content-Type"),
+            content_encoding: stored.header("Content-Encoding"),
+            body: &stored.body(),
+        };
+        let mut reader = DocumentReader::default();
+        let Some(document) = reader.read(&answer) else { return Ok(PageView::default()) };
         let title = whole(&document.title, TITLE_CHARACTERS, language, marks);
         let text = &document.text[..boundary(&document.text, MOST_TEXT_BYTES)];
         let matches = matches(text, language, marks);

@@ -3,6 +3,10 @@
 
 mod dump;
 mod sample;
+mod trouble;
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use search::{Error, LeftOutCounts, TextIndex};
 use store::{AnchorRow, AnchorRows, DerivedTable, PageFlags, Snapshot, Stage};
@@ -108,7 +112,10 @@ fn who_does_not_want_to_be_found_is_not() {
     });
     sample.page("http://a.test/unknown");
     let summary = sample.index();
-    assert_eq!(summary.left_out, LeftOutCounts { noindex: 4, not_text: 1, duplicate: 1, no_content: 2 });
+    assert_eq!(
+        summary.left_out,
+        LeftOutCounts { noindex: 4, not_text: 1, duplicate: 1, no_content: 2, damaged: 0 }
+    );
     assert_eq!(sample.pages_with("body", "words"), [future, nofollow, original.0]);
 
     // The same words, and a head that says something else.
@@ -123,7 +130,69 @@ fn who_does_not_want_to_be_found_is_not() {
     let summary = sample.index();
     assert_eq!((summary.added, summary.removed), (2, 2), "{summary:?}");
     assert_eq!(sample.pages_with("body", "words"), [future, head.0, copy.0], "the copy stands in");
-    assert_eq!(summary.left_out, LeftOutCounts { noindex: 4, not_text: 1, duplicate: 0, no_content: 3 });
+    assert_eq!(
+        summary.left_out,
+        LeftOutCounts { noindex: 4, not_text: 1, duplicate: 0, no_content: 3, damaged: 0 }
+    );
+}
+
+#[test]
+fn a_copy_is_judged_on_its_own_if_its_original_asks_not_to_be_found() {
+    let mut sample = Sample::new();
+    let html = "Content-Type: text/html\r\n";
+    let hidden = format!("{html}X-Robots-Tag: noindex\r\n");
+    // One copy is known before its original, the other one after it.
+    let early = sample.page("http://a.test/early");
+    let original = sample.visit_with("http://a.test/original", 200, &hidden, "<p>words");
+    let late = sample.visit("http://a.test/late", "<p>words");
+    sample.visit("http://a.test/early", "<p>words");
+    for copy in [early, late] {
+        sample.note(copy, |record| {
+            record.duplicate_of = Some(original);
+            record.flags = record.flags.with(PageFlags::DUPLICATE);
+        });
+    }
+    let summary = sample.index();
+    assert_eq!(sample.pages_with("body", "words"), [early.0, late.0]);
+    assert_eq!((summary.left_out.noindex, summary.left_out.duplicate), (1, 0));
+    assert_eq!(index_again(&sample).read, 0);
+    sample.visit_with("http://a.test/original", 200, html, "<p>words");
+    let summary = sample.index();
+    assert_eq!(sample.pages_with("body", "words"), [original.0], "it stands for both again");
+    assert_eq!((summary.added, summary.removed, summary.left_out.duplicate), (1, 2, 2));
+}
+
+#[test]
+fn who_asks_to_be_found_until_some_day_goes_when_it_is_over() {
+    let mut sample = Sample::new();
+    let until = |when: &str| format!("<meta name=robots content='unavailable_after: {when}'><p>words {when}");
+    let body = sample.visit("http://a.test/body", &until("2090-01-01")).0;
+    let head = "Content-Type: text/html\r\nX-Robots-Tag: unavailable_after: 2090-01-01\r\n";
+    let head = sample.visit_with("http://a.test/head", 200, head, "<p>words").0;
+    let later = sample.visit("http://a.test/later", &until("2095-01-01")).0;
+    sample.index();
+    assert_eq!(sample.pages_with("body", "words"), [body, head, later]);
+    // Nothing about them changes but the time.
+    let day_of_2091 = 3_818_448_000_000;
+    sample.collection.commit(day_of_2091).unwrap();
+    let summary = index_again(&sample);
+    assert_eq!(sample.pages_with("body", "words"), [later]);
+    assert_eq!((summary.removed, summary.left_out.noindex), (2, 2));
+}
+
+#[test]
+fn no_commit_is_needed_for_a_day_to_be_over() {
+    let mut sample = Sample::new();
+    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
+    let until = parse::date_text(now_s + 2);
+    sample.visit("http://a.test/", &format!("<meta name=robots content='unavailable_after: {until}'><p>x"));
+    sample.collection.commit(1).unwrap();
+    let start = Instant::now();
+    assert_eq!(index_again(&sample).pages, 1, "{until}");
+    while index_again(&sample).pages > 0 {
+        assert!(start.elapsed() < Duration::from_secs(30));
+        std::thread::yield_now();
+    }
 }
 
 #[test]
@@ -171,9 +240,9 @@ fn words_of_links_come_with_an_analysis() {
     assert_eq!(sample.pages_with("anchor", "lock"), [page]);
 }
 
-fn index_again(sample: &Sample) -> search::IndexSummary {
+pub(crate) fn index_again(sample: &Sample) -> search::IndexSummary {
     let snapshot = Snapshot::open(sample.path(), None).unwrap();
-    search::index(&snapshot, &settings(), &mut |_| {}).unwrap()
+    search::index(&snapshot, &settings(), &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
 #[test]
@@ -231,8 +300,9 @@ fn two_do_not_index_at_once() {
     let told = &mut |_| {
         inner.get_or_insert_with(|| {
             let snapshot = Snapshot::open(sample.path(), None).unwrap();
-            search::index(&snapshot, &settings(), &mut |_| {}).unwrap_err().to_string()
+            search::index(&snapshot, &settings(), &mut |_| ControlFlow::Continue(())).unwrap_err().to_string()
         });
+        ControlFlow::Continue(())
     };
     search::index(&snapshot, &settings(), told).unwrap();
     assert!(inner.unwrap().contains("another process"));

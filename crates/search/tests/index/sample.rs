@@ -1,6 +1,7 @@
 //! Collections of a few pages, and what their index has to say of them.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use model::{PageId, UrlRules};
@@ -86,7 +87,7 @@ impl Sample {
         self.visits += 1;
         self.collection.commit(1_794_731_400_000 + i64::from(self.visits) * 1_000).unwrap();
         let snapshot = Snapshot::open(self.path(), None).unwrap();
-        search::index(&snapshot, settings, &mut |_| {}).unwrap()
+        search::index(&snapshot, settings, &mut |_| ControlFlow::Continue(())).unwrap()
     }
 
     /// What the index has: for each field and term, the pages and the places in them.

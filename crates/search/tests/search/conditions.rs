@@ -1,9 +1,10 @@
 //! Conditions on what is known of a page beside its words.
 
+use model::PageId;
 use search::{Error, LinkAnswers, Query, Request};
-use store::{Ranked, write_ranks};
+use store::{Collection, Ranked, StoreSettings, write_ranks};
 
-use crate::sample::{Page, Sample, settings};
+use crate::sample::{Page, Sample, open, settings};
 
 fn sample() -> Sample {
     let html = "Content-Type: text/html; charset=utf-8\r\nLast-Modified: Thu, 15 Feb 2024 10:00:00 GMT\r\n";
@@ -93,4 +94,51 @@ fn links_are_answered_by_who_knows_them() {
     let query = Query::parse("links-to:x.test").unwrap();
     let error = sample.searcher.search(&query, &LinkAnswers::default(), &Request::default()).unwrap_err();
     assert!(matches!(error, Error::LinksUnanswered { .. }), "{error}");
+}
+
+#[test]
+fn depths_are_those_of_the_collection() {
+    let sample = sample();
+    let folder = sample.folder.path();
+    assert_eq!(sample.sorted("depth:>1"), ["/c", "/d"]);
+    // A shorter way is found; the index is not made again.
+    let mut collection = Collection::open(folder, StoreSettings::default()).unwrap();
+    collection.pages.update(&[PageId(3)], |_, record| record.depth = 1).unwrap();
+    collection.commit(1).unwrap();
+    drop(collection);
+    let sample = Sample { searcher: open(folder), folder: sample.folder };
+    assert_eq!(
+        (sample.sorted("depth:>1"), sample.sorted("w2 depth:1")),
+        (vec!["/c".to_owned()], vec!["/d".to_owned()])
+    );
+}
+
+#[test]
+fn hosts_are_asked_for_as_people_write_them() {
+    let page = |url| Page { url, head: "Content-Type: text/html\r\n", body: "w1", depth: 0 };
+    let sample = Sample::of_pages(
+        &[
+            page("http://www.bücher.example/a"),
+            page("http://github.io/b"),
+            page("http://one.github.io/c"),
+            page("http://two.github.io:8080/d"),
+            page("http://notgithub.io/e"),
+            page("http://other.test/Gr%C3%B6%C3%9Fe"),
+        ],
+        &settings(),
+    );
+    for (query, expected) in [
+        ("site:www.bücher.example", "/a"),
+        ("site:http://www.bücher.example/", "/a"),
+        ("site:www.xn--bcher-kva.example", "/a"),
+        ("domain:bücher.example", "/a"),
+        ("domain:github.io", "/b /c /d"),
+        ("domain:one.github.io", "/c"),
+        ("url:bücher", "/a"),
+        ("url:xn--bcher-kva", "/a"),
+        ("url:größe", "/Gr%C3%B6%C3%9Fe"),
+    ] {
+        let expected: Vec<&str> = expected.split_whitespace().collect();
+        assert_eq!(sample.sorted(query), expected, "{query}");
+    }
 }

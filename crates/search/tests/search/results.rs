@@ -1,6 +1,8 @@
 //! What is shown of a page that was found.
 
-use search::{Error, FacetCount, LinkAnswers, Query, Request, SEARCH_LIMIT_HITS, Snippet};
+use std::time::Duration;
+
+use search::{Cut, Error, FacetCount, LinkAnswers, Query, Request, SEARCH_LIMIT_HITS, Snippet};
 use store::{Ranked, write_ranks};
 
 use crate::sample::{Page, Sample, settings};
@@ -145,4 +147,69 @@ fn pages_of_equal_worth_are_paged_through_once() {
     seen.sort_unstable();
     seen.dedup();
     assert_eq!(seen.len(), 300, "none twice, none left out");
+}
+
+#[test]
+fn an_answer_tells_whether_pages_follow() {
+    let sample =
+        Sample::of(&[("/1", "w1 a"), ("/2", "w1 b"), ("/3", "w1 c"), ("/4", "w1 d"), ("/5", "w1 e")]);
+    write_ranks(sample.folder.path(), Ranked::Pages, "near-group", 1, [1_u32, 1, 1, 2, 2]).unwrap();
+    let has_more = |from, count, fold| {
+        sample.search("w1", &Request { from, count, fold, ..Request::default() }).has_more
+    };
+    assert!(has_more(0, 1, true) && !has_more(0, 2, true) && !has_more(1, 1, true) && !has_more(0, 5, true));
+    assert!(has_more(0, 4, false) && !has_more(0, 5, false) && !has_more(4, 10, false));
+}
+
+#[test]
+fn an_answer_for_which_there_was_no_time_says_so() {
+    let sample = Sample::of(&[("/1", "w1 w2"), ("/2", "w1 w2")]);
+    let hurried = Request { time_limit: Duration::ZERO, ..Request::default() };
+    for query in ["w1", "\"w1 w2\"", "w*", "depth:0"] {
+        let answer = sample.search(query, &hurried);
+        assert_eq!((answer.total, answer.cuts.as_slice()), (0, [Cut::Time].as_slice()), "{query}");
+        let answer = sample.search(query, &Request::default());
+        assert_eq!((answer.total, answer.cuts.as_slice()), (2, [].as_slice()), "{query}");
+    }
+}
+
+#[test]
+fn a_star_stands_for_the_most_frequent_words() {
+    let rare: Vec<String> = (0..700).map(|number| format!("pre{number}a")).collect();
+    let often = "prez pretty ";
+    let sample = Sample::of(&[("/1", &rare.join(" ")), ("/2", often), ("/3", often)]);
+    let answer = sample.search("pre*", &Request::default());
+    assert_eq!((answer.total, answer.cuts.as_slice()), (3, [Cut::RareWords].as_slice()));
+    assert_eq!(sample.search("pret*", &Request::default()).cuts, []);
+    assert_eq!(sample.sorted("*rez*"), ["/2", "/3"]);
+}
+
+#[test]
+fn words_that_are_gone_suggest_nothing() {
+    let often = "weir ".repeat(200);
+    let sample = Sample::of(&[("/1", &often)]);
+    let files =
+        std::fs::read_dir(sample.folder.path().join("text")).unwrap().map(|entry| entry.unwrap().path());
+    for file in files.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("words-")) {
+        std::fs::remove_file(file).unwrap();
+    }
+    let answer = sample.search("wier", &Request::default());
+    assert_eq!((answer.total, answer.suggestion), (0, None));
+}
+
+#[test]
+fn a_type_that_cannot_be_asked_for_is_none() {
+    let page = |url, head| Page { url, head, body: "<html><p>w1", depth: 0 };
+    let sample = Sample::of_pages(
+        &[
+            page("http://a.test/1", "Content-Type: text/html\r\n"),
+            page("http://a.test/2", "Content-Type: */*\r\n"),
+        ],
+        &settings(),
+    );
+    let answer = sample.search("w1", &Request { facets: true, ..Request::default() });
+    assert_eq!((answer.total, answer.facets.types.len()), (2, 1));
+    for facet in answer.facets.types {
+        assert_eq!(sample.found(&format!("type:{}", facet.value)), ["/1"]);
+    }
 }

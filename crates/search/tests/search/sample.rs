@@ -1,6 +1,7 @@
 //! Collections of a few pages whose words are known.
 
 use std::convert::Infallible;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use model::{PageId, UrlRules};
@@ -48,7 +49,8 @@ impl Sample {
     pub(crate) fn of_pages(pages: &[Page<'_>], settings: &IndexSettings) -> Sample {
         let folder = tempfile::tempdir().unwrap();
         store_pages(folder.path(), pages);
-        index(&Snapshot::open(folder.path(), None).unwrap(), settings, &mut |_| {}).unwrap();
+        index(&Snapshot::open(folder.path(), None).unwrap(), settings, &mut |_| ControlFlow::Continue(()))
+            .unwrap();
         let searcher = open(folder.path());
         Sample { folder, searcher }
     }

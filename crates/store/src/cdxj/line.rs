@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::page_store::PageLocation;
 
 /// One line of an index; the names in its JSON are those that pywb and its relatives use.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct CdxjLine {
     pub(crate) key: String,
     /// 14 digits.

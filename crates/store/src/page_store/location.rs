@@ -1,7 +1,9 @@
 //! Where does a record lie? In a file, from a byte on, so many bytes: one read fetches it.
 
+use serde::{Deserialize, Serialize};
+
 /// A place in the page store. Places are in crawl order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct PageLocation {
     /// Which file: its number, and in the lowest ten bits how often it was rewritten.
     pub file: u32,

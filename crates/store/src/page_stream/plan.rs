@@ -7,10 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use model::{PageId, SiteId};
 
+use super::judge::{Judge, Known};
 use super::position::{PageOrder, PagePlace, Part, PlaceKey};
 use super::selection::{PageSet, SiteSet};
 use crate::error::Result;
-use crate::page_state::{PageRecord, PageStateReader};
+use crate::page_state::PageRecord;
+use crate::snapshot::Snapshot;
 
 /// So many places are put together by a core before it joins them with those of the others.
 const BATCH_PLACES: usize = 1 << 10;
@@ -21,19 +23,20 @@ pub(super) struct Plan {
     pub(super) part: Part,
     pub(super) sites: Option<SiteSet>,
     pub(super) pages: Option<PageSet>,
+    pub(super) judge: Option<Judge>,
 }
 
 impl Plan {
     /// The first `window` places behind `after`, in the order of the stream.
     pub(super) fn window(
         &self,
-        state: &PageStateReader,
+        snapshot: &Snapshot,
         after: Option<PlaceKey>,
         window: usize,
     ) -> Result<Vec<PagePlace>> {
         let first = Mutex::new(First { places: Vec::new(), order: self.order, window });
-        let parts = state.scan_records(|batch: &mut Vec<PagePlace>, page, record| {
-            let Some(place) = self.place(page, record) else { return };
+        let parts = snapshot.pages.scan_records(|batch: &mut Vec<PagePlace>, page, record| {
+            let Some(place) = self.place(snapshot, page, record) else { return };
             if after.is_none_or(|after| place.key(self.order) > after) {
                 batch.push(place);
             }
@@ -47,20 +50,24 @@ impl Plan {
     }
 
     /// The length of all records behind `after`.
-    pub(super) fn total_bytes(&self, state: &PageStateReader, after: Option<PlaceKey>) -> Result<u64> {
-        let parts = state.scan_records(|bytes: &mut u64, page, record| {
-            let place = self.place(page, record);
+    pub(super) fn total_bytes(&self, snapshot: &Snapshot, after: Option<PlaceKey>) -> Result<u64> {
+        let parts = snapshot.pages.scan_records(|bytes: &mut u64, page, record| {
+            let place = self.place(snapshot, page, record);
             let behind = place.filter(|place| after.is_none_or(|after| place.key(self.order) > after));
             *bytes += behind.map_or(0, |place| u64::from(place.location.length));
         })?;
         Ok(parts.into_iter().sum())
     }
 
-    fn place(&self, page: PageId, record: &PageRecord) -> Option<PagePlace> {
+    fn place(&self, snapshot: &Snapshot, page: PageId, record: &PageRecord) -> Option<PagePlace> {
         let location = record.stored?;
         let wanted = self.part.has(self.order, page, record.site)
             && self.has_site(record.site)
-            && self.pages.as_ref().is_none_or(|pages| pages.has(page));
+            && self.pages.as_ref().is_none_or(|pages| pages.has(page))
+            && self.judge.as_ref().is_none_or(|judge| {
+                let site = snapshot.urls.site_name(record.site).unwrap_or_default();
+                judge.may_mean(&Known { page, record, site, stored: None })
+            });
         wanted.then_some(PagePlace { page, site: record.site, location })
     }
 

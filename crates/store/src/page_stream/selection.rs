@@ -5,6 +5,8 @@
 
 use model::{PageId, SiteId};
 
+use super::judge::Judge;
+use super::predicate::Predicate;
 use crate::error::{Error, Result};
 use crate::page_store::StoredPage;
 use crate::snapshot::Snapshot;
@@ -27,6 +29,8 @@ pub struct Selection {
     pub since_ms: Option<i64>,
     /// Fetched before then.
     pub before_ms: Option<i64>,
+    /// Of which this is true.
+    pub predicate: Option<Predicate>,
 }
 
 impl Selection {
@@ -75,7 +79,7 @@ impl Selection {
         }
         let columns = ["page_id", "language"];
         let documents = TableReader::<DocumentRows>::committed(snapshot.folder(), &snapshot.manifest)?;
-        let mut pages = PageSet(vec![0; snapshot.pages.pages() as usize / 64 + 1]);
+        let mut pages = PageSet::new(snapshot.pages.pages() as usize, false);
         // Rows are in the order of the crawl: the last one of a page is about what is stored.
         documents.with_columns(&columns).for_each_row(|row| {
             let language = row.language.unwrap_or_default();
@@ -85,7 +89,12 @@ impl Selection {
         Ok(Some(pages))
     }
 
-    /// Whether a page has to be read to know whether it is wanted.
+    /// The predicate, ready to be asked.
+    pub(super) fn find_judge(&self, snapshot: &Snapshot) -> Result<Option<Judge>> {
+        self.predicate.as_ref().map(|predicate| Judge::new(predicate, snapshot)).transpose()
+    }
+
+    /// Whether a page has to be read to know whether it is wanted, whatever the predicate needs.
     pub(super) fn needs_record(&self) -> bool {
         !self.statuses.is_empty()
             || !self.mime_types.is_empty()
@@ -93,7 +102,7 @@ impl Selection {
             || self.before_ms.is_some()
     }
 
-    /// Whether what was read is wanted.
+    /// Whether what was read is wanted, whatever the predicate says.
     pub(super) fn has_record(&self, page: &StoredPage) -> bool {
         let time_ms = page.fetched_at_ms();
         let in_time = self.since_ms.is_none_or(|since| time_ms >= since)
@@ -157,11 +166,16 @@ impl SiteSet {
 pub(super) struct PageSet(Vec<u64>);
 
 impl PageSet {
+    /// None of them, or all.
+    pub(super) fn new(pages: usize, all: bool) -> PageSet {
+        PageSet(vec![if all { u64::MAX } else { 0 }; pages / 64 + 1])
+    }
+
     pub(super) fn has(&self, page: PageId) -> bool {
         self.0.get(page.0 as usize / 64).is_some_and(|word| word >> (page.0 % 64) & 1 == 1)
     }
 
-    fn set(&mut self, page: PageId, to: bool) {
+    pub(super) fn set(&mut self, page: PageId, to: bool) {
         if let Some(word) = self.0.get_mut(page.0 as usize / 64) {
             let bit = 1 << (page.0 % 64);
             *word = if to { *word | bit } else { *word & !bit };
@@ -177,7 +191,7 @@ fn host_and_port(site: &str) -> &str {
     site.split_once("://").map_or(site, |(_, rest)| rest)
 }
 
-fn host(site: &str) -> &str {
+pub(super) fn host(site: &str) -> &str {
     let host = host_and_port(site);
     match host.rsplit_once(':') {
         // The last part of an IPv6 address is no port.

@@ -10,12 +10,14 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::ops::RangeInclusive;
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Float32Type, Int16Type, Int32Type, Int64Type, TimestampMillisecondType, UInt32Type,
 };
-use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_array::{Array, BooleanArray, RecordBatch, new_null_array};
+use arrow_schema::{ArrowError, FieldRef, Schema};
 use model::PageId;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowPredicateFn, ParquetRecordBatchReaderBuilder, RowFilter};
@@ -25,7 +27,7 @@ use parquet::schema::types::SchemaDescriptor;
 
 use super::rows::Rows;
 use super::{DocumentRows, FetchRows, LinkRow, LinkRows, TableReader};
-use crate::error::{Context, Result, damaged};
+use crate::error::{Context, Error, Result, damaged};
 use crate::manifest::Manifest;
 
 /// Rows that are unpacked at a time.
@@ -226,7 +228,7 @@ impl Key {
     }
 }
 
-type Answer = std::result::Result<BooleanArray, arrow_schema::ArrowError>;
+type Answer = std::result::Result<BooleanArray, ArrowError>;
 
 /// From which end a table is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -254,6 +256,9 @@ fn for_each_found<R: Rows>(
         let file = File::open(&path).context("open", &path)?;
         let wrong = |error: &dyn std::fmt::Display| damaged(&path, "as a table", error.to_string());
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| wrong(&error))?;
+        if !has_columns::<R>(builder.schema(), keys) {
+            return Err(Error::OtherColumns { path });
+        }
         let groups = groups_with(builder.metadata(), keys);
         if groups.is_empty() {
             continue;
@@ -263,15 +268,33 @@ fn for_each_found<R: Rows>(
         let reader = builder.with_row_filter(RowFilter::new(predicates)).build();
         for batch in reader.map_err(|error| wrong(&error))? {
             let batch = batch.map_err(|error| wrong(&error))?;
-            if batch.schema().fields() != R::schema().fields() {
-                return Err(wrong(&"its columns are not those of this version"));
-            }
+            let batch = as_now::<R>(&batch).map_err(|error| wrong(&error))?;
             if !each(&batch) {
                 return Ok(());
             }
         }
     }
     Ok(())
+}
+
+/// Whether a file has the columns of today, those of the keys and others that cannot be empty.
+fn has_columns<R: Rows>(schema: &Schema, keys: &[Key]) -> bool {
+    let is_key = |name: &str| keys.iter().any(|key| key.column == name);
+    R::schema().fields().iter().all(|field| match schema.field_with_name(field.name()) {
+        Ok(found) => found.data_type() == field.data_type(),
+        Err(_) => field.is_nullable() && !is_key(field.name()),
+    })
+}
+
+/// Rows as they would be written now: a column that came later is empty in rows of before.
+fn as_now<R: Rows>(batch: &RecordBatch) -> std::result::Result<RecordBatch, ArrowError> {
+    let schema = R::schema();
+    let column = |field: &FieldRef| match batch.column_by_name(field.name()) {
+        Some(column) => Arc::clone(column),
+        None => new_null_array(field.data_type(), batch.num_rows()),
+    };
+    let columns = schema.fields().iter().map(column).collect();
+    RecordBatch::try_new(schema, columns)
 }
 
 /// The groups of rows that may have such ones, by what the file tells of each.
@@ -337,6 +360,8 @@ fn at(column: &dyn Array, row: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use parquet::arrow::ArrowWriter;
+
     use super::*;
     use crate::tables::{FetchRow, LinkRow, Tables};
 
@@ -457,5 +482,39 @@ mod tests {
         let mut tables = Tables::open(folder.path(), &manifest);
         tables.links.rows.push(&LinkRow { fetch_time: 1_000, ..link(5, Some(3)) });
         assert_eq!(count(&Manifest { files: tables.commit(31).unwrap(), ..Manifest::empty() }), 29);
+    }
+
+    /// Writes all files of visits anew without a column, as a program would have that did not know it yet.
+    fn forget(folder: &Path, manifest: &Manifest, column: &str) {
+        let fetches = |name: &&str| name.starts_with("tables/fetches");
+        for name in manifest.files.iter().map(|file| file.name.as_str()).filter(fetches) {
+            let path = folder.join(name);
+            let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(&path).unwrap()).unwrap();
+            let kept: Vec<usize> = (0..builder.schema().fields().len())
+                .filter(|field| builder.schema().field(*field).name() != column)
+                .collect();
+            let schema = Arc::new(builder.schema().project(&kept).unwrap());
+            let batches: Vec<RecordBatch> = builder.build().unwrap().map(|batch| batch.unwrap()).collect();
+            let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), schema, None).unwrap();
+            batches.iter().for_each(|batch| writer.write(&batch.project(&kept).unwrap()).unwrap());
+            writer.close().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_column_that_came_later_is_empty_and_one_that_was_always_there_is_missed() {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = tables(folder.path());
+        let visits = || visits_of(folder.path(), &manifest, PageId(7), 3, 30);
+        forget(folder.path(), &manifest, "duplicate_of");
+        let newest = visits().unwrap().pop().unwrap();
+        assert_eq!((newest.duplicate_of, newest.changed), (None, Some(true)));
+        forget(folder.path(), &manifest, "page_id");
+        let error = visits().unwrap_err();
+        let sentence = error.to_string();
+        assert!(matches!(error, Error::OtherColumns { .. }), "{sentence}");
+        let pages = folder.path().join("pages/*.warc.gz");
+        assert!(sentence.contains("another version of weir"), "{sentence}");
+        assert!(sentence.ends_with(&format!("`weir import NEW {}`", pages.display())), "{sentence}");
     }
 }

@@ -157,7 +157,7 @@ impl TableFile {
             Err(_) => field.is_nullable(),
         };
         if !R::schema().fields().iter().all(is_known) {
-            return Err(wrong(&path, &"its columns are not those of this version"));
+            return Err(Error::OtherColumns { path });
         }
         Ok(TableFile { path, file, metadata })
     }

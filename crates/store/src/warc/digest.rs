@@ -3,6 +3,7 @@
 //! SHA-1 finds damage and candidates for duplicates; since collisions can be made on purpose, duplicates are compared
 //! byte by byte before they count as such.
 
+use serde::{Deserialize, Serialize};
 use sha1::Digest as _;
 use sha1::block_api::compress;
 
@@ -11,7 +12,7 @@ use sha1::block_api::compress;
 pub(crate) struct Digest(pub(crate) [u8; 20]);
 
 /// What duplicates are looked up by: most of the digest, and the length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct DigestKey {
     hash: u128,
     payload_bytes: u64,

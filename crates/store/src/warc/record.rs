@@ -56,7 +56,8 @@ impl Truncated {
         }
     }
 
-    fn parse(name: &str) -> Truncated {
+    /// What a name means.
+    pub fn parse(name: &str) -> Truncated {
         let known = [Truncated::Length, Truncated::Time, Truncated::Disconnect];
         known
             .into_iter()

@@ -8,6 +8,7 @@
 use std::hash::{BuildHasher, RandomState};
 
 use libdeflater::{CompressionLvl, Compressor};
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::date::{timestamp, warc_date};
@@ -45,6 +46,30 @@ impl Prepared {
     pub fn members(&self) -> &[u8] {
         &self.members
     }
+
+    /// All but the members, for a page that travels.
+    pub fn label(&self) -> PreparedLabel {
+        let Prepared { response_bytes, payload_bytes, digest, fetched_at_ms, ref line, .. } = *self;
+        PreparedLabel { response_bytes, payload_bytes, digest, fetched_at_ms, line: line.clone() }
+    }
+
+    /// A page that has travelled.
+    pub fn of(label: PreparedLabel, members: Vec<u8>) -> Prepared {
+        let PreparedLabel { response_bytes, payload_bytes, digest, fetched_at_ms, line } = label;
+        // A label may come from anywhere; the first member is not longer than all of them.
+        let response_bytes = response_bytes.min(members.len());
+        Prepared { members, response_bytes, payload_bytes, digest, fetched_at_ms, line }
+    }
+}
+
+/// What is known of a [`Prepared`] page beside its members.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PreparedLabel {
+    response_bytes: usize,
+    payload_bytes: u64,
+    digest: DigestKey,
+    fetched_at_ms: i64,
+    line: CdxjLine,
 }
 
 /// Compresses pages; one per thread.

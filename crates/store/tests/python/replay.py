@@ -1,8 +1,8 @@
-"""Replays pages from WARC files and their CDXJ with pywb, and compares them with what they should be.
+"""Replays pages from WARC files and their CDXJ, or from a WACZ file, with pywb, and compares them with what they should be.
 
     replay.py PAGES WORK
 
-PAGES holds *.warc.gz and *.cdxj. WORK holds pages.tsv (a timestamp and a URL per line) and the bodies, 0.body and so
+PAGES holds *.warc.gz and *.cdxj, or is a WACZ file. WORK holds pages.tsv (a timestamp and a URL per line) and the bodies, 0.body and so
 on; a collection of links to PAGES is made there.
 """
 
@@ -17,6 +17,11 @@ START_LIMIT_SECONDS = 60
 
 
 def make_collection(pages, work):
+    if pages.suffix == ".wacz":
+        manager = Path(sys.executable).parent / "wb-manager"
+        for arguments in (["init", "pages"], ["add", "--unpack-wacz", "pages", pages]):
+            subprocess.run([manager, *arguments], cwd=work, check=True, stdout=subprocess.DEVNULL)
+        return
     for kind, pattern in [("archive", "*.warc.gz"), ("indexes", "*.cdxj")]:
         folder = work / "collections" / "pages" / kind
         folder.mkdir(parents=True)

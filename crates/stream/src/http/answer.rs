@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::admission::Place;
+use crate::admission::{NoRoom, Place};
 use crate::ask::Ask;
 use crate::outflow::Outflow;
 
@@ -38,8 +38,7 @@ pub(super) enum Refused {
     NotThere(String),
     NotModified,
     NotThatRange { bytes: u64 },
-    TooMany { limit: usize },
-    Busy,
+    NoRoom(NoRoom),
     Failed(String),
 }
 
@@ -254,13 +253,10 @@ pub(super) fn refusal(refused: &Refused) -> Response {
         Refused::NotThatRange { bytes } => {
             (StatusCode::RANGE_NOT_SATISFIABLE, format!("the stream has {bytes} bytes"))
         }
-        Refused::TooMany { limit } => (
-            StatusCode::TOO_MANY_REQUESTS,
-            format!("more than {limit} streams at once are too many for one client"),
-        ),
-        Refused::Busy => {
-            (StatusCode::SERVICE_UNAVAILABLE, "all streams are taken; try again later".to_owned())
+        Refused::NoRoom(no_room @ NoRoom::TooMany { .. }) => {
+            (StatusCode::TOO_MANY_REQUESTS, no_room.to_string())
         }
+        Refused::NoRoom(no_room @ NoRoom::Busy) => (StatusCode::SERVICE_UNAVAILABLE, no_room.to_string()),
         Refused::Failed(sentence) => (StatusCode::INTERNAL_SERVER_ERROR, sentence.clone()),
     };
     let body = axum::Json(serde_json::json!({ "error": sentence }));
@@ -271,7 +267,7 @@ pub(super) fn refusal(refused: &Refused) -> Response {
     {
         headers.insert(header::CONTENT_RANGE, value);
     }
-    if matches!(refused, Refused::TooMany { .. } | Refused::Busy) {
+    if matches!(refused, Refused::NoRoom(_)) {
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
     }
     response

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use store::Snapshot;
-use stream::{Ask, Outflow, Remote, RemoteError, StreamLimits};
+use stream::{Access, Ask, Outflow, Remote, RemoteError, StreamLimits};
 
 use super::sample;
 
 /// A server on loopback, until the process ends.
-fn serve(folder: &Path, limits: StreamLimits) -> SocketAddr {
+pub(crate) fn serve(folder: &Path, limits: StreamLimits) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let address = listener.local_addr().unwrap();
@@ -47,7 +47,7 @@ fn header<'h>(head: &'h str, name: &str) -> &'h str {
 }
 
 /// What a stream gives locally.
-fn local(folder: &Path, query: &str) -> Vec<u8> {
+pub(crate) fn local(folder: &Path, query: &str) -> Vec<u8> {
     let snapshot = Snapshot::open(folder, None).unwrap();
     let mut outflow = Outflow::open(&snapshot, &Ask::of_query(query).unwrap()).unwrap();
     let mut out = Vec::new();
@@ -155,7 +155,7 @@ fn a_broken_stream_goes_on_without_loss_or_repeat() {
     let proxy = breaking_proxy(server, &[40, 300, 5_000, 0, 40_000, 3_333]);
     let ask = Ask::of_query("format=jsonl").unwrap();
     let mut out = Vec::new();
-    let mut remote = Remote::new(&format!("http://{proxy}/"), None, ask).unwrap();
+    let mut remote = Remote::new(&format!("http://{proxy}/"), &Access::default(), ask).unwrap();
     let bytes = remote.pour(&mut out).unwrap();
     assert_eq!(bytes, out.len() as u64);
     assert!(out == local(folder.path(), "format=jsonl"));
@@ -203,20 +203,22 @@ fn clients_that_take_too_much_or_go_away_leave_room_for_others() {
     drop(lazy);
     // Their threads notice when they write; until then a client that waits gets its turn.
     let mut out = Vec::new();
-    let mut remote = Remote::new(&format!("http://{server}/stream"), None, Ask::default()).unwrap();
+    let mut remote =
+        Remote::new(&format!("http://{server}/stream"), &Access::default(), Ask::default()).unwrap();
     remote.pour(&mut out).unwrap();
     assert!(out == local(folder.path(), ""));
 }
 
 #[test]
 fn what_is_no_server_is_told() {
-    let wrong = |url: &str| Remote::new(url, None, Ask::default()).err().unwrap().to_string();
-    assert!(wrong("https://a.test/").contains("only http://"));
+    let wrong = |url: &str| Remote::new(url, &Access::default(), Ask::default()).err().unwrap().to_string();
+    assert!(wrong("ftp://a.test/").contains("only http://"));
     assert!(wrong("nonsense").contains("is no server of streams"));
     let folder = tempfile::tempdir().unwrap();
     sample::make(folder.path(), 10);
     let server = serve(folder.path(), StreamLimits::default());
     let ask = Ask::of_query("site=nowhere.test").unwrap();
-    let refused = Remote::new(&format!("http://{server}/"), None, ask).unwrap().pour(&mut Vec::new());
+    let refused =
+        Remote::new(&format!("http://{server}/"), &Access::default(), ask).unwrap().pour(&mut Vec::new());
     assert!(matches!(refused, Err(RemoteError::Refused { status: 404, .. })), "{refused:?}");
 }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use store::Snapshot;
-use stream::{Ask, Format, Given, Outflow, Remote, RemoteError};
+use stream::{Access, Ask, Format, Given, Outflow, Remote, RemoteError};
 
 use crate::failure::WrongUse;
 use crate::known_sites;
@@ -23,6 +23,7 @@ Examples:
   weir cat web --part 2/4 --format jsonl               the second of four shares
   weir cat web --from 7.1024.53187                     what comes behind a position
   weir cat web --format urls --status 4xx              what was not found
+  weir cat web --where \"words > 500 and host like '%.org'\"   what meets a condition
   weir cat http://host:9347/ --format text             of a collection that `weir serve` shows
 
 Formats: warc, jsonl, text, urls, kept, wet, wat. It reads one commit, and may be run while a crawl goes on. Of each page the
@@ -32,7 +33,7 @@ newest stored version comes. A damaged record is left out and told of; the exit 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The collection, or the URL of a server of one: `http://host:9347/`.
+    /// The collection, or the URL of a server of one: `http://host:9347/`, `https://host/`.
     dir: String,
 
     /// Only pages of this site: `https://example.org`, or `example.org`; may be given more than once.
@@ -62,6 +63,10 @@ pub(crate) struct Args {
     /// Only pages fetched before this date.
     #[arg(long, value_name = "DATE")]
     before: Option<String>,
+
+    /// Only pages of which this is true: "status = 200 and size > 10000 and title like '%news%'".
+    #[arg(long = "where", value_name = "CONDITION")]
+    predicate: Option<String>,
 
     /// At most so many pages.
     #[arg(long, value_name = "N")]
@@ -98,6 +103,10 @@ pub(crate) struct Args {
     /// A file with the token that a server wants to be told.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+
+    /// A file with certificates of authorities that are trusted beside those of the Web, as PEM, for https://.
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
@@ -127,6 +136,7 @@ fn ask(args: &Args, json: bool) -> Result<Ask, WrongUse> {
     let single = [
         ("since", &args.since),
         ("before", &args.before),
+        ("where", &args.predicate),
         ("max", &args.max),
         // Tells the order, unless another is asked for.
         ("from", &args.from),
@@ -168,8 +178,13 @@ fn pour(folder: &Path, ask: &Ask, printer: &mut Printer) -> anyhow::Result<u64> 
 fn pour_remote(args: &Args, ask: Ask) -> anyhow::Result<ExitCode> {
     let token = args.token_file.as_deref().map(std::fs::read_to_string).transpose();
     let token = token.map_err(|error| WrongUse(format!("--token-file cannot be read: {error}")))?;
-    let poured = Remote::new(&args.dir, token.as_deref().map(str::trim), ask)
-        .and_then(|mut remote| remote.pour(&mut stdout()?));
+    let authorities = args.ca_file.as_deref().map(std::fs::read).transpose();
+    let authorities = authorities.map_err(|error| WrongUse(format!("--ca-file cannot be read: {error}")))?;
+    let access = Access {
+        token: token.map(|token| token.trim().to_owned()),
+        authorities_pem: authorities.unwrap_or_default(),
+    };
+    let poured = Remote::new(&args.dir, &access, ask).and_then(|mut remote| remote.pour(&mut stdout()?));
     match poured {
         Ok(_) => Ok(ExitCode::SUCCESS),
         Err(RemoteError::Write(error)) => Err(error).context("cannot write to the standard output"),

@@ -4,16 +4,21 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crawl::{CrawlEnd, CrawlSettings, CrawlSummary, Helm, Status};
+use crawl::{Carriers, CrawlEnd, CrawlSettings, CrawlSummary, FolderBroker, Helm, Status};
 use model::{CanonicalUrl, PageId, Reason};
 use serde::Serialize;
 use store::{Collection, Column, PageFlags, Snapshot};
-use web::{Server, Serving, Token};
+use web::{Server, Serving};
 
-use super::{serve, status};
+use super::status;
+use crate::carriers::{self, CarrierArgs, LendingArgs};
+use crate::door::{Door, DoorArgs};
+use crate::failure::WrongUse;
 use crate::index_keeper::IndexKeeper;
+use crate::local_workers::LocalWorkers;
 use crate::printer::{Meaning, Printer};
 use crate::progress::Style;
 use crate::settings::{self, Settings};
@@ -26,6 +31,7 @@ Examples:
   weir crawl web --for 2h        a part of it; the next start goes on from there
   weir crawl web --pages 1000 --json
   weir crawl web --continuous    for months; see crawl.requests_per_day in weir.toml
+  weir crawl web --workers local:4       other processes fetch; other machines: docs/cluster.md
   weir crawl web --index --serve 127.0.0.1:9347    search it and steer it in a browser meanwhile
 
 Ctrl-C (or SIGTERM) stops in order: requests under way are waited for, and everything is kept.
@@ -45,6 +51,16 @@ pub(crate) struct Args {
     #[command(flatten)]
     manner: MannerArgs,
 
+    /// Let other processes fetch: local:4 starts four on this machine, local:0 leaves it to you to start `weir worker`.
+    #[arg(long, value_name = "local:N", conflicts_with = "broker", value_parser = local_workers)]
+    workers: Option<u16>,
+
+    #[command(flatten)]
+    carriers: CarrierArgs,
+
+    #[command(flatten)]
+    lending: LendingArgs,
+
     /// Keep the text index up to date meanwhile, for `weir search`.
     #[arg(long)]
     index: bool,
@@ -53,9 +69,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDR")]
     serve: Option<SocketAddr>,
 
-    /// A file with the token that everybody must know who asks; needed to listen for other machines.
-    #[arg(long, value_name = "FILE", requires = "serve")]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    door: DoorArgs,
 }
 
 /// When to stop.
@@ -122,19 +137,29 @@ struct Answer {
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+    if let (None, Some(given)) = (args.serve, args.door.given()) {
+        return Err(WrongUse(format!("{given} is for --serve ADDR; give that, too")).into());
+    }
     let settings = load(&args.dir, &args.manner)?;
     let mut collection = Collection::open(&args.dir, settings.store_settings())?;
     settings.require_contact(&seeds(&collection, &settings)?, &args.dir.join(settings::FILE))?;
     let helm = Helm::new(settings.crawl_settings(&args.dir)?);
-    let token = args.token_file.as_deref().map(serve::read_token).transpose()?;
+    let door = args.door.read()?;
     // Until the end of this function, whatever happens.
-    let _serving = args.serve.map(|listen| show(&args.dir, &settings, &helm, listen, token)).transpose()?;
+    let _serving = args.serve.map(|listen| show(&args.dir, &settings, &helm, listen, door)).transpose()?;
+    let elsewhere = args.elsewhere(&settings)?;
+    let local = args.workers.unwrap_or(0);
+    if elsewhere.is_some() && local == 0 {
+        writeln!(io::stderr(), "pages are fetched by workers; start some by `{}`", args.worker_command())?;
+    }
+    let _workers = (local > 0).then(|| LocalWorkers::start(&args.dir, local)).transpose()?;
     let plan = Plan {
         settings: &settings,
         helm: &helm,
         end: args.end.end(),
         manner: &args.manner,
         index: args.index,
+        elsewhere: elsewhere.as_ref(),
     };
     let (summary, interrupted) = crawl_on(&mut collection, &plan, printer)?;
     if !printer.json() {
@@ -142,6 +167,49 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         printer.line(&printer.paint(Meaning::Aside, &next))?;
     }
     Ok(steering::exit_code(interrupted))
+}
+
+impl Args {
+    /// What to type to start one.
+    fn worker_command(&self) -> String {
+        let CarrierArgs { broker, store, collection, .. } = &self.carriers;
+        let (Some(broker), Some(store)) = (broker, store) else {
+            return format!("weir worker --for {}", self.dir.display());
+        };
+        let name = collection.clone().unwrap_or_else(|| carriers::name_of(&self.dir));
+        format!("weir worker --broker {broker} --store {store} --collection {name}")
+    }
+
+    /// The way to workers, if they are to fetch.
+    fn elsewhere(&self, settings: &Settings) -> anyhow::Result<Option<Elsewhere>> {
+        let connected = match (self.workers, &self.carriers.broker) {
+            (None, None) => return Ok(None),
+            (_, Some(_)) => {
+                carriers::connect(&self.carriers, carriers::Role::Collection(&self.dir, &self.lending))?
+            }
+            (Some(_), None) => {
+                carriers::meet_in_folder(|| FolderBroker::of_collection(&carriers::folder_of(&self.dir)))?
+            }
+        };
+        let settings = Arc::new(Mutex::new(settings.to_toml()));
+        let text = Arc::clone(&settings);
+        let carriers = Carriers {
+            broker: connected.broker,
+            depot: connected.depot,
+            settings: Arc::new(move || text.lock().unwrap_or_else(PoisonError::into_inner).clone()),
+            patience: self.lending.lease * 2,
+        };
+        Ok(Some(Elsewhere { carriers, settings }))
+    }
+}
+
+/// `local:4`.
+fn local_workers(text: &str) -> Result<u16, String> {
+    let count =
+        text.strip_prefix("local:").and_then(|count| count.parse().ok()).filter(|count| *count <= 256);
+    count.ok_or_else(|| {
+        "write local:N, N workers on this machine, at most 256; for others see --broker".to_owned()
+    })
 }
 
 fn what_next(folder: &Path, summary: &CrawlSummary, lent: usize) -> String {
@@ -176,11 +244,15 @@ pub(crate) fn show(
     settings: &Settings,
     helm: &Helm,
     listen: SocketAddr,
-    token: Option<Token>,
+    door: Door,
 ) -> anyhow::Result<Serving> {
-    let settings = settings.web_settings(folder, listen, token)?;
+    let settings = settings.web_settings(folder, listen, door)?;
     let serving = Server::bind(settings, Some(helm.clone()))?.start()?;
-    writeln!(io::stderr(), "watch and steer it at http://{}/dashboard", serving.address())?;
+    let steered_at = match serving.login_url() {
+        Some(url) => url.to_owned(),
+        None => format!("{}/dashboard", serving.url()),
+    };
+    writeln!(io::stderr(), "watch and steer it at {steered_at}")?;
     Ok(serving)
 }
 
@@ -192,6 +264,14 @@ pub(crate) struct Plan<'p> {
     pub(crate) manner: &'p MannerArgs,
     /// Whether the text index is kept up to date.
     pub(crate) index: bool,
+    /// Those who are to fetch, if this process is not.
+    pub(crate) elsewhere: Option<&'p Elsewhere>,
+}
+
+/// The way to workers, and the settings for them.
+pub(crate) struct Elsewhere {
+    carriers: Carriers,
+    settings: Arc<Mutex<String>>,
 }
 
 /// Crawls, shows how it goes, and tells what came of it, and whether it was interrupted.
@@ -200,7 +280,7 @@ pub(crate) fn crawl_on(
     plan: &Plan<'_>,
     printer: &mut Printer,
 ) -> anyhow::Result<(CrawlSummary, bool)> {
-    let Plan { settings, helm, end, manner, index } = *plan;
+    let Plan { settings, helm, end, manner, index, elsewhere } = *plan;
     let folder = collection.folder().to_owned();
     let style = Style::choose(printer.json(), manner.progress);
     let cpu_before = process::cpu_seconds();
@@ -209,16 +289,23 @@ pub(crate) fn crawl_on(
             let new = load(&folder, manner)?;
             let typed = new.crawl_settings(&folder)?;
             crawl::check_ranks(&folder, &typed)?;
+            if let Some(elsewhere) = elsewhere {
+                *elsewhere.settings.lock().unwrap_or_else(PoisonError::into_inner) = new.to_toml();
+            }
             Ok((typed, new))
         };
         reload(settings, read(), helm)
     };
     let ((summary, indexed), interrupted) = steering::steer(helm, style, reload, |teller| {
+        let mut crawl = || match elsewhere {
+            Some(elsewhere) => crawl::crawl_by_workers(collection, helm, end, &elsewhere.carriers),
+            None => crawl::crawl(collection, helm, end),
+        };
         if !index {
-            return Ok((crawl::crawl(collection, helm, end)?, None));
+            return Ok((crawl()?, None));
         }
         let keeper = IndexKeeper::new(&folder, settings, helm, teller)?;
-        let (crawled, indexed) = keeper.keep_during(|| crawl::crawl(collection, helm, end));
+        let (crawled, indexed) = keeper.keep_during(crawl);
         Ok((crawled?, indexed))
     })?;
     let indexed = indexed.map(|indexed| indexed.pages);

@@ -17,6 +17,7 @@ use web::Serving;
 use super::crawl::{MannerArgs, Plan};
 use super::serve::Ending;
 use super::{crawl as crawl_command, init, report, search};
+use crate::door::Door;
 use crate::failure::WrongUse;
 use crate::printer::{Meaning, Printer};
 use crate::settings::Settings;
@@ -84,9 +85,10 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let end = CrawlEnd { duration: Some(LONGEST), ..CrawlEnd::default() };
     let helm = Helm::new(settings.crawl_settings(&args.dir)?);
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let show = || crawl_command::show(&args.dir, &settings, &helm, listen, None);
+    let show = || crawl_command::show(&args.dir, &settings, &helm, listen, Door::default());
     let serving = (!args.no_serve).then(show).transpose()?;
-    let plan = Plan { settings: &settings, helm: &helm, end, manner: &args.manner, index: true };
+    let plan =
+        Plan { settings: &settings, helm: &helm, end, manner: &args.manner, index: true, elsewhere: None };
     let (_, interrupted) = crawl_command::crawl_on(&mut collection, &plan, printer)?;
     web.stop().context("cannot end the synthetic Web")?;
     let report = report::describe(&args.dir, &args.dir.join("report"))?;
@@ -105,7 +107,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
 /// Shows the collection until somebody has seen enough.
 fn stay(serving: Serving, printer: &mut Printer) -> anyhow::Result<()> {
     let ending = Ending::listen()?;
-    printer.line(&format!("\nIn a browser: http://{}/  (until Ctrl-C)", serving.address()))?;
+    printer.line(&format!("\nIn a browser: {}/  (until Ctrl-C)", serving.url()))?;
     printer.finish()?;
     ending.wait();
     serving.stop();

@@ -1,16 +1,19 @@
 //! `weir index`: makes the text of a collection searchable, as far as it is not yet.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use search::{IndexSummary, Indexed};
+use search::{DamagedPage, IndexSummary, Indexed};
 use serde::Serialize;
 use store::Snapshot;
 
-use crate::printer::Printer;
+use crate::interrupt::Interrupt;
+use crate::printer::{Printer, printable};
 use crate::settings::Settings;
+use crate::steering;
 use crate::words::{count, counted, rate, size};
 
 const EXAMPLES: &str = "\
@@ -22,7 +25,8 @@ It follows the last commit, and may be run while a crawl or searches go on. Only
 or have changed since the last time are read; pages that are gone, or ask not to be found, leave the
 index. After `weir analyze` the words by which others link to a page count as well. What becomes of
 words and how much memory it takes is set in [search] of weir.toml. The index is in `text` of the
-collection; it can be deleted and made again.";
+collection; it can be deleted and made again. Ctrl-C ends it, and the next run goes on; the exit code
+is 130 then.";
 
 /// Make the text of a collection searchable.
 #[derive(clap::Args)]
@@ -53,26 +57,52 @@ struct LeftOut {
     not_text: u64,
     duplicate: u64,
     no_content: u64,
+    damaged: u64,
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let settings = Settings::load(&args.dir)?.index_settings()?;
     let snapshot = Snapshot::open(&args.dir, None)?;
+    let interrupt = Interrupt::listen()?;
     let mut progress = Progress::new();
     let mut shown = Ok(());
-    let summary = search::index(&snapshot, &settings, &mut |indexed| {
+    let indexed = search::index(&snapshot, &settings, &mut |indexed| {
         if shown.is_ok() {
             shown = progress.show(indexed);
         }
-    })?;
+        if interrupt.is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
     shown?;
     progress.clear()?;
+    if matches!(indexed, Err(search::Error::Stopped)) {
+        let dir = args.dir.display();
+        printer
+            .complain(&format!("stopped; what was read is in the index, and `weir index {dir}` goes on"))?;
+        return Ok(steering::exit_code(true));
+    }
+    let summary = indexed?;
+    tell_damage(&summary, &args.dir, printer)?;
     if printer.json() {
         printer.object(&answer(&summary))?;
     } else {
         print(&summary, printer)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Pages that cannot be read, by name.
+fn tell_damage(summary: &IndexSummary, dir: &Path, printer: &mut Printer) -> anyhow::Result<()> {
+    for DamagedPage { url, why } in &summary.damaged {
+        printer.complain(&format!("left out: {}: {why}", printable(url)))?;
+    }
+    let more = summary.left_out.damaged.saturating_sub(summary.damaged.len() as u64);
+    if more > 0 {
+        let dir = dir.display();
+        printer.complain(&format!(
+            "left out: {more} more that cannot be read; `weir check {dir}` tells of them"
+        ))?;
+    }
+    Ok(())
 }
 
 fn answer(summary: &IndexSummary) -> Answer {
@@ -88,6 +118,7 @@ fn answer(summary: &IndexSummary) -> Answer {
             not_text: left_out.not_text,
             duplicate: left_out.duplicate,
             no_content: left_out.no_content,
+            damaged: left_out.damaged,
         },
         pages_read: summary.read,
         bytes_read: summary.read_bytes,
@@ -111,6 +142,7 @@ fn print(summary: &IndexSummary, printer: &mut Printer) -> anyhow::Result<()> {
         (left_out.no_content, "without content"),
         (left_out.not_text, "no text"),
         (left_out.noindex, "ask not to be found"),
+        (left_out.damaged, "cannot be read"),
     ];
     let reasons = reasons.iter().filter(|(pages, _)| *pages > 0);
     let reasons: Vec<String> = reasons.map(|(pages, why)| format!("{} {why}", count(*pages))).collect();

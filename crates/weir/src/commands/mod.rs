@@ -29,3 +29,4 @@ pub(crate) mod sql;
 pub(crate) mod status;
 pub(crate) mod url;
 pub(crate) mod why;
+pub(crate) mod worker;

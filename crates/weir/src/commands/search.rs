@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use analysis::{LinkGraph, Neighbours, neighbours};
+use analysis::{LinkError, LinkLookup};
 use clap::ValueEnum;
-use search::{LinkAnswers, LinkCondition, LinkKind, Query, Request, Searcher};
+use model::UrlRules;
+use search::{LinkAnswers, Query, Request, Searcher, Told};
 use store::Snapshot;
 
 use crate::failure::WrongUse;
@@ -115,7 +116,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let query = read(&text, args.any)?;
     let settings = Settings::load(&args.dir)?;
     let snapshot = Snapshot::open(&args.dir, None)?;
-    let links = answer_links(args, &settings, &snapshot, &query)?;
+    let links = answer_links(&settings.url_rules(), &snapshot, &query)?;
     let searcher = Searcher::open(snapshot, settings.ranking())?;
     let request = Request {
         from: args.from,
@@ -128,12 +129,13 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         facets: args.facets,
         explain: args.explain,
         fold: !args.all,
+        ..Request::default()
     };
     let start = Instant::now();
     let answer = searcher.search(&query, &links, &request)?;
     let seconds = start.elapsed().as_secs_f64();
     if printer.json() {
-        printer.object(&shown::object(&answer, args.from, seconds, args.facets, args.explain))?;
+        printer.object(&Told::new(&answer, &request, seconds))?;
     } else {
         shown::print(&answer, args.from, seconds, &args.dir, printer)?;
     }
@@ -152,35 +154,22 @@ fn read(text: &str, any: bool) -> Result<Query, WrongUse> {
 }
 
 /// The pages that conditions on links mean.
-fn answer_links(
-    args: &Args,
-    settings: &Settings,
-    snapshot: &Snapshot,
-    query: &Query,
-) -> anyhow::Result<LinkAnswers> {
-    if query.link_conditions().is_empty() {
-        return Ok(LinkAnswers::default());
+fn answer_links(rules: &UrlRules, snapshot: &Snapshot, query: &Query) -> anyhow::Result<LinkAnswers> {
+    let lookup = LinkLookup::new(snapshot, rules);
+    LinkAnswers::gather(query, |condition| lookup.pages(condition.kind, &condition.url))
+        .map_err(|error| told(snapshot, error))
+}
+
+fn told(snapshot: &Snapshot, error: LinkError) -> anyhow::Error {
+    match error {
+        LinkError::NoUrl { url, rejected } => crawl::mistyped_url(snapshot, &url, rejected).into(),
+        LinkError::Unknown { ref url } => {
+            let known =
+                crawl::suggest_sites(snapshot, url).map_or_else(String::new, |known| format!("; {known}"));
+            WrongUse(format!("{error}{known}")).into()
+        }
+        LinkError::NotAnalysed { .. } => WrongUse(error.to_string()).into(),
+        LinkError::Analysis(error) => error.into(),
+        error => error.into(),
     }
-    let rules = settings.url_rules();
-    let Some(graph) = LinkGraph::newest(&args.dir)? else {
-        let dir = args.dir.display();
-        return Err(WrongUse(format!("links are not known yet: run `weir analyze {dir}` first")).into());
-    };
-    LinkAnswers::gather(query, |condition: &LinkCondition| {
-        let url = rules
-            .canonical(&condition.url)
-            .map_err(|rejected| crawl::mistyped_url(snapshot, &condition.url, rejected))?;
-        let Some(page) = snapshot.urls.find(&url)? else {
-            let known = crawl::suggest_sites(snapshot, url.as_str());
-            let known = known.map_or_else(String::new, |known| format!("; {known}"));
-            let sentence = format!("{} does not know {url}{known}", args.dir.display());
-            return Err(WrongUse(sentence).into());
-        };
-        let wanted = match condition.kind {
-            LinkKind::LinksTo => Neighbours::LinkingTo,
-            LinkKind::LinkedFrom => Neighbours::LinkedFrom,
-            LinkKind::Related => Neighbours::Related,
-        };
-        Ok(neighbours(&graph, page.0, wanted)?)
-    })
 }

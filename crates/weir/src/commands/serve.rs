@@ -1,6 +1,5 @@
 //! `weir serve`: a collection in a browser, until it is stopped.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,8 +9,9 @@ use serde::Serialize;
 use store::Snapshot;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use web::{Server, Token};
+use web::{Server, Serving};
 
+use crate::door::{Door, DoorArgs};
 use crate::failure::WrongUse;
 use crate::printer::{Meaning, Printer};
 use crate::settings::Settings;
@@ -24,10 +24,13 @@ Examples:
   weir serve web                                       http://127.0.0.1:9347/
   weir serve web --listen 127.0.0.1:0                  on a port that is free
   weir serve web --flight 127.0.0.1:9348               for programs that want tables, too
-  weir serve web --listen 0.0.0.0:80 --token-file secret    for others, who have to know the token
+  weir serve web --listen 0.0.0.0:443 --token-file secret --tls-cert cert.pem --tls-key key.pem
+                                                       for others, who have to know the token
 
-It shows the newest commit, also while a crawl goes on in another process. Ctrl-C ends it. What
-programs can ask is described at /api/v1/openapi.json; docs/web.md tells more.";
+It shows the newest commit, also while a crawl goes on in another process. Ctrl-C ends it. Without
+a token everybody on this machine may look; who wants to change something opens the second
+address that is told. What programs can ask is described at /api/v1/openapi.json; docs/web.md
+tells more.";
 
 /// Show a collection in a browser: search page, dashboard, API.
 #[derive(clap::Args)]
@@ -44,27 +47,29 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDR")]
     flight: Option<SocketAddr>,
 
-    /// A file with the token that everybody must know who asks; needed to listen for other machines.
-    #[arg(long, value_name = "FILE")]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    door: DoorArgs,
 }
 
 /// Scripts rely on the names.
 #[derive(Serialize)]
-struct Answer {
+struct Answer<'a> {
     url: String,
+    /// Where who is to change something has to go once; missing where the user has set a token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    login: Option<&'a str>,
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     // Who names what is no collection is told at once.
     drop(Snapshot::open(&args.dir, None)?);
-    let token = args.token_file.as_deref().map(read_token).transpose()?;
-    let flight = args.flight.map(|address| Flight::start(&args.dir, address, token.as_ref())).transpose()?;
-    let settings = Settings::load(&args.dir)?.web_settings(&args.dir, args.listen, token)?;
+    let door = args.door.read()?;
+    let flight = args.flight.map(|address| Flight::start(&args.dir, address, &door)).transpose()?;
+    let settings = Settings::load(&args.dir)?.web_settings(&args.dir, args.listen, door)?;
     // Before anybody can ask, so that no signal falls into a gap.
     let ending = Ending::listen()?;
     let serving = Server::bind(settings, None)?.start()?;
-    tell(serving.address(), printer)?;
+    tell(&serving, printer)?;
     if let Some(flight) = &flight {
         flight.tell(printer)?;
     }
@@ -106,40 +111,43 @@ impl Ending {
 /// A server of Arrow Flight, as long as the value lives.
 struct Flight {
     address: SocketAddr,
+    secure: bool,
     #[cfg(feature = "flight")]
     _serving: stream::Flight,
 }
 
 impl Flight {
     #[cfg(feature = "flight")]
-    fn start(folder: &Path, address: SocketAddr, token: Option<&Token>) -> anyhow::Result<Flight> {
-        if !address.ip().is_loopback() && token.is_none() {
+    fn start(folder: &Path, address: SocketAddr, door: &Door) -> anyhow::Result<Flight> {
+        if !address.ip().is_loopback() && door.token.is_none() {
             return Err(WrongUse(format!("others can reach {address}: give a token by --token-file")).into());
         }
         let cannot = || format!("cannot listen on {address}");
         let listener = std::net::TcpListener::bind(address).with_context(cannot)?;
         let address = listener.local_addr().with_context(cannot)?;
-        let token = token.cloned();
+        let token = door.token.clone();
         let admits = move |shown: Option<&str>| {
             token.as_ref().is_none_or(|token| shown.is_some_and(|shown| token.is(shown)))
         };
         let settings = stream::FlightSettings {
             folder: folder.to_owned(),
-            streams: stream::StreamLimits::default().streams,
+            limits: stream::StreamLimits::default(),
             admits: std::sync::Arc::new(admits),
+            tls_pem: door.tls_pem.clone(),
         };
         let serving = stream::Flight::start(listener, settings).context("cannot serve Arrow Flight")?;
-        Ok(Flight { address, _serving: serving })
+        Ok(Flight { address, secure: door.tls.is_some(), _serving: serving })
     }
 
     #[cfg(not(feature = "flight"))]
-    fn start(_: &Path, _: SocketAddr, _: Option<&Token>) -> anyhow::Result<Flight> {
+    fn start(_: &Path, _: SocketAddr, _: &Door) -> anyhow::Result<Flight> {
         let sentence = "this build has no Arrow Flight; build it with `--features flight` (or `full`)";
         Err(WrongUse(sentence.to_owned()).into())
     }
 
     fn tell(&self, printer: &mut Printer) -> anyhow::Result<()> {
-        let flight = format!("grpc://{}", self.address);
+        let scheme = if self.secure { "grpc+tls" } else { "grpc" };
+        let flight = format!("{scheme}://{}", self.address);
         if printer.json() {
             printer.object(&serde_json::json!({ "flight": flight }))?;
         } else {
@@ -149,20 +157,16 @@ impl Flight {
     }
 }
 
-/// The token in a file.
-pub(crate) fn read_token(file: &Path) -> anyhow::Result<Token> {
-    let text = fs::read_to_string(file)
-        .map_err(|error| WrongUse(format!("--token-file: cannot read {}: {error}", file.display())))?;
-    Ok(Token::new(&text)?)
-}
-
 /// Tells where it is.
-pub(crate) fn tell(address: SocketAddr, printer: &mut Printer) -> anyhow::Result<()> {
-    let url = format!("http://{address}/");
+fn tell(serving: &Serving, printer: &mut Printer) -> anyhow::Result<()> {
+    let url = format!("{}/", serving.url());
     if printer.json() {
-        printer.object(&Answer { url })?;
+        printer.object(&Answer { url, login: serving.login_url() })?;
     } else {
         printer.line(&url)?;
+        if let Some(login) = serving.login_url() {
+            printer.line(&format!("{login}  {}", printer.paint(Meaning::Aside, "to keep snapshots, too")))?;
+        }
         printer.line(&printer.paint(Meaning::Aside, "Ctrl-C ends it"))?;
     }
     printer.finish()

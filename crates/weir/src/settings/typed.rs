@@ -11,12 +11,13 @@ use model::{ParameterList, UrlRules};
 use parse::html::{KeptTags, Limits as ParseLimits, Options};
 use search::{IndexSettings, Ranking};
 use store::{PageSettings, StoreSettings};
-use web::{Token, WebSettings};
+use web::WebSettings;
 
 use super::place::Login;
 use super::sections::{ScopeSection, SearchSection};
 use super::value::Value;
 use super::{FILE, Settings, SiteMatch, SiteSection};
+use crate::door::Door;
 use crate::failure::WrongUse;
 
 impl Settings {
@@ -40,10 +41,11 @@ impl Settings {
         &self,
         folder: &Path,
         listen: SocketAddr,
-        token: Option<Token>,
+        door: Door,
     ) -> Result<WebSettings, WrongUse> {
         let (names, rules, ranking) = (self.web.names.clone(), self.crawl_settings(folder)?, self.ranking());
-        Ok(WebSettings { folder: folder.to_owned(), listen, token, names, rules, ranking })
+        let (folder, Door { token, tls, .. }) = (folder.to_owned(), door);
+        Ok(WebSettings { folder, listen, token, tls, names, rules, ranking })
     }
 
     /// How URLs are made canonical.

@@ -67,6 +67,8 @@ fn pages_can_be_chosen_and_shared_out() {
     assert_eq!(urls(dir, &["--since", "2026-11-15T08:31:00Z"]).len(), 6);
     assert_eq!(urls(dir, &["--before", "2026-11-15T08:31:00Z"]).len(), 0);
     assert_eq!(urls(dir, &["--before", "2026-11-15T08:31:00Z", "--snapshot", "2"]).len(), 6);
+    assert_eq!(urls(dir, &["--where", "status >= 400 or url like '%copy%'"]), sample::URLS[4..]);
+    assert_eq!(urls(dir, &["--where", "not site like 'https:%' and status = 200"]), sample::URLS[3..5]);
     let mut shares = [urls(dir, &["--part", "1/2"]), urls(dir, &["--part", "2/2"])].concat();
     shares.sort_unstable();
     let mut all = sample::URLS.to_vec();
@@ -155,6 +157,10 @@ fn wrong_wishes_are_told_in_one_sentence() {
         (
             &["--part", "3/2"],
             "weir: part cannot be `3/2`: `3/2` is no part; the parts of three are 1/3, 2/3 and 3/3\n",
+        ),
+        (
+            &["--where", "status = 200 and size >"],
+            "weir: where cannot be `status = 200 and size >`: at character 24: expected a number, found the end\n",
         ),
         (&["--site", "c.test"], "weir: the collection knows no site c.test\n"),
         (

@@ -73,6 +73,27 @@ fn one_file_for_a_browser_is_valid_for_others() {
 }
 
 #[test]
+fn pywb_replays_the_pages_of_one_file() {
+    let Some(bin) = venv() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 3));
+    objects(dir, &["export", "DIR/c", "--to", "wacz", "DIR/c.wacz"]);
+    let work = dir.join("work");
+    fs::create_dir(&work).unwrap();
+    // All but the last, which is an error; the fifth has its body in another record.
+    let pages = &sample::URLS[..5];
+    let list: String = pages.iter().map(|url| format!("20261115083200\t{url}\n")).collect();
+    fs::write(work.join("pages.tsv"), list).unwrap();
+    for number in 0..pages.len() {
+        fs::write(work.join(format!("{number}.body")), sample::body(number, 2)).unwrap();
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/python/replay.py");
+    let said = run(Command::new(bin.join("python")).arg(script).arg(dir.join("c.wacz")).arg(&work));
+    assert_eq!(said.trim(), "5 pages replayed");
+}
+
+#[test]
 fn versions_and_sites_can_be_chosen() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();

@@ -75,6 +75,52 @@ fn an_index_that_was_killed_is_right_after_the_next_run() {
     assert!(grown == dump::terms(sample.path()));
 }
 
+#[test]
+fn who_is_interrupted_ends_soon_and_goes_on() {
+    const PAGES: usize = 3_000;
+    let mut sample = Sample::new();
+    for n in 0..PAGES {
+        sample.visit(&format!("http://s{}.test/{n}", n % 5), &page(n, 0));
+    }
+    sample.collection.commit(0).unwrap();
+    let mut child = start_index(sample.path());
+    let begun = Instant::now();
+    while !sample.path().join("text/index/meta.json").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(30) && child.try_wait().unwrap().is_none());
+        std::thread::yield_now();
+    }
+    let asked = Instant::now();
+    let killed = Command::new("kill").arg("-INT").arg(child.id().to_string()).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
+    assert_eq!(objects(sample.path(), &["index", "DIR"])[0]["pages"], PAGES);
+    let grown = dump::terms(sample.path());
+    std::fs::remove_dir_all(sample.path().join("text")).unwrap();
+    objects(sample.path(), &["index", "DIR"]);
+    assert!(grown == dump::terms(sample.path()));
+}
+
+#[test]
+fn a_page_that_cannot_be_read_is_named() {
+    let mut sample = Sample::new();
+    sample.visit("http://a.test/whole", &page(1, 0));
+    sample.visit("http://a.test/damaged", &page(2, 0));
+    sample.collection.commit(0).unwrap();
+    let dir = sample.path();
+    let files = std::fs::read_dir(dir.join("pages")).unwrap().map(|entry| entry.unwrap().path());
+    let file = files.filter(|path| path.to_string_lossy().ends_with(".warc.gz")).last().unwrap();
+    let mut bytes = std::fs::read(&file).unwrap();
+    let place = bytes.len() - 100;
+    bytes[place] ^= 0xff;
+    std::fs::write(&file, bytes).unwrap();
+    let (code, out, err) = told(dir, &["index", "DIR"]);
+    assert_eq!((code, err.lines().count()), (0, 1), "{err}");
+    assert!(err.starts_with("weir: left out: http://a.test/damaged: "), "{err}");
+    assert!(out.contains("1 page in the index") && out.contains("left out: 1 cannot be read"), "{out}");
+    assert!(told(dir, &["index", "DIR", "--json"]).1.contains("\"damaged\":1"));
+}
+
 /// Starts to index again and again, and kills it each time a little later, until it ends by itself; tells how often it was killed.
 fn kill_index(folder: &Path) -> u32 {
     let mut killed = 0;

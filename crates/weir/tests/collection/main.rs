@@ -26,6 +26,7 @@ mod sql_and_duckdb;
 mod statistics;
 mod status;
 mod stream;
+mod stream_faults;
 #[path = "../../../search/tests/index/sample.rs"]
 #[allow(dead_code, reason = "the library's own tests need more of it")]
 mod texts;

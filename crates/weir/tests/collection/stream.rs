@@ -1,34 +1,66 @@
 //! Streams of `weir serve`, as other programs read them: `weir cat`, curl, and the Python package with the tools of others.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::venv::{run, venv};
 use super::{sample, told, weir};
 
 /// A server, until this is gone.
-struct Server {
+pub(super) struct Server {
     child: Child,
-    url: String,
-    #[cfg(feature = "flight")]
-    flight: Option<String>,
+    folder: PathBuf,
+    arguments: Vec<String>,
+    pub(super) url: String,
+    pub(super) flight: Option<String>,
 }
 
 impl Server {
-    fn start(folder: &Path, arguments: &[&str]) -> Server {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-        command.arg("serve").arg(folder).args(["--listen", "127.0.0.1:0", "--json"]).args(arguments);
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut next = || serde_json::from_str::<serde_json::Value>(&lines.next().unwrap().unwrap()).unwrap();
-        Server {
-            url: next()["url"].as_str().unwrap().to_owned(),
-            #[cfg(feature = "flight")]
-            flight: arguments.contains(&"--flight").then(|| next()["flight"].as_str().unwrap().to_owned()),
-            child,
-        }
+    pub(super) fn start(folder: &Path, arguments: &[&str]) -> Server {
+        let arguments: Vec<String> =
+            ["--listen", "127.0.0.1:0"].iter().chain(arguments).map(ToString::to_string).collect();
+        let (child, url, flight) = spawn(folder, &arguments);
+        Server { child, folder: folder.to_owned(), arguments, url, flight }
     }
+
+    /// Ends it by SIGKILL, and starts another in its place.
+    pub(super) fn restart(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        let mut addresses = [Some(&self.url), self.flight.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(|url| url.split("://").nth(1).unwrap().trim_end_matches('/'));
+        for argument in self.arguments.iter_mut().filter(|argument| argument.starts_with("127.0.0.1:")) {
+            *argument = addresses.next().unwrap().to_owned();
+        }
+        let (child, url, flight) = spawn(&self.folder, &self.arguments);
+        self.child = child;
+        assert_eq!((&url, &flight), (&self.url, &self.flight));
+    }
+
+    /// The most memory that it has had so far.
+    pub(super) fn peak_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+    }
+}
+
+/// A server, and where it is.
+fn spawn(folder: &Path, arguments: &[String]) -> (Child, String, Option<String>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    command.arg("serve").arg(folder).arg("--json").args(arguments);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut told = |name: &str| {
+        let object: serde_json::Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        object[name].as_str().unwrap().to_owned()
+    };
+    let url = told("url");
+    let flight = arguments.iter().any(|argument| argument == "--flight").then(|| told("flight"));
+    (child, url, flight)
 }
 
 impl Drop for Server {
@@ -44,9 +76,12 @@ fn cat_reads_from_another_machine_what_it_reads_here() {
     let dir = folder.path();
     drop(sample::make(&dir.join("c"), 2));
     let server = Server::start(&dir.join("c"), &[]);
-    for arguments in
-        [&["--format", "warc"][..], &["--format", "text", "--site", "a.test"], &["--format", "urls"]]
-    {
+    for arguments in [
+        &["--format", "warc"][..],
+        &["--format", "text", "--site", "a.test"],
+        &["--format", "urls"],
+        &["--where", "status < 400"],
+    ] {
         let here = weir(dir, &[&["cat", "DIR/c"], arguments].concat());
         let there = weir(dir, &[&["cat", server.url.as_str()], arguments].concat());
         assert!(
@@ -54,6 +89,8 @@ fn cat_reads_from_another_machine_what_it_reads_here() {
             "{arguments:?}"
         );
     }
+    let (code, _, err) = told(dir, &["cat", &server.url, "--where", "status"]);
+    assert!(code == 2 && err.contains("at character 7: expected ="), "{err}");
     let (code, out, err) = told(dir, &["cat", &server.url, "--site", "nowhere.test"]);
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(err.ends_with("answers 404: the collection knows no site nowhere.test\n"), "{err}");
@@ -73,6 +110,43 @@ fn who_does_not_know_the_token_gets_no_stream() {
     let output =
         weir(dir, &["cat", &server.url, "--format", "urls", "--token-file", secret.to_str().unwrap()]);
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().collect::<Vec<_>>(), sample::URLS);
+}
+
+/// A certificate for this machine, and its key.
+fn certificate(dir: &Path) -> [String; 2] {
+    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let files = [("cert.pem", made.cert.pem()), ("key.pem", made.signing_key.serialize_pem())];
+    files.map(|(name, pem)| {
+        std::fs::write(dir.join(name), pem).unwrap();
+        dir.join(name).to_str().unwrap().to_owned()
+    })
+}
+
+#[test]
+fn cat_and_python_read_over_tls_from_whom_they_trust() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 1));
+    let [certificate, key] = certificate(dir);
+    let server = Server::start(&dir.join("c"), &["--tls-cert", &certificate, "--tls-key", &key]);
+    assert!(server.url.starts_with("https://"), "{}", server.url);
+    let output = weir(dir, &["cat", &server.url, "--format", "urls", "--ca-file", &certificate]);
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().collect::<Vec<_>>(), sample::URLS);
+    let (code, out, err) = told(dir, &["cat", &server.url]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.contains("cannot be trusted") && err.contains("--ca-file"), "{err}");
+    let (code, _, err) = told(dir, &["cat", &server.url, "--ca-file", "DIR/none"]);
+    assert!(code == 2 && err.starts_with("weir: --ca-file cannot be read"), "{err}");
+
+    let Some(bin) = venv() else { return };
+    let script = "import sys, weir; print(len(list(weir.stream(sys.argv[1], ca_file=sys.argv[2]))))\n\
+                  try: list(weir.stream(sys.argv[1]))\n\
+                  except weir.StreamError as error: print(error)";
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/src");
+    let mut command = Command::new(bin.join("python"));
+    let said =
+        run(command.env("PYTHONPATH", package).args(["-c", script]).arg(&server.url).arg(&certificate));
+    assert!(said.starts_with("6\n") && said.contains("cannot be trusted"), "{said}");
 }
 
 #[test]
@@ -128,6 +202,31 @@ fn pyarrow_reads_by_flight() {
     let mut command = Command::new(bin.join("python"));
     command.env("PYTHONPATH", package).arg(script).arg(server.flight.as_deref().unwrap()).arg("6");
     assert_eq!(run(&mut command), "6 pages\n");
+}
+
+#[test]
+#[cfg(feature = "flight")]
+fn pyarrow_reads_by_flight_over_tls_with_the_token() {
+    let Some(bin) = venv() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    drop(sample::make(&dir.join("c"), 1));
+    let [certificate, key] = certificate(dir);
+    let secret = dir.join("secret");
+    std::fs::write(&secret, "0123456789abcdef\n").unwrap();
+    let door = ["--token-file", secret.to_str().unwrap(), "--tls-cert", &certificate, "--tls-key", &key];
+    let server = Server::start(&dir.join("c"), &[&["--flight", "127.0.0.1:0"], &door[..]].concat());
+    let location = server.flight.as_deref().unwrap();
+    assert!(location.starts_with("grpc+tls://"), "{location}");
+    let script = "import sys, weir\n\
+                  read = lambda token: list(weir.flight(sys.argv[1], token=token, ca_file=sys.argv[2]))\n\
+                  print(sum(batch.num_rows for batch in read('0123456789abcdef')))\n\
+                  try: read('another')\n\
+                  except weir.StreamError as error: print(error)";
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/src");
+    let mut command = Command::new(bin.join("python"));
+    let said = run(command.env("PYTHONPATH", package).args(["-c", script, location, &certificate]));
+    assert!(said.starts_with("6\n") && said.contains("show the token"), "{said}");
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod round_trip;
 mod servers;
 mod stops;
 mod terminal;
+mod workers;
 
 /// Whether there is time.
 fn long() -> bool {

@@ -74,8 +74,17 @@ impl Collection {
 
     /// Starts the program with these arguments.
     pub(crate) fn start_as(&self, arguments: &[&str]) -> Crawl {
+        self.start_with(arguments, [])
+    }
+
+    /// The same with variables of the environment.
+    pub(crate) fn start_with<'v>(
+        &self,
+        arguments: &[&str],
+        variables: impl IntoIterator<Item = (&'v str, &'v str)>,
+    ) -> Crawl {
         let mut command = weir();
-        command.args(arguments);
+        command.args(arguments).envs(variables);
         Crawl::new(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
     }
 

@@ -31,7 +31,9 @@ def main(location, pages):
     batches = list(weir.flight(location, site="a.test", columns=["url", "body"]))
     bodies = [body for batch in batches for body in batch.column("body").to_pylist()]
     assert len(bodies) == 3 and all(body.startswith(b"<html>") for body in bodies)
-    for wish in (dict(site="nowhere.test"), dict(part="9/2")):
+    missing = list(weir.flight(location, where="status = 404 or url = ''", columns=["url", "status"]))
+    assert [status for batch in missing for status in batch.column("status").to_pylist()] == [404]
+    for wish in (dict(site="nowhere.test"), dict(part="9/2"), dict(where="status = 9/2")):
         try:
             list(weir.flight(location, **wish))
             raise AssertionError(wish)

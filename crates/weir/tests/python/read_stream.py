@@ -54,6 +54,8 @@ def main(url, pages):
     rest = list(weir.stream(url, from_=rows[2].position))
     assert rest == rows[3:]
     assert len(list(weir.stream(url, max=2))) == 2
+    assert [page.status for page in weir.stream(url, where="status <> 200")] == [404]
+    assert len(list(weir.records(url, where="host like 'a.%'"))) == 3
     body = next(weir.stream(url, columns=["body", "links"]))
     assert body.body.startswith(b"<html>") and body.title is None
     try:

@@ -148,7 +148,7 @@ impl Drop for Crawl {
     }
 }
 
-/// Starts a crawl of a synthetic Web, and tells where it is shown.
+/// Starts a crawl of a synthetic Web, and tells where it is steered.
 fn crawl(dir: &str) -> (Crawl, String) {
     let arguments = ["crawl", dir, "--serve", "127.0.0.1:0", "--index"];
     let mut child =
@@ -157,9 +157,7 @@ fn crawl(dir: &str) -> (Crawl, String) {
     let url = lines
         .by_ref()
         .map(|line| line.unwrap())
-        .find_map(|line| {
-            line.split("http://").nth(1).map(|rest| format!("http://{}", rest.split('/').next().unwrap()))
-        })
+        .find_map(|line| line.strip_prefix("watch and steer it at ").map(str::to_owned))
         .unwrap();
     // Nobody else reads what it says.
     std::thread::spawn(move || lines.for_each(drop));
@@ -180,8 +178,16 @@ fn somebody_steers_a_crawl() {
         web.dns.unwrap()
     );
     std::fs::write(folder.path().join("simulated/weir.toml"), reach).unwrap();
-    let (crawl, url) = crawl(&dir);
+    let (crawl, login) = crawl(&dir);
+    let (url, _) = login.split_once("/login").unwrap();
+    // Who only knows where it is may look.
     browser.open(&format!("{url}/dashboard"));
+    browser.until("document.querySelector('.gauge b')");
+    assert!(browser.text("#look-only").contains("show the token"), "{}", browser.text("main"));
+    assert_eq!(browser.eval("document.querySelectorAll('form').length"), 0);
+    pictures(&browser, "look-only");
+    browser.open(&login);
+    browser.until("location.pathname === '/dashboard' && !location.search");
     browser.until("document.querySelector('.state')?.dataset.state === 'runs'");
     let pages = "Number(document.querySelector('.gauge small').textContent.replace(/[^0-9]/g, ''))";
     // Numbers move while one looks.

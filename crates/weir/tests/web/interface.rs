@@ -1,9 +1,13 @@
 //! Do programs get what the description says? Every address is asked, rightly and wrongly, and every answer is held against
 //! its schema.
 
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
-use crate::archive::Sample;
+use crate::archive::{Sample, program, weir};
 use crate::schema::faults;
 use crate::served::{Reply, Served};
 
@@ -32,6 +36,9 @@ fn answers_fit_their_description() {
         "/api/v1/search?q=rivr",
         "/api/v1/search?f=lang:de",
         "/api/v1/search?q=links-to:https://rivers.test/weirs&sort=rank&fold=false",
+        "/api/v1/search?q=linked-from:https://rivers.test/weirs",
+        "/api/v1/search?q=related:https://rivers.test/weirs",
+        "/api/v1/search?q=*er*",
         "/api/v1/page?url=https://rivers.test/weirs",
         "/api/v1/page?id=0",
         "/api/v1/page?url=https://unknown.test/",
@@ -52,7 +59,8 @@ fn answers_fit_their_description() {
     }
     // Whatever is described with JSON is asked above.
     for (path, methods) in document["paths"].as_object().unwrap() {
-        let is_asked = asked.contains(path) || path == "/metrics" || path.ends_with("openapi.json");
+        let others = ["/metrics", "/stream", "/api/v1/openapi.json"];
+        let is_asked = asked.contains(path) || others.contains(&path.as_str());
         assert!(is_asked || methods.get("get").is_none(), "{path} is not tested");
     }
     let wrong = [
@@ -61,6 +69,8 @@ fn answers_fit_their_description() {
         ("/api/v1/search?q=river&count=0", 400, "wrong-question"),
         ("/api/v1/search?q=river&from=9999999", 400, "wrong-question"),
         ("/api/v1/search?q=river&sort=size", 400, "wrong-question"),
+        ("/api/v1/search?q=links-to:rivers.test", 400, "wrong-question"),
+        ("/api/v1/search?q=links-to:https://unknown.test/", 404, "not-there"),
         ("/api/v1/page?url=nonsense", 400, "wrong-question"),
         ("/api/v1/page", 400, "wrong-question"),
         ("/api/v1/page?id=4000000000", 404, "not-there"),
@@ -80,6 +90,60 @@ fn answers_fit_their_description() {
     }
     assert_eq!(served.get("/api/v1/search?q=(river").json()["column"], 7);
     assert_eq!(served.get("/api/v1/nothing").json()["error"], "not-there");
+}
+
+#[test]
+fn a_stream_is_as_it_is_described() {
+    let sample = Sample::rivers();
+    let file = sample.file("token", "0123456789abcdef0123");
+    let served = Served::start(&sample.dir(), &[]);
+    let document = served.get("/api/v1/openapi.json").json();
+    let described = &document["paths"]["/stream"]["get"];
+    let formats =
+        described["parameters"].as_array().unwrap().iter().find(|one| one["name"] == "format").unwrap();
+    for format in formats["schema"]["enum"].as_array().unwrap() {
+        let reply = served.get(&format!("/stream?max=2&format={}", format.as_str().unwrap()));
+        assert_eq!(reply.status, 200, "{format}");
+        let kind = reply.header("content-type").split(';').next().unwrap();
+        assert!(described["responses"]["200"]["content"].get(kind).is_some(), "{format}: {kind}");
+        for header in described["responses"]["200"]["headers"].as_object().unwrap().keys() {
+            assert!(!reply.header(header).is_empty(), "{format}: {header}");
+        }
+    }
+    // Every column is a word of a row, and the other way round.
+    let schema = &document["components"]["schemas"]["PageRow"];
+    let names: Vec<&str> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+    let columns = names.iter().filter(|name| **name != "error").copied().collect::<Vec<_>>().join(",");
+    let reply = served.get(&format!("/stream?format=jsonl&columns={columns}"));
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    let rows: Vec<Value> = reply
+        .body
+        .lines()
+        .filter(|line| line.starts_with('{'))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(rows.len(), 29);
+    for row in &rows {
+        assert_eq!(row.as_object().unwrap().len(), names.len() - 1, "{row}");
+        assert_eq!(faults(&document, schema, row, "row"), Vec::<String>::new());
+    }
+    let wrong = served.get("/stream?columns=colour");
+    let sentence = wrong.json()["error"].as_str().unwrap().to_owned();
+    assert!(columns.split(',').all(|name| sentence.contains(name)), "{sentence}");
+    // So is every word that can be asked for.
+    let wrong = served.get("/stream?colour=red");
+    check(&document, "/stream", "get", &wrong);
+    let sentence = wrong.json()["error"].as_str().unwrap().to_owned();
+    let (_, known) = sentence.split_once("there are ").unwrap();
+    let words: Vec<&str> =
+        described["parameters"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(known.split(", ").collect::<Vec<_>>(), words);
+    // Who may not ask is told in the same form.
+    drop(served);
+    let served = Served::start(&sample.dir(), &["--token-file", file.to_str().unwrap()]);
+    let refused = served.get("/stream");
+    assert_eq!(refused.status, 401);
+    check(&document, "/stream", "get", &refused);
 }
 
 #[test]
@@ -118,6 +182,62 @@ fn what_is_found_is_what_is_there() {
         (&"fetched".into(), &"Weirs".into(), &2.into())
     );
     assert_eq!(served.get("/api/v1/status").json()["pages_fetched"], 29);
+}
+
+#[test]
+fn the_command_line_and_the_server_say_the_same() {
+    let sample = Sample::rivers();
+    let served = Served::start(&sample.dir(), &[]);
+    let there = served.get("/api/v1/search?q=links-to:https://rivers.test/weirs+river&explain=true").json();
+    let query = [
+        "search",
+        &sample.dir(),
+        "links-to:https://rivers.test/weirs river",
+        "--json",
+        "--explain",
+        "--facets",
+    ];
+    let output = Command::new(program()).args(query).output().unwrap();
+    let mut here: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // All but how long it took.
+    here["seconds"] = there["seconds"].clone();
+    assert_eq!(here, there);
+    assert!(there["total"].as_u64().unwrap() > 20, "{there}");
+
+    // A page that is not known is told of in the same words, too.
+    let there = served.get("/api/v1/search?q=linked-from:https://rivers.test/none").json();
+    let query = ["search", &sample.dir(), "linked-from:https://rivers.test/none"];
+    let output = Command::new(program()).args(query).output().unwrap();
+    let here = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(here, format!("weir: {}\n", there["sentence"].as_str().unwrap()));
+    // The search page says it beside the query, where it can be mended.
+    let page = served.get("/?q=linked-from:https://rivers.test/none");
+    assert!(page.status == 200 && page.body.contains("does not know https://rivers.test/none"), "{page:?}");
+}
+
+#[test]
+fn while_the_index_is_made_anew_the_old_one_answers() {
+    let sample = Sample::rivers();
+    let served = Served::start(&sample.dir(), &[]);
+    let total = |query: &str| served.get(&format!("/api/v1/search?q={query}")).json()["total"].clone();
+    assert_eq!(total("river"), 28);
+    // As somebody finds it who looks while it is made anew: not there, then without a word.
+    let (text, aside) = (sample.path().join("text"), sample.path().join("aside"));
+    fs::rename(&text, &aside).unwrap();
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(3) {
+        assert_eq!(total("river"), 28);
+    }
+    // Without places of words it is another index of the same commit; the new one answers when it is there.
+    fs::write(sample.path().join("weir.toml"), "[search]\npositions = false\n").unwrap();
+    weir(&["index", &sample.dir()]);
+    let began = Instant::now();
+    while served.get("/api/v1/search?q=%22low+dam%22").status == 200 {
+        assert!(began.elapsed() < Duration::from_secs(10), "the old one answers for ever");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(total("river"), 28);
 }
 
 #[test]

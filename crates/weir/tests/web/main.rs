@@ -11,3 +11,4 @@ mod interface;
 mod safety;
 mod schema;
 mod served;
+mod tls;

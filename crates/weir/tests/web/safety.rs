@@ -91,8 +91,10 @@ fn with_a_token_nothing_is_told_without_it() {
 fn what_changes_something_comes_from_our_pages() {
     let sample = one_page();
     let served = Served::start(&sample.dir(), &[]);
-    let page = served.get("/snapshots");
-    let (cookie, secret) = (page.cookie(), secret(&page.body));
+    let cookie = served.log_in();
+    let cookie = cookie.as_str();
+    let page = served.ask("GET", "/snapshots", &[("Cookie", cookie)], "");
+    let secret = secret(&page.body);
     let form = format!("secret={secret}&name=kept");
     let origin = served.url("");
     let keep =
@@ -120,6 +122,59 @@ fn what_changes_something_comes_from_our_pages() {
     // Nothing that could be steered runs here.
     assert_eq!(served.ask("POST", "/api/v1/crawl/pause", &ours, &form).status, 409);
     assert_eq!(served.ask("POST", "/api/v1/crawl/pause", &[], "").status, 403);
+}
+
+#[test]
+fn without_the_token_one_may_look_and_change_nothing() {
+    let sample = one_page();
+    let served = Served::start(&sample.dir(), &[]);
+    for path in ["/", "/snapshots", "/dashboard", "/api/v1/status", "/login"] {
+        let reply = served.get(path);
+        assert_eq!(reply.status, 200, "{path}");
+        assert!(reply.header("set-cookie").is_empty(), "{path} lets everybody in: {}", reply.head);
+        assert!(!reply.body.contains("name=\"secret\""), "{path}");
+    }
+    assert!(served.get("/snapshots").body.contains("href=\"/login?to=/snapshots\""));
+    for (path, form) in
+        [("/snapshots/keep", "name=kept"), ("/dashboard/stop", ""), ("/api/v1/crawl/stop", "")]
+    {
+        assert_eq!(served.ask("POST", path, &[], form).status, 403, "{path}");
+    }
+    // The address that was told lets in, once, and leads on.
+    let token = served.login.split_once("?token=").unwrap().1;
+    let wrong = served.get(&format!("/login?token={}", "0".repeat(token.len())));
+    assert!(wrong.status == 403 && wrong.header("set-cookie").is_empty(), "{wrong:?}");
+    let right = served.get(&format!("{}&to=/snapshots", served.login));
+    assert_eq!((right.status, right.header("location")), (303, "/snapshots"));
+    for part in ["HttpOnly", "SameSite=Strict"] {
+        assert!(right.header("set-cookie").contains(part), "{}", right.head);
+    }
+    assert!(!right.header("set-cookie").contains(token));
+    let elsewhere = served.get(&format!("{}&to=//evil.example/", served.login));
+    assert_eq!(elsewhere.header("location"), "/", "nobody is led elsewhere");
+    // Programs send the token itself; here there is only nothing to steer.
+    let bearer = format!("Bearer {token}");
+    let steered = served.ask("POST", "/api/v1/crawl/stop", &[("Authorization", &bearer)], "");
+    assert_eq!(steered.status, 409);
+}
+
+#[test]
+fn pages_of_others_may_lead_here_and_no_more() {
+    let sample = one_page();
+    let served = Served::start(&sample.dir(), &[]);
+    let status = |site: &str, mode: &str, purpose: &str, path: &str| {
+        let headers = [("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", mode), ("Sec-Fetch-Dest", purpose)];
+        served.ask("GET", path, &headers, "").status
+    };
+    for site in ["cross-site", "same-site"] {
+        assert_eq!(status(site, "navigate", "document", "/?q=rivers"), 200, "{site}: a link");
+        assert_eq!(status(site, "navigate", "iframe", "/"), 403, "{site}");
+        assert_eq!(status(site, "no-cors", "image", "/assets/icon.svg"), 403, "{site}");
+        assert_eq!(status(site, "no-cors", "empty", "/api/v1/search?q=rivers"), 403, "{site}");
+        assert_eq!(status(site, "cors", "empty", "/stream"), 403, "{site}");
+    }
+    assert_eq!(status("none", "navigate", "document", "/"), 200, "an address that was typed");
+    assert_eq!(status("same-origin", "cors", "empty", "/dashboard/live"), 200);
 }
 
 #[test]
@@ -155,9 +210,10 @@ fn too_much_is_refused() {
         "GET / HTTP/1.1\r\nHost: localhost\r\nX: {long}\r\nConnection: close\r\n\r\n"
     ))));
     assert_eq!(served.get(&format!("/api/v1/search?q={}", "x".repeat(5_000))).status, 400);
-    let page = served.get("/snapshots");
+    let cookie = served.log_in();
+    let page = served.ask("GET", "/snapshots", &[("Cookie", &cookie)], "");
     let form = format!("secret={}&name={long}", secret(&page.body));
-    let reply = served.ask("POST", "/snapshots/keep", &[("Cookie", page.cookie())], &form);
+    let reply = served.ask("POST", "/snapshots/keep", &[("Cookie", &cookie)], &form);
     assert!([400, 413].contains(&reply.status), "{reply:?}");
     // A query that is dear has a limit of its own, and others are answered beside it.
     let deep = "(".repeat(2_000);
@@ -186,6 +242,49 @@ fn who_is_slow_holds_nobody_up() {
     // Whether with an answer or without: the connection is closed, and does not last for ever.
     let ended = first.read_to_end(&mut left);
     assert!(ended.is_ok() || ended.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset));
+}
+
+#[test]
+fn who_takes_nothing_holds_no_connection() {
+    let text = "river ".repeat(60_000);
+    let sample = Sample::of(&[("https://a.test/", &text)]);
+    let served = Served::start(&sample.dir(), &[]);
+    let mut stream = TcpStream::connect(served.address).unwrap();
+    // More than the system keeps on the way for somebody who takes nothing.
+    let ask = "GET /cached/file?id=0 HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100);
+    stream.write_all(ask.as_bytes()).unwrap();
+    let began = Instant::now();
+    // Who writes to a connection that is gone is told.
+    while stream.write_all(b"G").is_ok() {
+        assert!(began.elapsed() < Duration::from_secs(90), "it is held for ever");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert!(began.elapsed() > Duration::from_secs(15), "that was no patience");
+    assert_eq!(served.get("/health").status, 200);
+}
+
+#[test]
+fn one_client_has_so_many_connections() {
+    let sample = one_page();
+    let served = Served::start(&sample.dir(), &[]);
+    let mut held = Vec::new();
+    let refused = loop {
+        assert!(held.len() < 1_000, "one client may have as many connections as it likes");
+        held.push(TcpStream::connect(served.address).unwrap());
+        let reply = served.get("/health");
+        if reply.status != 200 {
+            break reply;
+        }
+    };
+    assert_eq!((refused.status, refused.header("retry-after")), (503, "5"), "{refused:?}");
+    assert!(refused.body.contains("enough for one client"), "{}", refused.body);
+    assert!(held.len() >= 100, "{} are few", held.len());
+    drop(held);
+    let began = Instant::now();
+    while served.get("/health").status != 200 {
+        assert!(began.elapsed() < Duration::from_secs(10), "they count for ever");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]

@@ -16,6 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Served {
     child: Child,
     pub(crate) address: SocketAddr,
+    /// The path where one logs in, as it was told; empty if none was.
+    pub(crate) login: String,
 }
 
 /// What came back.
@@ -58,12 +60,19 @@ impl Served {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("it said: {line}"));
         let url = said["url"].as_str().unwrap();
-        let address = url.trim_start_matches("http://").trim_end_matches('/').parse().unwrap();
-        Served { child, address }
+        let (_, authority) = url.split_once("://").unwrap();
+        let login = said["login"].as_str().and_then(|login| login.strip_prefix(url)).unwrap_or_default();
+        let address = authority.trim_end_matches('/').parse().unwrap();
+        Served { child, address, login: format!("/{login}") }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
+    }
+
+    /// The cookie of somebody who has opened the address that was told.
+    pub(crate) fn log_in(&self) -> String {
+        self.get(&self.login).cookie().to_owned()
     }
 
     /// Sends bytes as they are, and reads all that comes.

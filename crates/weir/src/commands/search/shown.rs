@@ -1,122 +1,11 @@
-//! How are the pages found shown, to people and to programs?
+//! How are the pages found shown to people?
 
 use std::path::Path;
 
-use search::{Answer, FacetCount, Facets, Hit, Share, Snippet};
-use serde::Serialize;
+use search::{Answer, FacetCount, Hit, Share, Snippet};
 
 use crate::printer::{Meaning, Printer, printable};
 use crate::words::{count, counted, size};
-
-/// Scripts rely on the names.
-#[derive(Serialize)]
-pub(super) struct Object<'a> {
-    total: u64,
-    seconds: f64,
-    hits: Vec<HitObject<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    facets: Option<FacetsObject>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    suggestion: Option<&'a str>,
-    /// A star stands for more words than were looked for.
-    cut: bool,
-}
-
-#[derive(Serialize)]
-struct HitObject<'a> {
-    rank: usize,
-    score: f32,
-    page_id: u32,
-    url: &'a str,
-    title: String,
-    snippet: String,
-    site: &'a str,
-    date: Option<String>,
-    fetched: String,
-    language: Option<&'a str>,
-    mime: &'a str,
-    size: u64,
-    in_links: Option<u32>,
-    pagerank: Option<f32>,
-    /// Near duplicates that are left out.
-    folded: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    explanation: Option<Vec<ShareObject<'a>>>,
-}
-
-#[derive(Serialize)]
-struct ShareObject<'a> {
-    what: &'a str,
-    score: f32,
-}
-
-#[derive(Serialize)]
-struct FacetsObject {
-    counted: u64,
-    site: Vec<FacetObject>,
-    language: Vec<FacetObject>,
-    year: Vec<FacetObject>,
-    #[serde(rename = "type")]
-    kind: Vec<FacetObject>,
-}
-
-#[derive(Serialize)]
-struct FacetObject {
-    value: String,
-    pages: u64,
-}
-
-/// The answer for programs.
-pub(super) fn object(answer: &Answer, from: usize, seconds: f64, facets: bool, explain: bool) -> Object<'_> {
-    let hit = |(rank, hit)| hit_object(rank, hit, explain);
-    Object {
-        total: answer.total,
-        seconds,
-        hits: (from + 1..).zip(&answer.hits).map(hit).collect(),
-        facets: facets.then(|| facets_object(&answer.facets)),
-        suggestion: answer.suggestion.as_deref(),
-        cut: answer.is_cut,
-    }
-}
-
-fn hit_object(rank: usize, hit: &Hit, explain: bool) -> HitObject<'_> {
-    HitObject {
-        rank,
-        score: hit.score,
-        page_id: hit.page.0,
-        url: &hit.url,
-        title: hit.title.text(),
-        snippet: hit.snippet.text(),
-        site: &hit.site,
-        date: hit.date_ms.map(day),
-        fetched: day(hit.fetched_ms),
-        language: hit.language.as_deref(),
-        mime: &hit.mime,
-        size: hit.size_bytes,
-        in_links: hit.in_links,
-        pagerank: hit.pagerank,
-        folded: hit.folded,
-        explanation: explain.then(|| hit.explanation.iter().map(share_object).collect()),
-    }
-}
-
-fn share_object(share: &Share) -> ShareObject<'_> {
-    ShareObject { what: &share.what, score: share.score }
-}
-
-fn facets_object(facets: &Facets) -> FacetsObject {
-    let counts = |counts: &[FacetCount]| {
-        let object = |count: &FacetCount| FacetObject { value: count.value.clone(), pages: count.pages };
-        counts.iter().map(object).collect()
-    };
-    FacetsObject {
-        counted: facets.counted,
-        site: counts(&facets.sites),
-        language: counts(&facets.languages),
-        year: counts(&facets.years),
-        kind: counts(&facets.types),
-    }
-}
 
 /// `2024-02-15`, in UTC.
 fn day(unix_ms: i64) -> String {
@@ -143,15 +32,14 @@ pub(super) fn print(
         let suggestion = printer.paint(Meaning::Match, &printable(suggestion));
         printer.line(&format!("did you mean: {suggestion}"))?;
     }
-    if answer.is_cut {
-        let remark = "a star stands for very many words; only the most frequent were looked for";
-        printer.line(&printer.paint(Meaning::Aside, remark))?;
+    for cut in &answer.cuts {
+        printer.line(&printer.paint(Meaning::Aside, &cut.to_string()))?;
     }
     for (rank, hit) in (from + 1..).zip(&answer.hits) {
         printer.line("")?;
         print_hit(rank, hit, printer)?;
     }
-    print_facets(&answer.facets, printer)
+    print_facets(answer, printer)
 }
 
 fn print_hit(rank: usize, hit: &Hit, printer: &mut Printer) -> anyhow::Result<()> {
@@ -191,7 +79,8 @@ fn marked(snippet: &Snippet, printer: &Printer) -> String {
     text
 }
 
-fn print_facets(facets: &Facets, printer: &mut Printer) -> anyhow::Result<()> {
+fn print_facets(answer: &Answer, printer: &mut Printer) -> anyhow::Result<()> {
+    let facets = &answer.facets;
     let named = [
         ("sites", &facets.sites),
         ("languages", &facets.languages),
@@ -202,6 +91,11 @@ fn print_facets(facets: &Facets, printer: &mut Printer) -> anyhow::Result<()> {
     for (name, counts) in named.into_iter().filter(|(_, counts)| !counts.is_empty()) {
         if let Some(gap) = gap.take() {
             printer.line(gap)?;
+            if facets.counted < answer.total {
+                let remark =
+                    format!("counted of {} of them, so that these are the least", count(facets.counted));
+                printer.line(&printer.paint(Meaning::Aside, &remark))?;
+            }
         }
         let each = |facet: &FacetCount| format!("{} {}", printable(&facet.value), count(facet.pages));
         let counts: Vec<String> = counts.iter().map(each).collect();

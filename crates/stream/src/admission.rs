@@ -4,10 +4,31 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::StreamLimits;
-use super::answer::Refused;
+/// How much at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamLimits {
+    /// Streams at the same time; more are asked to come later.
+    pub streams: usize,
+    /// Streams at the same time to one address.
+    pub streams_per_client: usize,
+}
 
-pub(super) struct Admission {
+impl Default for StreamLimits {
+    fn default() -> StreamLimits {
+        StreamLimits { streams: 128, streams_per_client: 32 }
+    }
+}
+
+/// Why somebody has to come again later.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoRoom {
+    #[error("all streams are taken; try again later")]
+    Busy,
+    #[error("more than {limit} streams at once are too many for one client")]
+    TooMany { limit: usize },
+}
+
+pub(crate) struct Admission {
     limits: StreamLimits,
     now: Mutex<Now>,
 }
@@ -19,24 +40,24 @@ struct Now {
 }
 
 /// A place, free again when this is gone.
-pub(super) struct Place {
+pub(crate) struct Place {
     admission: Arc<Admission>,
     client: Option<IpAddr>,
 }
 
 impl Admission {
-    pub(super) fn new(limits: StreamLimits) -> Arc<Admission> {
+    pub(crate) fn new(limits: StreamLimits) -> Arc<Admission> {
         Arc::new(Admission { limits, now: Mutex::new(Now::default()) })
     }
 
-    pub(super) fn enter(self: &Arc<Admission>, client: Option<IpAddr>) -> Result<Place, Refused> {
+    pub(crate) fn enter(self: &Arc<Admission>, client: Option<IpAddr>) -> Result<Place, NoRoom> {
         let mut now = self.now();
         if now.streams >= self.limits.streams {
-            return Err(Refused::Busy);
+            return Err(NoRoom::Busy);
         }
         let of_client = now.by_client.entry(client).or_default();
         if *of_client >= self.limits.streams_per_client {
-            return Err(Refused::TooMany { limit: self.limits.streams_per_client });
+            return Err(NoRoom::TooMany { limit: self.limits.streams_per_client });
         }
         *of_client += 1;
         now.streams += 1;

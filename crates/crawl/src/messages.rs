@@ -1,0 +1,205 @@
+//! What do a collection and its workers tell each other?
+//!
+//! An offer is a batch; the log of a batch says who took it, what its servers asked of us, which segments lie in the depot, and that
+//! nothing more will come. Orders say what all workers obey, reports how one of them is. All are small: long batches go by the
+//! depot, and so does every segment.
+
+use std::io::{self, Read};
+
+use model::SiteId;
+use serde::{Deserialize, Serialize};
+
+use crate::batch::Batch;
+use crate::broker::{BrokerError, Depot, MESSAGE_LIMIT_BYTES};
+use crate::journal::Entry;
+use crate::progress::Progress;
+use crate::stop::Stop;
+
+/// Changes when a worker of another version could not do what is asked of it.
+pub(crate) const PROTOCOL: u32 = 1;
+
+/// A batch as a message, compressed.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Offer {
+    Here(Batch),
+    /// It lies in the depot.
+    There,
+}
+
+/// What a batch may occupy when it is unpacked.
+const BATCH_LIMIT_BYTES: u64 = 1 << 30;
+
+/// The name of a batch in the depot.
+pub(crate) fn batch_name(number: u64) -> String {
+    format!("batches/{number:06}")
+}
+
+/// The name of a segment in the depot; `key` is different for everyone who takes the batch.
+pub(crate) fn segment_name(batch: u64, key: u64, number: u32) -> String {
+    format!("segments/{batch:06}/{key:016x}-{number:06}")
+}
+
+/// Makes a message of a batch; the depot gets it if it is too long for one.
+pub(crate) fn write_offer(batch: &Batch, depot: &dyn Depot) -> Result<Vec<u8>, BrokerError> {
+    let here = pack(&Offer::Here(batch.clone())).map_err(unreadable)?;
+    if here.len() <= MESSAGE_LIMIT_BYTES {
+        return Ok(here);
+    }
+    depot.put(&batch_name(batch.number), here)?;
+    pack(&Offer::There).map_err(unreadable)
+}
+
+/// The batch that a message is about.
+pub(crate) fn read_offer(number: u64, message: &[u8], depot: &dyn Depot) -> Result<Batch, BrokerError> {
+    let offer = match unpack(message).map_err(unreadable)? {
+        Offer::There => unpack(&depot.get(&batch_name(number), BATCH_LIMIT_BYTES)?).map_err(unreadable)?,
+        here @ Offer::Here(_) => here,
+    };
+    match offer {
+        Offer::Here(batch) if batch.number == number => Ok(batch),
+        _ => Err(BrokerError::Refused(format!("the offer of batch {number} is another's"))),
+    }
+}
+
+fn unreadable(error: impl std::fmt::Display) -> BrokerError {
+    BrokerError::Refused(format!("a batch cannot be read or written: {error}"))
+}
+
+fn pack(offer: &Offer) -> io::Result<Vec<u8>> {
+    zstd::bulk::compress(&serde_json::to_vec(offer)?, 3)
+}
+
+fn unpack(message: &[u8]) -> io::Result<Offer> {
+    let mut text = Vec::new();
+    zstd::stream::read::Decoder::with_buffer(message)?.take(BATCH_LIMIT_BYTES).read_to_end(&mut text)?;
+    Ok(serde_json::from_slice(&text)?)
+}
+
+/// An entry in the log of a batch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum LogLine {
+    /// A worker begins with what is left of it.
+    Taken { worker: String },
+    /// What must not be forgotten even if the worker dies now: the segment that tells it is still to come.
+    Told { news: Vec<Entry> },
+    /// Something lies in the depot. Pages by their places in the batch, and sites, that need no further worker.
+    Segment { worker: String, key: u64, number: u32, pages: Vec<u32>, sites: Vec<SiteId> },
+    /// Nothing more comes: the worker is done, or the collection does not wait any longer.
+    Closed { worker: Option<String> },
+}
+
+impl LogLine {
+    pub(crate) fn write(&self) -> Result<Vec<u8>, BrokerError> {
+        serde_json::to_vec(self).map_err(unreadable)
+    }
+
+    pub(crate) fn read(message: &[u8]) -> Result<LogLine, BrokerError> {
+        serde_json::from_slice(message).map_err(unreadable)
+    }
+}
+
+/// What all workers obey.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct WorkerOrders {
+    pub(crate) protocol: u32,
+    /// The collection's time, in Unix milliseconds.
+    pub(crate) now_ms: u64,
+    pub(crate) stop: Stop,
+    pub(crate) paused: bool,
+    /// How many requests a worker may begin in a second; 0 stands for any number.
+    pub(crate) requests_per_second: f64,
+    /// The settings of the crawl, as a file has them.
+    pub(crate) settings: String,
+}
+
+/// How a worker is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct WorkerReport {
+    pub(crate) worker: String,
+    /// The worker's time, in Unix milliseconds.
+    pub(crate) now_ms: u64,
+    pub(crate) batches: Vec<u64>,
+    pub(crate) pages: u64,
+    pub(crate) bytes: u64,
+    pub(crate) requests: u64,
+    pub(crate) requests_under_way: u64,
+    pub(crate) errors: u64,
+    pub(crate) active_sites: u64,
+    pub(crate) memory_bytes: Option<u64>,
+    /// Whether this is its last.
+    pub(crate) leaves: bool,
+}
+
+impl WorkerReport {
+    pub(crate) fn of(worker: &str, now_ms: u64, progress: &Progress, batches: Vec<u64>) -> WorkerReport {
+        WorkerReport {
+            worker: worker.to_owned(),
+            now_ms,
+            batches,
+            pages: progress.pages,
+            bytes: progress.bytes,
+            requests: progress.requests,
+            requests_under_way: progress.requests_under_way,
+            errors: progress.errors,
+            active_sites: progress.active_sites,
+            memory_bytes: crate::memory::memory_bytes(),
+            leaves: false,
+        }
+    }
+}
+
+/// How much later it may be here than there, by the clock of somebody else.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Skew(Option<i64>);
+
+impl Skew {
+    /// Their time, as told by a message that has just come.
+    pub(crate) fn see(&mut self, here_ms: u64, there_ms: u64) {
+        // The way takes its time: of all that were seen, the least is nearest to the truth.
+        let skew_ms = here_ms as i64 - there_ms as i64;
+        self.0 = Some(self.0.map_or(skew_ms, |least_ms| least_ms.min(skew_ms)));
+    }
+
+    /// When a time of theirs is here, never too early: where their clock is ahead it stays as it is, which is late.
+    pub(crate) fn here(self, there_ms: u64) -> u64 {
+        if there_ms == 0 { 0 } else { there_ms + self.0.unwrap_or(0).max(0) as u64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::{BatchSite, test_site};
+    use crate::folder_broker::FolderBroker;
+
+    #[test]
+    fn long_batches_go_by_the_depot() {
+        let folder = tempfile::tempdir().unwrap();
+        let depot = FolderBroker::of_collection(folder.path()).unwrap();
+        let mut batch = Batch { number: 7, sites: vec![test_site()], ..Batch::default() };
+        let message = write_offer(&batch, &depot).unwrap();
+        assert_eq!(read_offer(7, &message, &depot).unwrap(), batch);
+        assert!(read_offer(8, &message, &depot).is_err());
+        let random = |seed: u64| format!("{:x}", xxhash_rust::xxh3::xxh3_64(&seed.to_le_bytes()));
+        let name = |place: u64| (0..8_u64).map(|part| random(place * 8 + part)).collect::<String>();
+        batch.sites = (0..20_000).map(|place| BatchSite { name: name(place), ..test_site() }).collect();
+        let message = write_offer(&batch, &depot).unwrap();
+        assert!(message.len() < 100);
+        assert_eq!(read_offer(7, &message, &depot).unwrap(), batch);
+    }
+
+    #[test]
+    fn nobody_is_asked_too_early_because_clocks_differ() {
+        let mut ahead = Skew::default();
+        ahead.see(5_000, 1_000);
+        ahead.see(6_000, 2_100);
+        ahead.see(7_000, 2_000);
+        assert_eq!(ahead.here(10_000), 13_900, "here it is later by at most what was seen");
+        let mut behind = Skew::default();
+        behind.see(1_000, 5_000);
+        assert_eq!(behind.here(10_000), 10_000);
+        assert_eq!(behind.here(0), 0, "no time is no time");
+    }
+}

@@ -1,0 +1,359 @@
+//! The worker: fetches and reads pages for a collection on another machine, or in another process of this one.
+//!
+//! It knows nothing at the start but its broker and its depot: settings come with the orders, all that must be known about sites with
+//! their batches. So workers can come and go at will. Each batch is in a [hand](crate::hand) of its own, with its own threads and
+//! clocks: an address belongs to one batch at a time, so that no two hands ever meet.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::broker::{Broker, BrokerError, Depot, Lease};
+use crate::clock::Clock;
+use crate::crawl_settings::CrawlSettings;
+use crate::error::Error;
+use crate::hand::{self, HandEnd, HandPlan};
+use crate::helm::Helm;
+use crate::lease_clock::LeaseClock;
+use crate::messages::{PROTOCOL, Skew, WorkerOrders, WorkerReport};
+use crate::progress::Progress;
+use crate::stop::Stop;
+
+/// What a worker begins with.
+pub struct WorkerPlan<'w> {
+    /// Brings batches, takes what is told of them.
+    pub broker: &'w dyn Broker,
+    /// Takes what was harvested.
+    pub depot: &'w dyn Depot,
+    /// Its name, which no other worker has at the same time.
+    pub name: &'w str,
+    /// How many batches it works on at once.
+    pub most_batches: usize,
+    /// A folder for what need not survive it.
+    pub scratch: &'w Path,
+    /// Reads the settings that come with orders.
+    pub settings: &'w (dyn Fn(&str) -> Result<CrawlSettings, String> + Sync),
+}
+
+/// What a worker did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkerSummary {
+    /// Batches that it closed.
+    pub batches: u64,
+    /// Batches that were taken from it.
+    pub lost: u64,
+    /// The counters at the end.
+    pub progress: Progress,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// How often to look at orders, leases and hands.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+const REPORT_EVERY: Duration = Duration::from_secs(1);
+/// A lease is asked for again when this share of it has passed.
+const KEEP_SHARE: u32 = 3;
+
+/// Works until the crawl is over, or the helm stops it.
+pub fn work(plan: &WorkerPlan<'_>, helm: &Helm) -> Result<WorkerSummary, Error> {
+    let began = Instant::now();
+    let mut skew = Skew::default();
+    let clock = Clock::start();
+    let Some(orders) = first_orders(plan, helm, &clock, &mut skew)? else {
+        return Ok(WorkerSummary {
+            batches: 0,
+            lost: 0,
+            progress: helm.progress(),
+            duration: began.elapsed(),
+        });
+    };
+    let settings = read_settings(plan, &orders)?;
+    helm.replace(settings);
+    let (ended, ends) = channel();
+    thread::scope(|scope| {
+        let mut worker = Worker {
+            plan,
+            helm,
+            scope,
+            clock,
+            skew,
+            orders,
+            hands: HashMap::new(),
+            ended,
+            ends,
+            batches: 0,
+            lost: 0,
+            last_report: None,
+            next_key: 0,
+        };
+        let outcome = worker.run();
+        // Whatever happened, nobody is left behind.
+        helm.stop(if outcome.is_ok() { Stop::InOrder } else { Stop::AtOnce });
+        let ended = worker.end();
+        outcome.and(ended)?;
+        let Worker { batches, lost, .. } = worker;
+        Ok(WorkerSummary { batches, lost, progress: helm.progress(), duration: began.elapsed() })
+    })
+}
+
+/// Waits for a crawl that goes on.
+fn first_orders(
+    plan: &WorkerPlan<'_>,
+    helm: &Helm,
+    clock: &Clock,
+    skew: &mut Skew,
+) -> Result<Option<WorkerOrders>, Error> {
+    while helm.stopping() == Stop::No {
+        if let Some(orders) = read_orders(plan, clock, skew)?.filter(|orders| orders.stop == Stop::No) {
+            return Ok(Some(orders));
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+    Ok(None)
+}
+
+/// What the collection wants, if it can be known now.
+fn read_orders(plan: &WorkerPlan<'_>, clock: &Clock, skew: &mut Skew) -> Result<Option<WorkerOrders>, Error> {
+    let message = match plan.broker.orders() {
+        Ok(message) => message,
+        Err(BrokerError::Unavailable { .. }) => None,
+        Err(error @ BrokerError::Refused(_)) => return Err(error.into()),
+    };
+    let Some(message) = message else { return Ok(None) };
+    #[derive(serde::Deserialize)]
+    struct Version {
+        protocol: u32,
+    }
+    let unreadable = |error: serde_json::Error| {
+        Error::from(BrokerError::Refused(format!("the orders of the collection cannot be read: {error}")))
+    };
+    let Version { protocol } = serde_json::from_slice(&message).map_err(unreadable)?;
+    if protocol != PROTOCOL {
+        let what = format!(
+            "the collection speaks version {protocol} of the protocol between it and its workers, and this worker version \
+             {PROTOCOL}: run the same version of weir on all machines"
+        );
+        return Err(BrokerError::Refused(what).into());
+    }
+    let orders: WorkerOrders = serde_json::from_slice(&message).map_err(unreadable)?;
+    skew.see(clock.now_ms(), orders.now_ms);
+    Ok(Some(orders))
+}
+
+fn read_settings(plan: &WorkerPlan<'_>, orders: &WorkerOrders) -> Result<CrawlSettings, Error> {
+    let settings = (plan.settings)(&orders.settings).map_err(|what| {
+        Error::from(BrokerError::Refused(format!("the settings of the collection do not fit: {what}")))
+    })?;
+    let connections = settings.connections.div_ceil(plan.most_batches.max(1));
+    Ok(CrawlSettings { connections, requests_per_second: orders.requests_per_second, ..settings })
+}
+
+/// The worker's own thread.
+struct Worker<'s, 'e, 'w> {
+    plan: &'e WorkerPlan<'w>,
+    helm: &'e Helm,
+    scope: &'s Scope<'s, 'e>,
+    clock: Clock,
+    skew: Skew,
+    orders: WorkerOrders,
+    hands: HashMap<u64, Held<'s>>,
+    ended: Sender<()>,
+    ends: Receiver<()>,
+    batches: u64,
+    lost: u64,
+    last_report: Option<Instant>,
+    next_key: u64,
+}
+
+/// A batch in a hand.
+struct Held<'s> {
+    helm: Helm,
+    lease: Box<dyn Lease>,
+    clock: Arc<LeaseClock>,
+    kept: Instant,
+    thread: ScopedJoinHandle<'s, Result<HandEnd, Error>>,
+}
+
+impl<'s, 'e> Worker<'s, 'e, '_> {
+    fn run(&mut self) -> Result<(), Error> {
+        while self.helm.stopping() == Stop::No {
+            self.obey()?;
+            if self.orders.stop != Stop::No {
+                break;
+            }
+            self.keep_leases()?;
+            self.reap()?;
+            self.report(false)?;
+            if self.hands.len() >= self.plan.most_batches || self.orders.paused {
+                self.wait();
+                continue;
+            }
+            match self.plan.broker.take(self.plan.name, LOOK_EVERY) {
+                Ok(Some(lease)) => self.begin(lease),
+                Ok(None) => {}
+                Err(BrokerError::Unavailable { .. }) => self.wait(),
+                Err(error @ BrokerError::Refused(_)) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Until a hand is free, or it is time to look again.
+    fn wait(&self) {
+        // What has ended is seen by `reap`.
+        let _ = self.ends.recv_timeout(LOOK_EVERY);
+    }
+
+    /// Does what the collection wants by now.
+    fn obey(&mut self) -> Result<(), Error> {
+        let orders = read_orders(self.plan, &self.clock, &mut self.skew)?;
+        // A collection on this machine that is gone wants nothing more.
+        let Some(orders) = orders.or_else(|| self.is_alone().then(|| self.over())) else { return Ok(()) };
+        let has_new_settings = orders.settings != self.orders.settings
+            || orders.requests_per_second != self.orders.requests_per_second;
+        let changed_pause = orders.paused != self.orders.paused;
+        self.orders = orders;
+        if has_new_settings {
+            let settings = read_settings(self.plan, &self.orders)?;
+            self.hands.values().for_each(|held| held.helm.change(settings.clone()));
+            self.helm.replace(settings);
+        }
+        if changed_pause {
+            self.hands.values().for_each(|held| held.helm.set_paused(self.orders.paused));
+            self.helm.set_paused(self.orders.paused);
+        }
+        Ok(())
+    }
+
+    fn is_alone(&self) -> bool {
+        matches!(self.plan.broker.orders(), Ok(None))
+    }
+
+    fn over(&self) -> WorkerOrders {
+        WorkerOrders { stop: Stop::InOrder, ..self.orders.clone() }
+    }
+
+    /// Takes a batch in hand.
+    fn begin(&mut self, lease: Box<dyn Lease>) {
+        let batch = lease.batch();
+        let helm = self.helm.of_part();
+        helm.set_paused(self.orders.paused);
+        let running = helm.running(None);
+        let clock = Arc::clone(&running.lease);
+        clock.lend(Instant::now(), lease.duration());
+        self.next_key += 1;
+        let key = self.clock.now_us() << 8 | self.next_key & 0xff;
+        let scratch = self.plan.scratch.join(format!("{batch:06}-{key:x}"));
+        let (plan, skew, ended) = (self.plan, self.skew, self.ended.clone());
+        let (hand_helm, message) = (helm.clone(), lease.message().to_vec());
+        let thread = self.scope.spawn(move || {
+            let outcome = hand::harvest(&HandPlan {
+                broker: plan.broker,
+                depot: plan.depot,
+                worker: plan.name,
+                batch,
+                message: &message,
+                helm: &hand_helm,
+                running,
+                scratch: &scratch,
+                skew,
+                key,
+            });
+            let removed = crate::journal::clear(&scratch);
+            // Whoever waits for it is gone when the worker is.
+            let _ = ended.send(());
+            let failed = |source| Error::Io { what: "remove", path: scratch.clone(), source };
+            outcome.and_then(|end| removed.map_err(failed).map(|()| end))
+        });
+        self.hands.insert(batch, Held { helm, lease, clock, kept: Instant::now(), thread });
+    }
+
+    /// Asks for more time for every batch whose time runs.
+    fn keep_leases(&mut self) -> Result<(), Error> {
+        for held in self.hands.values_mut() {
+            let Some(duration) = held.lease.duration() else { continue };
+            if held.kept.elapsed() < duration / KEEP_SHARE {
+                continue;
+            }
+            let asked = Instant::now();
+            match held.lease.keep() {
+                Ok(true) => {
+                    let lapsed = !held.clock.holds();
+                    held.clock.lend(asked, held.lease.duration());
+                    held.kept = asked;
+                    if lapsed {
+                        // It may ask again; nobody else was there meanwhile.
+                        held.helm.set_paused(self.orders.paused);
+                    }
+                }
+                Ok(false) => {
+                    held.clock.lose();
+                    held.helm.stop(Stop::AtOnce);
+                }
+                Err(BrokerError::Unavailable { .. }) => {}
+                Err(error @ BrokerError::Refused(_)) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the end of hands.
+    fn reap(&mut self) -> Result<(), Error> {
+        while self.ends.try_recv().is_ok() {}
+        let over: Vec<u64> = self
+            .hands
+            .iter()
+            .filter(|(_, held)| held.thread.is_finished())
+            .map(|(batch, _)| *batch)
+            .collect();
+        over.into_iter().try_for_each(|batch| self.finish(batch))
+    }
+
+    fn finish(&mut self, batch: u64) -> Result<(), Error> {
+        let Some(held) = self.hands.remove(&batch) else { return Ok(()) };
+        let outcome = held.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        match outcome? {
+            HandEnd::Left => self.lost += 1,
+            HandEnd::Closed => {
+                self.batches += 1;
+                // If it cannot be told, whoever takes it finds it closed.
+                if let Err(error @ BrokerError::Refused(_)) = held.lease.done() {
+                    return Err(error.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, leaves: bool) -> Result<(), Error> {
+        if !leaves && self.last_report.is_some_and(|time| time.elapsed() < REPORT_EVERY) {
+            return Ok(());
+        }
+        self.last_report = Some(Instant::now());
+        let mut batches: Vec<u64> = self.hands.keys().copied().collect();
+        batches.sort_unstable();
+        let report = WorkerReport::of(self.plan.name, self.clock.now_ms(), &self.helm.progress(), batches);
+        let message = serde_json::to_vec(&WorkerReport { leaves, ..report }).unwrap_or_default();
+        match self.plan.broker.report(self.plan.name, &message) {
+            Err(error @ BrokerError::Refused(_)) => Err(error.into()),
+            // It may be lost.
+            Err(BrokerError::Unavailable { .. }) | Ok(()) => Ok(()),
+        }
+    }
+
+    /// Lets all hands end.
+    fn end(&mut self) -> Result<(), Error> {
+        let mut outcome = Ok(());
+        while !self.hands.is_empty() {
+            let how = if outcome.is_err() { Stop::AtOnce } else { self.helm.stopping() };
+            self.hands.values().for_each(|held| held.helm.stop(how));
+            let (kept, reaped) = (self.keep_leases(), self.reap());
+            outcome = outcome.and(kept).and(reaped).and(self.report(false));
+            self.wait();
+        }
+        outcome.and(self.report(true))
+    }
+}

@@ -1,0 +1,100 @@
+//! What fails: workers, the broker, the store, and the way between them.
+
+use std::time::Duration;
+
+use crate::site::{Site, assert_ends_well};
+
+#[test]
+fn four_workers_find_what_there_is_and_nobody_is_asked_too_soon() {
+    let Some(site) = Site::new(true) else { return };
+    let mut crawl = site.crawl();
+    crawl.wait_for("workers");
+    let workers: Vec<_> = ["a", "b", "c", "d"].map(|name| site.worker(name)).into();
+    assert_ends_well(crawl);
+    workers.into_iter().for_each(assert_ends_well);
+    site.assert_right();
+}
+
+#[test]
+fn workers_may_be_killed_and_their_batches_go_to_others() {
+    let Some(site) = Site::new(false) else { return };
+    let mut crawl = site.crawl();
+    crawl.wait_for("workers");
+    let mut workers = vec![site.worker("a"), site.worker("b")];
+    for number in 0..if crate::long() { 20 } else { 3 } {
+        site.await_requests(&mut crawl, 60);
+        workers.remove(0).kill();
+        workers.push(site.worker(&format!("c{number}")));
+    }
+    assert_ends_well(crawl);
+    workers.into_iter().for_each(assert_ends_well);
+    site.assert_right();
+}
+
+#[test]
+fn a_worker_that_was_asleep_for_longer_than_its_lease_asks_nobody_and_tells_nothing() {
+    let Some(site) = Site::new(false) else { return };
+    let mut crawl = site.crawl();
+    crawl.wait_for("workers");
+    let sleeper = site.worker("sleeper");
+    site.await_requests(&mut crawl, 60);
+    sleeper.signal("STOP");
+    let other = site.worker("other");
+    // The other one gets the batches of the sleeper when their time is over.
+    site.await_requests(&mut crawl, 60);
+    sleeper.signal("CONT");
+    assert_ends_well(crawl);
+    [sleeper, other].into_iter().for_each(assert_ends_well);
+    site.assert_right();
+}
+
+#[test]
+fn the_broker_may_be_killed_and_started_again() {
+    let Some(mut site) = Site::new(false) else { return };
+    let mut crawl = site.crawl();
+    crawl.wait_for("workers");
+    let workers: Vec<_> = ["a", "b"].map(|name| site.worker(name)).into();
+    for _ in 0..2 {
+        site.await_requests(&mut crawl, 80);
+        site.broker.kill();
+        // Longer than a lease: nobody may ask by then.
+        std::thread::sleep(Duration::from_secs(4));
+        site.broker.start_again();
+    }
+    assert_ends_well(crawl);
+    workers.into_iter().for_each(assert_ends_well);
+    site.assert_right();
+}
+
+#[test]
+fn the_store_may_be_down_for_a_while() {
+    let Some(mut site) = Site::new(true) else { return };
+    let mut crawl = site.crawl();
+    crawl.wait_for("workers");
+    let workers: Vec<_> = ["a", "b"].map(|name| site.worker(name)).into();
+    site.await_requests(&mut crawl, 80);
+    let down = if crate::long() { 30 } else { 5 };
+    site.store.as_mut().unwrap().kill();
+    std::thread::sleep(Duration::from_secs(down));
+    site.store.as_mut().unwrap().start_again();
+    assert_ends_well(crawl);
+    workers.into_iter().for_each(assert_ends_well);
+    site.assert_right();
+}
+
+#[test]
+fn the_collection_may_be_killed_and_goes_on() {
+    let Some(site) = Site::new(false) else { return };
+    let mut crawl = site.crawl();
+    crawl.wait_for("workers");
+    let workers: Vec<_> = ["a", "b"].map(|name| site.worker(name)).into();
+    for _ in 0..2 {
+        site.await_requests(&mut crawl, 80);
+        crawl.kill();
+        crawl = site.crawl();
+        crawl.wait_for("workers");
+    }
+    assert_ends_well(crawl);
+    workers.into_iter().for_each(assert_ends_well);
+    site.assert_right();
+}

@@ -1,0 +1,164 @@
+//! Do workers in processes of their own make the same collection as one process, and politely? And what if workers, or the
+//! collection's process, are killed again and again?
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use simweb::{Endpoints, Settings, SimWeb};
+use store::{PageRecord, Stage};
+
+use crate::long;
+use crate::process::{Collection, Crawl, now_us, run};
+use crate::request_log::Requests;
+
+const WAIT_MS: u64 = 60;
+
+fn web() -> SimWeb {
+    let (sites, pages) = if long() { (2_000, 20_000) } else { (30, 600) };
+    let settings =
+        Settings { sites, pages, page_bytes: 4_000.0, addresses: sites * 2 / 3, ..Settings::plain() };
+    SimWeb::start(settings, &Endpoints::default()).unwrap()
+}
+
+fn collection(web: &SimWeb) -> Collection {
+    let politeness = format!("[politeness]\nwait = '{WAIT_MS}ms'\nlarge_site_wait = '{WAIT_MS}ms'\n");
+    Collection::of_web(web, &format!("{politeness}[commit]\ninterval = '1s'\n"))
+}
+
+fn worker(collection: &Collection, name: &str) -> Crawl {
+    let scratch = collection.path().join(format!("scratch-{name}"));
+    let scratch = scratch.to_str().unwrap();
+    collection.start_as(&[
+        "worker",
+        "--for",
+        &collection.dir(),
+        "--name",
+        name,
+        "--scratch",
+        scratch,
+        "--json",
+    ])
+}
+
+fn fetched(collection: &Collection) -> BTreeSet<String> {
+    collection.urls(|record: &PageRecord| record.stage == Stage::Fetched)
+}
+
+/// Every page of the Web is there and was counted once; nobody was asked too soon; nothing lies around.
+fn assert_right(collection: &Collection, web: &SimWeb, kills_us: Vec<u64>) {
+    collection.assert_sound();
+    let killed = !kills_us.is_empty();
+    let requests = Requests::of(web, kills_us);
+    requests.assert_gaps(|entry| entry.host.clone(), |_| WAIT_MS);
+    requests.assert_gaps(|entry| entry.address, |_| WAIT_MS);
+    requests.assert_nothing_forbidden();
+    if !killed {
+        requests.assert_robots_first_and_once();
+    }
+    let sites = web.world.site_indexes().map(|site| web.world.site(site));
+    let pages = sites.flat_map(|site| (0..site.pages).map(move |page| (site, page)));
+    let truths = pages.map(|(site, page)| web.world.page_truth(&site, page));
+    let truth: BTreeSet<String> = truths.filter(|page| page.crawlable).map(|page| page.url).collect();
+    let found = fetched(collection);
+    let missing: Vec<_> = truth.difference(&found).take(5).collect();
+    assert_eq!((found.len(), missing), (truth.len(), Vec::<&String>::new()));
+    let again = collection.urls(|record| record.visits > 1);
+    assert!(again.is_empty(), "counted more than once: {again:?}");
+    for place in ["batches", "workers/batches", "workers/logs"] {
+        let left: Vec<_> = fs::read_dir(collection.path().join(place)).unwrap().collect();
+        assert!(left.is_empty(), "{place}: {left:?}");
+    }
+}
+
+#[test]
+fn workers_find_what_there_is_and_nobody_is_asked_too_soon() {
+    let web = web();
+    let collection = collection(&web);
+    let summary = collection.crawl(&["--workers", "local:3"]);
+    assert_eq!(summary["stopped"], false);
+    assert_right(&collection, &web, Vec::new());
+    let requests = web.log.entries().len() as u64;
+    assert!(summary["pages_now"].as_u64().unwrap() <= requests);
+}
+
+#[test]
+fn workers_may_be_killed_again_and_again() {
+    let web = web();
+    let collection = collection(&web);
+    let mut crawl = collection.start(&["--workers", "local:0"]);
+    crawl.until(|| collection.path().join("workers/COLLECTION").exists());
+    let mut workers = vec![worker(&collection, "a-0"), worker(&collection, "b-0")];
+    let mut kills_us = Vec::new();
+    for number in 1..=if long() { 40 } else { 5 } {
+        let (began, before) = (Instant::now(), web.log.entries().len());
+        let lifetime = Duration::from_millis(800 + now_us() % 700);
+        if !crawl.until_or_end(|| began.elapsed() > lifetime && web.log.entries().len() > before + 20) {
+            break;
+        }
+        kills_us.push(workers.remove(0).kill());
+        workers.push(worker(&collection, &format!("w-{number}")));
+    }
+    let ended = crawl.wait();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(kills_us.len() >= 3, "the crawl was over after {kills_us:?}");
+    for worker in workers {
+        let ended = worker.wait();
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    }
+    assert_right(&collection, &web, kills_us);
+}
+
+#[test]
+fn the_collection_may_be_killed_and_goes_on_where_its_workers_are() {
+    let web = web();
+    let collection = collection(&web);
+    let mut kills_us = Vec::new();
+    for _ in 0..3 {
+        let mut crawl = collection.start(&["--workers", "local:2"]);
+        let (began, before) = (Instant::now(), web.log.entries().len());
+        let lifetime = Duration::from_millis(1_500 + now_us() % 700);
+        if !crawl.until_or_end(|| began.elapsed() > lifetime && web.log.entries().len() > before + 20) {
+            break;
+        }
+        kills_us.push(crawl.kill());
+    }
+    assert!(!kills_us.is_empty());
+    collection.crawl(&["--workers", "local:2"]);
+    assert_right(&collection, &web, kills_us);
+}
+
+#[test]
+fn a_crawl_that_is_stopped_waits_for_its_workers_and_goes_on_later() {
+    let web = web();
+    let collection = collection(&web);
+    let mut crawl = collection.start(&["--workers", "local:2"]);
+    crawl.until(|| web.log.entries().len() > 100);
+    crawl.signal("INT");
+    let ended = crawl.wait();
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    let queued = collection.urls(|record: &PageRecord| record.stage == Stage::Queued);
+    assert!(queued.is_empty(), "{queued:?}");
+    // Without workers, too: nothing is lent any more.
+    collection.crawl(&[]);
+    assert_right(&collection, &web, Vec::new());
+}
+
+#[test]
+fn who_is_not_needed_is_told_so() {
+    let web = web();
+    let collection = collection(&web);
+    let refused = |arguments: &[&str], sentence: &str| {
+        let output = run(arguments);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains(sentence), "{told}");
+    };
+    refused(&["worker", "--for", &collection.dir()], "is no folder for workers");
+    refused(&["worker", "--for", &collection.dir(), "--name", "a/b"], "a name has letters");
+    refused(&["crawl", &collection.dir(), "--workers", "3"], "write local:N");
+    if cfg!(not(feature = "cluster")) {
+        let there = ["--broker", "nats://127.0.0.1:1", "--store", "file:///tmp/x"];
+        refused(&[&["crawl", &collection.dir()], &there[..]].concat(), "--features cluster");
+    }
+}
