@@ -104,7 +104,7 @@ impl NatsLease {
             match self.carrier.state.last(&subject).await? {
                 // An attempt of ours whose confirmation got lost: now behind that one, so that it is as young as it should be.
                 Some(entry) if entry.payload == self.holder => {
-                    self.entry.store(entry.sequence, Ordering::Relaxed)
+                    self.entry.store(entry.sequence, Ordering::Relaxed);
                 }
                 Some(entry) if entry.payload == *what => return Ok(true),
                 _ => return Ok(false),

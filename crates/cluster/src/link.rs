@@ -278,11 +278,21 @@ fn connect_error(url: &str, error: &async_nats::ConnectError) -> BrokerError {
             format!("the broker at {url} does not let us in: the token, the user or the password is wrong")
         }
         ConnectErrorKind::Tls => format!("no secure connection to the broker at {url}: {error}"),
+        ConnectErrorKind::Io if is_insecure(error) => {
+            format!("no secure connection to the broker at {url}: {error}")
+        }
         ConnectErrorKind::TimedOut | ConnectErrorKind::Io | ConnectErrorKind::MaxReconnects => {
             return unavailable("connect to the broker", format!("{url}: {error}"));
         }
     };
     BrokerError::Refused(why)
+}
+
+/// Certificates that nobody vouches for come as wrong data.
+fn is_insecure(error: &(dyn std::error::Error + 'static)) -> bool {
+    let is_wrong_data = |error: &std::io::Error| error.kind() == std::io::ErrorKind::InvalidData;
+    std::iter::successors(Some(error), |error| error.source())
+        .any(|error| error.downcast_ref::<std::io::Error>().is_some_and(is_wrong_data))
 }
 
 fn unavailable(

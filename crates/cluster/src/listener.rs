@@ -98,13 +98,13 @@ impl Place {
     async fn read(&mut self, mut answer: pull::Batch) -> Result<Vec<LogEntry>, Failure> {
         let mut entries = Vec::new();
         while let Some(message) = answer.next().await {
-            entries.extend(self.entry(message.map_err(Failure::Again)?)?);
+            entries.extend(self.entry(&message.map_err(Failure::Again)?)?);
         }
         Ok(entries)
     }
 
     /// Nothing if somebody has told something that belongs to no batch.
-    fn entry(&mut self, message: Message) -> Result<Option<LogEntry>, Failure> {
+    fn entry(&mut self, message: &Message) -> Result<Option<LogEntry>, Failure> {
         let info = message.info().map_err(Failure::Again)?;
         self.given += 1;
         if info.consumer_sequence != self.given {

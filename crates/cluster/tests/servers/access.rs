@@ -133,6 +133,14 @@ fn a_token_opens_and_a_wrong_one_does_not() {
 }
 
 #[test]
+fn more_replicas_than_there_are_servers_are_refused() {
+    let Some(server) = NatsServer::start() else { return };
+    let role = Role::Collection(Carriage { replicas: 3, ..Default::default() });
+    let why = refusal(connect(&server.url(), role, &Credentials::default()));
+    assert!(why.contains("cannot carry this collection"), "{why}");
+}
+
+#[test]
 fn what_cannot_be_a_broker_is_refused() {
     let plain = Credentials::default();
     let why = refusal(connect("nats://no-such-host.invalid:4222", Role::Worker, &plain));

@@ -32,7 +32,8 @@ impl NatsServer {
         NatsServer::start_with(&["--jetstream"], &[])
     }
 
-    /// With these arguments and variables. A folder for its files and an address come behind.
+    /// With these arguments and variables. An address comes behind, and a folder for its files as the variable `STORE`, or as
+    /// an argument where no settings read that.
     pub(crate) fn start_with(arguments: &[&str], variables: &[(&str, &str)]) -> Option<NatsServer> {
         let program = venv()?.join("nats-server");
         let mut server = NatsServer {
@@ -65,12 +66,15 @@ impl NatsServer {
 
     pub(crate) fn start_again(&mut self) {
         self.kill();
-        let child = Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        if !self.arguments.iter().any(|argument| argument == "--config") {
+            command.arg("--store_dir").arg(self.folder.path());
+        }
+        let child = command
             .args(&self.arguments)
-            .arg("--store_dir")
-            .arg(self.folder.path())
             .args(["--addr", "127.0.0.1", "--port", &self.port.to_string(), "--log"])
             .arg(self.folder.path().join("log"))
+            .env("STORE", self.folder.path())
             .envs(self.variables.iter().cloned())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -78,7 +82,6 @@ impl NatsServer {
             .unwrap();
         self.running = Some(child);
         // The first thing that a server says is what it is.
-        let log = || std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
         let ready = || {
             let mut connection = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
             connection.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
@@ -86,7 +89,7 @@ impl NatsServer {
             connection.read_exact(&mut beginning).ok()?;
             (&beginning == b"INFO").then_some(())
         };
-        wait_for(&format!("the NATS server: {}", log()), ready);
+        wait_for("the NATS server", ready);
     }
 
     /// The collection, with leases of so long.

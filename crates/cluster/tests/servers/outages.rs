@@ -12,13 +12,16 @@ use crate::waiting::wait_for;
 
 const LONG: Duration = Duration::from_secs(30);
 
+/// Entries by batch.
+type Heard = HashMap<u64, Vec<Vec<u8>>>;
+
 #[test]
 fn logs_are_heard_once_and_in_order_over_kills_of_the_broker() {
     let Some(mut server) = NatsServer::start() else { return };
     let collection = server.collection(LONG);
     let workers: Vec<_> = (0..3).map(|_| server.worker()).collect();
     let (over, written) = (AtomicBool::new(false), std::sync::atomic::AtomicU64::new(0));
-    let mut heard: HashMap<u64, Vec<Vec<u8>>> = HashMap::new();
+    let mut heard = Heard::new();
     let told: HashMap<u64, u32> = std::thread::scope(|scope| {
         let writers: Vec<_> = (1..)
             .zip(&workers)
@@ -27,7 +30,7 @@ fn logs_are_heard_once_and_in_order_over_kills_of_the_broker() {
                 scope.spawn(move || (batch, write_until(&**worker, batch, over, written)))
             })
             .collect();
-        let mut hear = |enough: &dyn Fn(&HashMap<u64, Vec<Vec<u8>>>) -> bool| {
+        let mut hear = |enough: &dyn Fn(&Heard) -> bool| {
             wait_for("entries", || {
                 for entry in until_there(|| collection.listen(Duration::from_millis(100))) {
                     heard.entry(entry.batch).or_default().push(entry.message);
