@@ -74,8 +74,9 @@ mod tests {
         assert_eq!(*first.unwrap(), 1);
         let (began, begins) = mpsc::channel();
         let (go_on, goes_on) = mpsc::channel();
+        let renewed = &renewed;
         thread::scope(|scope| {
-            let slow = scope.spawn(|| {
+            let slow = scope.spawn(move || {
                 renewed.get(|old| {
                     began.send(()).unwrap();
                     goes_on.recv().unwrap();
