@@ -191,8 +191,10 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
                 self.wait();
                 continue;
             }
+            // The lease runs from some time after the question on.
+            let asked = Instant::now();
             match self.plan.broker.take(self.plan.name, LOOK_EVERY) {
-                Ok(Some(lease)) => self.begin(lease),
+                Ok(Some(lease)) => self.begin(lease, asked),
                 Ok(None) => {}
                 Err(BrokerError::Unavailable { .. }) => self.wait(),
                 Err(error @ BrokerError::Refused(_)) => return Err(error.into()),
@@ -237,13 +239,13 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
     }
 
     /// Takes a batch in hand.
-    fn begin(&mut self, lease: Box<dyn Lease>) {
+    fn begin(&mut self, lease: Box<dyn Lease>, asked: Instant) {
         let batch = lease.batch();
         let helm = self.helm.of_part();
         helm.set_paused(self.orders.paused);
         let running = helm.running(None);
         let clock = Arc::clone(&running.lease);
-        clock.lend(Instant::now(), lease.duration());
+        clock.lend(asked, lease.duration());
         self.next_key += 1;
         let key = self.clock.now_us() << 8 | self.next_key & 0xff;
         let scratch = self.plan.scratch.join(format!("{batch:06}-{key:x}"));
@@ -268,7 +270,7 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
             let failed = |source| Error::Io { what: "remove", path: scratch.clone(), source };
             outcome.and_then(|end| removed.map_err(failed).map(|()| end))
         });
-        self.hands.insert(batch, Held { helm, lease, clock, kept: Instant::now(), thread });
+        self.hands.insert(batch, Held { helm, lease, clock, kept: asked, thread });
     }
 
     /// Asks for more time for every batch whose time runs.

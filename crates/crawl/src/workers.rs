@@ -58,6 +58,7 @@ const SEGMENT_TRIES: u32 = 20;
 pub(crate) struct Workers {
     pub(crate) pieces: Receiver<(usize, Vec<Piece>)>,
     carriers: Carriers,
+    running: Running,
     open: OpenLogs,
     count: Arc<AtomicUsize>,
     listener: Option<JoinHandle<Result<(), Error>>>,
@@ -89,7 +90,7 @@ impl Workers {
         helm: &Helm,
     ) -> Result<(Workers, Recovered), Error> {
         let open = OpenLogs::default();
-        let recovered = recover(collection, carriers, &open)?;
+        let recovered = recover(collection, carriers, &open, running)?;
         let (sender, pieces) = channel(BLOCKS);
         let count = Arc::new(AtomicUsize::new(0));
         let listener = Listener {
@@ -114,6 +115,7 @@ impl Workers {
         let workers = Workers {
             pieces,
             carriers: carriers.clone(),
+            running: running.clone(),
             open,
             count,
             listener: Some(listener),
@@ -126,9 +128,11 @@ impl Workers {
     /// Lends a batch; it is noted, and committed.
     pub(crate) fn offer(&mut self, collection: &Collection, batch: &Batch) -> Result<(), Error> {
         batch.write(&Place::Batches.of(collection.folder(), batch.number))?;
+        // Another collection of the same name may have had a batch of this number.
+        insist(&self.running, || self.carriers.broker.forget(batch.number))?;
         // From now on, so that nothing of it goes unheard.
         self.open.lock().insert(batch.number, 0);
-        offer(&self.carriers, batch)
+        offer(&self.carriers, batch, &self.running)
     }
 
     /// An entry of a log was taken in.
@@ -177,12 +181,21 @@ impl Workers {
     }
 }
 
-fn offer(carriers: &Carriers, batch: &Batch) -> Result<(), Error> {
+fn offer(carriers: &Carriers, batch: &Batch, running: &Running) -> Result<(), Error> {
+    insist(running, || {
+        let message = messages::write_offer(batch, &*carriers.depot)?;
+        carriers.broker.offer(batch.number, &message)
+    })
+}
+
+/// Asks until there is an answer, or the crawl is to end at once.
+fn insist(running: &Running, mut ask: impl FnMut() -> Result<(), BrokerError>) -> Result<(), Error> {
     loop {
-        let message = messages::write_offer(batch, &*carriers.depot);
-        match message.and_then(|message| carriers.broker.offer(batch.number, &message)) {
-            Err(BrokerError::Unavailable { .. }) => thread::sleep(TRY_AGAIN),
-            offered => return Ok(offered?),
+        match ask() {
+            Err(BrokerError::Unavailable { .. }) if running.stop() != Stop::AtOnce => {
+                thread::sleep(TRY_AGAIN);
+            }
+            answer => return Ok(answer?),
         }
     }
 }
@@ -194,7 +207,12 @@ fn forget(folder: &Path, carriers: &Carriers, batch: u64) -> Result<(), Error> {
 }
 
 /// Finds the batches that workers had, and offers them again in case that nobody got them.
-fn recover(collection: &mut Collection, carriers: &Carriers, open: &OpenLogs) -> Result<Recovered, Error> {
+fn recover(
+    collection: &mut Collection,
+    carriers: &Carriers,
+    open: &OpenLogs,
+    running: &Running,
+) -> Result<Recovered, Error> {
     let folder = collection.folder().to_owned();
     let mut recovered = Vec::new();
     for number in mark::all(&collection.notes).collect::<Vec<u64>>() {
@@ -221,7 +239,7 @@ fn recover(collection: &mut Collection, carriers: &Carriers, open: &OpenLogs) ->
             continue;
         }
         open.lock().insert(number, taken);
-        offer(carriers, &batch)?;
+        offer(carriers, &batch, running)?;
         batch.sites.retain(|site| !done.contains(&site.site));
         recovered.push(batch);
     }
@@ -354,8 +372,8 @@ impl Listener {
         let LogEntry { batch, number, .. } = *entry;
         let before = match self.open.lock().get_mut(&batch) {
             Some(taken) if number > *taken => std::mem::replace(taken, number),
-            // It is known, or of a batch that is done with.
-            _ => return Ok(true),
+            Some(_) => return Ok(true),
+            None => return self.ignore(batch),
         };
         let mut mark = Mark { batch, number, segment: None, end: None };
         let mut block = match LogLine::read(&entry.message)? {
@@ -380,6 +398,16 @@ impl Listener {
         };
         block.push(Piece::Log(mark));
         Ok(self.pieces.blocking_send((0, block)).is_ok())
+    }
+
+    /// An entry for a batch that is not lent: done with, and forgotten as soon as that is committed, or of nobody here.
+    fn ignore(&self, batch: u64) -> Result<bool, Error> {
+        if !Place::Batches.of(&self.folder, batch).exists()
+            && let Err(error @ BrokerError::Refused(_)) = self.carriers.broker.forget(batch)
+        {
+            return Err(error.into());
+        }
+        Ok(true)
     }
 
     /// What lies in the depot under a name; nothing if it is not there, or damaged.

@@ -44,7 +44,9 @@ fn pages_are_shown_to_people_and_to_programs() {
     let found = &objects(dir, &["search", "DIR", "garden7 OR chair8", "--count", "1", "--from", "1"])[0];
     assert_eq!((&found["total"], found["hits"].as_array().unwrap().len()), (&2.into(), 1));
     let hit = &found["hits"][0];
-    for name in ["rank", "score", "page_id", "url", "title", "snippet", "site", "mime", "size", "folded"] {
+    for name in
+        ["rank", "score", "page_id", "url", "title", "snippet", "site", "mime", "size_bytes", "folded"]
+    {
         assert!(!hit[name].is_null(), "{name}: {hit}");
     }
     assert_eq!(hit["rank"], 2);
@@ -61,7 +63,10 @@ fn pages_are_found_by_their_links_after_an_analysis() {
     let dir = sample.path();
     told(dir, &["index", "DIR"]);
     let (code, _, err) = told(dir, &["search", "DIR", "links-to:http://a.test/chairs"]);
-    assert_eq!((code, err.as_str()), (2, "weir: links are not known yet: run `weir analyze DIR` first\n"));
+    assert_eq!(
+        (code, err.as_str()),
+        (2, "weir: links are not known before an analysis: run `weir analyze DIR`\n")
+    );
     let (code, _, err) = told(dir, &["search", "DIR", "chair8 inlinks:>=1"]);
     assert_eq!(
         (code, err.as_str()),
