@@ -22,6 +22,7 @@ pub(crate) fn name_of(collection: &Path) -> String {
 
 /// A broker and a store elsewhere.
 #[derive(clap::Args, Clone)]
+#[command(next_help_heading = "Other machines")]
 pub(crate) struct CarrierArgs {
     /// The broker that batches go by: nats://HOST:PORT, or tls://HOST:PORT.
     #[arg(long, value_name = "URL", requires = "store")]
@@ -63,6 +64,7 @@ pub(crate) struct CarrierArgs {
 
 /// How a collection lends its batches.
 #[derive(clap::Args, Clone)]
+#[command(next_help_heading = "Other machines")]
 pub(crate) struct LendingArgs {
     /// Batches of a worker of which nothing is heard for so long go to another.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = settings::word::<Duration>)]

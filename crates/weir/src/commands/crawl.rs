@@ -31,7 +31,7 @@ Examples:
   weir crawl web --for 2h        a part of it; the next start goes on from there
   weir crawl web --pages 1000 --json
   weir crawl web --continuous    for months; see crawl.requests_per_day in weir.toml
-  weir crawl web --workers local:4       other processes fetch; other machines: docs/cluster.md
+  weir crawl web --workers local:4    other processes fetch; for other machines see docs/cluster.md
   weir crawl web --index --serve 127.0.0.1:9347    search it and steer it in a browser meanwhile
 
 Ctrl-C (or SIGTERM) stops in order: requests under way are waited for, and everything is kept.
@@ -55,12 +55,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "local:N", conflicts_with = "broker", value_parser = local_workers)]
     workers: Option<u16>,
 
-    #[command(flatten)]
-    carriers: CarrierArgs,
-
-    #[command(flatten)]
-    lending: LendingArgs,
-
     /// Keep the text index up to date meanwhile, for `weir search`.
     #[arg(long)]
     index: bool,
@@ -71,6 +65,12 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     door: DoorArgs,
+
+    #[command(flatten)]
+    carriers: CarrierArgs,
+
+    #[command(flatten)]
+    lending: LendingArgs,
 }
 
 /// When to stop.

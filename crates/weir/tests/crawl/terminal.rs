@@ -70,19 +70,43 @@ fn help_says_what_there_is() {
                                 keep the collection fresh
           --contact <URL|MAIL>  Your web page or mail address, instead of that in weir.toml
           --progress            Show progress on stderr even with --json
+          --workers <local:N>   Let other processes fetch: local:4 starts four on this machine, local:0
+                                leaves it to you to start `weir worker`
           --index               Keep the text index up to date meanwhile, for `weir search`
           --serve <ADDR>        Show it in a browser at this address while it goes on; port 0 takes one
                                 that is free
           --token-file <FILE>   A file with the token that everybody must know who asks; needed to
                                 listen for other machines
+          --tls-cert <FILE>     A file with a certificate, and those that lead to its authority (PEM):
+                                to be asked over TLS
+          --tls-key <FILE>      A file with the key of the certificate (PEM)
           --json                Write one JSON object per line instead of text for people
       -h, --help                Print help
+
+    Other machines:
+          --broker <URL>                 The broker that batches go by: nats://HOST:PORT, or
+                                         tls://HOST:PORT
+          --store <URL>                  The store that harvests go by: s3://BUCKET/PREFIX, or
+                                         file:///FOLDER
+          --broker-token-file <FILE>     A file with the token for the broker
+          --broker-user <NAME>           A user whom the broker knows
+          --broker-password-file <FILE>  A file with the password of this user
+          --broker-credentials <FILE>    A file with credentials for the broker, as `nsc` writes them
+          --broker-ca-file <FILE>        A file with certificates of authorities to trust for the
+                                         broker, in PEM
+          --collection <NAME>            The name of the collection at the broker; its folder's by
+                                         default
+          --lease <TIME>                 Batches of a worker of which nothing is heard for so long go to
+                                         another [default: 30s]
+          --replicas <N>                 On how many servers of the broker's cluster everything is kept
+                                         [default: 1]
 
     Examples:
       weir crawl web                 until nothing is left
       weir crawl web --for 2h        a part of it; the next start goes on from there
       weir crawl web --pages 1000 --json
       weir crawl web --continuous    for months; see crawl.requests_per_day in weir.toml
+      weir crawl web --workers local:4    other processes fetch; for other machines see docs/cluster.md
       weir crawl web --index --serve 127.0.0.1:9347    search it and steer it in a browser meanwhile
 
     Ctrl-C (or SIGTERM) stops in order: requests under way are waited for, and everything is kept.
