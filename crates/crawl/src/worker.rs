@@ -1,7 +1,7 @@
 //! The worker: fetches and reads pages for a collection on another machine, or in another process of this one.
 //!
 //! It knows nothing at the start but its broker and its depot: settings come with the orders, all that must be known about sites with
-//! their batches. So workers can come and go at will. Each batch is in a [hand](crate::hand) of its own, with its own threads and
+//! their batches. So workers can come and go at will. Each batch is in a hand of its own, with its own threads and
 //! clocks: an address belongs to one batch at a time, so that no two hands ever meet.
 
 use std::collections::HashMap;

@@ -2,7 +2,7 @@
 //!
 //! The collection's thread offers them batches; a thread here listens to the logs of batches, fetches segments from the depot and hands
 //! on what they hold, in the same pieces that a crew would bring. A block of pieces is all that one entry of a log tells, and ends
-//! with its [mark](crate::mark): both are committed together. The same thread gives orders and hears reports.
+//! with its mark: both are committed together. The same thread gives orders and hears reports.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! What is different in a crawl when others fetch? Batches are lent: names are resolved before they leave, and what comes back is
-//! taken in up to a [mark](crate::mark) of their log.
+//! taken in up to a mark of their log.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
