@@ -25,7 +25,7 @@ use model::SiteId;
 use store::Collection;
 use tokio::runtime::{Builder, Runtime};
 
-use self::elsewhere::{begin_workers, count};
+use self::elsewhere::begin_workers;
 use crate::domain_budget;
 use crate::error::Error;
 use crate::hands::{Hands, OwnCrew};
@@ -359,9 +359,6 @@ impl Cycle {
         self.hands.took(number, block.len());
         for piece in block {
             self.painter.see(&piece);
-            if self.hands.are_elsewhere() {
-                count(&piece, &self.running.counters);
-            }
             match piece {
                 Piece::Log(mark) => self.marks.push(mark),
                 Piece::Gathered(page) => self.seeder.take_page(*page),
@@ -414,10 +411,10 @@ impl Cycle {
             || Ok::<_, Error>(collection.sites.reader().get(site)?.and_then(|record| record.address));
         let is_lent = !self.lent.addresses.is_empty()
             && address()?.is_some_and(|address| self.lent.addresses.contains(&address.to_canonical()));
+        self.manager.open.close(site);
         if is_lent {
+            self.manager.open.lend([site]);
             self.lent_sites += 1;
-        } else {
-            self.manager.open.close(site);
         }
         Ok(())
     }

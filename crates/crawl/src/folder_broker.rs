@@ -194,6 +194,10 @@ impl Broker for FolderBroker {
     }
 
     fn append(&self, batch: u64, after: u64, message: &[u8]) -> Result<Option<u64>, BrokerError> {
+        if message.len() > MESSAGE_LIMIT_BYTES {
+            let what = format!("a message of {} bytes is too long", message.len());
+            return Err(BrokerError::Refused(what));
+        }
         let append = || {
             if after == 0 {
                 fs::create_dir_all(self.log_folder(batch))?;

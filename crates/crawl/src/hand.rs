@@ -15,7 +15,7 @@ use model::{PageId, SiteId};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::batch::Batch;
-use crate::broker::{Broker, BrokerError, Depot, LogEntry};
+use crate::broker::{Broker, BrokerError, Depot, LogEntry, MESSAGE_LIMIT_BYTES};
 use crate::crew::{Crew, CrewPlan, journal_error};
 use crate::error::Error;
 use crate::harvest::HarvestNews;
@@ -59,15 +59,21 @@ pub(crate) enum HandEnd {
 /// A segment is sent when it is this old, or has so many bytes.
 const SEGMENT_AGE: Duration = Duration::from_secs(2);
 const SEGMENT_BYTES: usize = 8 << 20;
+/// Pages that one entry of a log speaks of, and news that one carries: both fit into a message.
+const ENTRY_PAGES: usize = 20_000;
+const TOLD_BYTES: usize = MESSAGE_LIMIT_BYTES / 2;
 /// How long to wait before something is asked of a broker again that could not be reached.
 const TRY_AGAIN: Duration = Duration::from_millis(500);
 
 /// Harvests a batch.
 pub(crate) fn harvest(plan: &HandPlan<'_>) -> Result<HandEnd, Error> {
     let (number, depot) = (plan.batch, plan.depot);
-    let Some(batch) = insist(plan, || messages::read_offer(number, plan.message, depot))? else {
-        return Ok(HandEnd::Left);
+    let read = match insist(plan, || messages::read_offer(number, plan.message, depot)) {
+        // Nobody can read it: it is given back as it is, for others would not fare better.
+        Err(Error::Broker(BrokerError::Refused(_))) => Some(Batch { number, ..Batch::default() }),
+        read => read?,
     };
+    let Some(batch) = read else { return Ok(HandEnd::Left) };
     let Some(log) = insist(plan, || plan.broker.log(number))? else { return Ok(HandEnd::Left) };
     let left = Rest::of(batch, &log)?;
     if left.closed {
@@ -120,7 +126,7 @@ impl Rest {
         for entry in log {
             match LogLine::read(&entry.message)? {
                 LogLine::Taken { .. } => {}
-                LogLine::Told { news } => told.extend(news),
+                LogLine::Told { news, .. } => told.extend(news),
                 LogLine::Segment { pages, sites, .. } => {
                     done.extend(pages);
                     done_sites.extend(sites);
@@ -258,12 +264,26 @@ impl<'h, 'p> Hand<'h, 'p> {
 
     /// Tells what must not be forgotten; it is in the next segment, too.
     fn tell(&mut self) -> Result<(), Error> {
-        let news = mem::take(&mut self.told);
-        let line = LogLine::Told { news };
-        let LogLine::Told { news } = &line else { return Ok(()) };
-        // A robots.txt that is too long for a message is fetched again by whoever takes over.
-        if !news.is_empty() && line.write()?.len() <= crate::broker::MESSAGE_LIMIT_BYTES {
-            self.append(&line)?;
+        let (mut some, mut length) = (Vec::new(), 0);
+        for entry in mem::take(&mut self.told) {
+            let entry_length = entry.length();
+            // A robots.txt that is too long for a message is fetched again by whoever takes over.
+            if entry_length > TOLD_BYTES {
+                continue;
+            }
+            if length + entry_length > TOLD_BYTES {
+                self.append_told(mem::take(&mut some))?;
+                length = 0;
+            }
+            length += entry_length;
+            some.push(entry);
+        }
+        self.append_told(some)
+    }
+
+    fn append_told(&mut self, news: Vec<Entry>) -> Result<(), Error> {
+        if !news.is_empty() {
+            self.append(&LogLine::Told { worker: self.plan.worker.to_owned(), news })?;
         }
         Ok(())
     }
@@ -352,7 +372,8 @@ impl Working<'_, '_> {
             }
             hand.tell()?;
             let is_old = hand.segment_began.elapsed() >= SEGMENT_AGE;
-            if hand.segment.bytes() >= SEGMENT_BYTES || is_old {
+            let is_long = hand.segment.bytes() >= SEGMENT_BYTES || hand.pages_done.len() >= ENTRY_PAGES;
+            if is_long || is_old {
                 hand.send()?;
             }
             if self.crew.is_thread_gone() {
@@ -372,6 +393,9 @@ impl Hand<'_, '_> {
         let unasked: Vec<PageId> = self.pages.keys().copied().collect();
         for page in unasked {
             self.take_news(&HarvestNews::Back { page, reason: None });
+            if self.pages_done.len() >= ENTRY_PAGES {
+                self.send()?;
+            }
         }
         self.send()?;
         let closed = LogLine::Closed { worker: Some(self.plan.worker.to_owned()) };

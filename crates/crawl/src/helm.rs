@@ -11,6 +11,7 @@ use crate::crawl_settings::CrawlSettings;
 use crate::live::Live;
 use crate::memory::memory_bytes;
 use crate::orders::Orders;
+use crate::pace::Pace;
 use crate::picture::SharedPicture;
 use crate::progress::{Counters, Progress};
 use crate::running::Running;
@@ -22,6 +23,7 @@ pub struct Helm {
     counters: Arc<Counters>,
     orders: watch::Sender<Orders>,
     settings: watch::Sender<Arc<CrawlSettings>>,
+    pace: Arc<Pace>,
     picture: SharedPicture,
 }
 
@@ -32,14 +34,16 @@ impl Helm {
             counters: Arc::default(),
             orders: watch::Sender::new(Orders::default()),
             settings: watch::Sender::new(Arc::new(settings)),
+            pace: Arc::default(),
             picture: SharedPicture::default(),
         }
     }
 
-    /// A helm for a part of what this one counts, with orders and settings of its own.
+    /// A helm for a part of what this one counts and paces, with orders and settings of its own.
     pub(crate) fn of_part(&self) -> Helm {
         let settings = CrawlSettings::clone(&self.settings.borrow());
-        Helm { counters: Arc::clone(&self.counters), ..Helm::new(settings) }
+        let (counters, pace) = (Arc::clone(&self.counters), Arc::clone(&self.pace));
+        Helm { counters, pace, ..Helm::new(settings) }
     }
 
     /// Settings for what has not begun.
@@ -65,7 +69,8 @@ impl Helm {
     /// What the threads of a crawl that begins now share.
     pub(crate) fn running(&self, most_pages: Option<u64>) -> Running {
         let (settings, counters) = (self.settings.subscribe(), Arc::clone(&self.counters));
-        let running = Running::new(settings, self.orders.clone(), counters, most_pages);
+        let pace = Arc::clone(&self.pace);
+        let running = Running::new(settings, self.orders.clone(), counters, pace, most_pages);
         self.picture.draw(|picture| picture.begin(running.clock));
         running
     }

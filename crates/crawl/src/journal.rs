@@ -109,6 +109,16 @@ impl Entry {
         matches!(self.news, HarvestNews::Asked { .. }).then(|| self.news.clone())
     }
 
+    /// About how long it is as a message.
+    pub(crate) fn length(&self) -> usize {
+        let text = match &self.news {
+            // Every byte may become an escape.
+            HarvestNews::Robots { robots, .. } => robots.text.len() * 2,
+            _ => 0,
+        };
+        text + self.site.len() + 200
+    }
+
     /// The news, in the collection that they were told in.
     pub(crate) fn news(self) -> HarvestNews {
         self.news

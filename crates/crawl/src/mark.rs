@@ -16,10 +16,10 @@ pub(crate) struct Mark {
 /// How a log ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogEnd {
-    /// Its worker is done.
-    Done,
-    /// The collection did not wait any longer: nobody knows what was asked last.
-    Reclaimed,
+    /// Nobody ever took the batch.
+    Untouched,
+    /// Somebody had it. Of a site that was not told of, nobody knows when it was last asked.
+    Taken,
 }
 
 /// Begins the notes of batches that workers have.

@@ -83,7 +83,7 @@ pub(crate) enum LogLine {
     /// A worker begins with what is left of it.
     Taken { worker: String },
     /// What must not be forgotten even if the worker dies now: the segment that tells it is still to come.
-    Told { news: Vec<Entry> },
+    Told { worker: String, news: Vec<Entry> },
     /// Something lies in the depot. Pages by their places in the batch, and sites, that need no further worker.
     Segment { worker: String, key: u64, number: u32, pages: Vec<u32>, sites: Vec<SiteId> },
     /// Nothing more comes: the worker is done, or the collection does not wait any longer.

@@ -43,6 +43,8 @@ pub(crate) fn harvest_journal_of(batch: &Path) -> Option<PathBuf> {
 pub(crate) enum Place {
     /// Batches wait for a harvester.
     Batches,
+    /// Batches that workers have.
+    Lent,
     /// Harvests wait for the gatherer.
     Harvests,
     /// Links wait for the seeder.
@@ -53,6 +55,7 @@ impl Place {
     fn name(self) -> &'static str {
         match self {
             Place::Batches => "batches",
+            Place::Lent => "lent",
             Place::Harvests => "harvests",
             Place::Found => "found",
         }

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use serde::Serialize;
 
+use crate::harvest::HarvestNews;
+use crate::harvester::Piece;
 use crate::manager::Due;
 use crate::outcome::Outcome;
 
@@ -91,6 +93,24 @@ impl Counters {
         self.bytes.fetch_add(bytes, Relaxed);
         self.outcomes[outcome as usize].fetch_add(1, Relaxed);
         if good { &self.pages } else { &self.errors }.fetch_add(1, Relaxed);
+    }
+
+    /// Counts what was done elsewhere as if it had been done here.
+    pub(crate) fn count_piece(&self, piece: &Piece) {
+        match piece {
+            Piece::Gathered(page) => {
+                let good = (200..400).contains(&page.status) && page.failure.is_none();
+                self.requests.fetch_add(1, Relaxed);
+                self.count_visit(page.outcome, good, page.content_bytes());
+            }
+            Piece::News(HarvestNews::Robots { .. }) => {
+                self.requests.fetch_add(1, Relaxed);
+            }
+            Piece::News(HarvestNews::Left { .. }) => {
+                self.left_out.fetch_add(1, Relaxed);
+            }
+            Piece::News(_) | Piece::Fetched(..) | Piece::Log(_) => {}
+        }
     }
 
     /// The crawl does nothing until something is due, or goes on.

@@ -13,7 +13,6 @@ use crate::crawl_settings::CrawlSettings;
 use crate::crew::journal_error;
 use crate::error::Error;
 use crate::journal::{self, Entry};
-use crate::mark;
 use crate::noted_rests;
 use crate::places::{self, Place};
 use crate::seeder::Seeder;
@@ -85,14 +84,25 @@ pub(crate) fn let_rest(
     now_ms: u64,
 ) -> Result<(), Error> {
     let all: Vec<SiteId> = (0..collection.sites.reader().sites()).map(SiteId).collect();
-    let waits: Vec<u64> = all.iter().map(|site| own_wait(collection, settings, *site)).collect();
-    collection.sites.update(&all, |index, record| {
+    let_sites_rest(collection, settings, &all, now_ms)?;
+    collection.commit(now_ms as i64)?;
+    Ok(())
+}
+
+/// The same for some sites, in the order of their numbers, without a commit.
+pub(crate) fn let_sites_rest(
+    collection: &mut Collection,
+    settings: &CrawlSettings,
+    sites: &[SiteId],
+    now_ms: u64,
+) -> Result<(), Error> {
+    let waits: Vec<u64> = sites.iter().map(|site| own_wait(collection, settings, *site)).collect();
+    collection.sites.update(sites, |index, record| {
         let crawl_delay_ms = u64::from(record.crawl_delay_ms);
         let own_wait_ms = Some(waits[index]).filter(|wait_ms| *wait_ms > 0);
         let wait_ms = settings.waits.site_wait_ms(record.pages_known, crawl_delay_ms, own_wait_ms);
         record.next_request_ms = record.next_request_ms.max(now_ms + wait_ms);
     })?;
-    collection.commit(now_ms as i64)?;
     Ok(())
 }
 
@@ -116,20 +126,18 @@ pub(crate) struct Lent {
 
 impl Lent {
     pub(crate) fn of(collection: &Collection) -> Result<Lent, Error> {
-        Lent::where_number(collection, |_| true)
+        let mut lent = Lent::of_others(collection)?;
+        for (_, folder) in Place::Lent.list(collection.folder())? {
+            lent.add(&Batch::read(&folder)?);
+        }
+        Ok(lent)
     }
 
     /// The same without what workers of ours have.
     pub(crate) fn of_others(collection: &Collection) -> Result<Lent, Error> {
-        Lent::where_number(collection, |number| mark::taken(&collection.notes, number).is_none())
-    }
-
-    fn where_number(collection: &Collection, counts: impl Fn(u64) -> bool) -> Result<Lent, Error> {
         let mut lent = Lent::default();
-        for (number, folder) in Place::Batches.list(collection.folder())? {
-            if counts(number) {
-                lent.add(&Batch::read(&folder)?);
-            }
+        for (_, folder) in Place::Batches.list(collection.folder())? {
+            lent.add(&Batch::read(&folder)?);
         }
         Ok(lent)
     }

@@ -36,6 +36,7 @@ impl Running {
         settings: watch::Receiver<Arc<CrawlSettings>>,
         orders: watch::Sender<Orders>,
         counters: Arc<Counters>,
+        pace: Arc<Pace>,
         most_pages: Option<u64>,
     ) -> Running {
         let clock = settings.borrow().start_clock();
@@ -47,7 +48,7 @@ impl Running {
             settings,
             ordered: orders.subscribe(),
             orders,
-            pace: Arc::default(),
+            pace,
             lease: Arc::default(),
             pages_left: Arc::new(pages_left),
         }

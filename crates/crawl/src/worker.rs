@@ -54,6 +54,8 @@ pub struct WorkerSummary {
 /// How often to look at orders, leases and hands.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 const REPORT_EVERY: Duration = Duration::from_secs(1);
+/// Where nobody has given an order for so long, nobody crawls.
+const NOBODY_THERE: Duration = Duration::from_secs(30);
 /// A lease is asked for again when this share of it has passed.
 const KEEP_SHARE: u32 = 3;
 
@@ -62,6 +64,9 @@ pub fn work(plan: &WorkerPlan<'_>, helm: &Helm) -> Result<WorkerSummary, Error> 
     let began = Instant::now();
     let mut skew = Skew::default();
     let clock = Clock::start();
+    // What one of this name has left that was killed.
+    let failed = |source| Error::Io { what: "remove", path: plan.scratch.to_owned(), source };
+    crate::journal::clear(plan.scratch).map_err(failed)?;
     let Some(orders) = first_orders(plan, helm, &clock, &mut skew)? else {
         return Ok(WorkerSummary {
             batches: 0,
@@ -106,7 +111,10 @@ fn first_orders(
     clock: &Clock,
     skew: &mut Skew,
 ) -> Result<Option<WorkerOrders>, Error> {
-    while helm.stopping() == Stop::No {
+    let began = Instant::now();
+    let mut heard = false;
+    while helm.stopping() == Stop::No && (heard || began.elapsed() < NOBODY_THERE) {
+        heard |= matches!(plan.broker.orders(), Ok(Some(_)));
         if let Some(orders) = read_orders(plan, clock, skew)?.filter(|orders| orders.stop == Stop::No) {
             return Ok(Some(orders));
         }
@@ -147,8 +155,15 @@ fn read_settings(plan: &WorkerPlan<'_>, orders: &WorkerOrders) -> Result<CrawlSe
     let settings = (plan.settings)(&orders.settings).map_err(|what| {
         Error::from(BrokerError::Refused(format!("the settings of the collection do not fit: {what}")))
     })?;
-    let connections = settings.connections.div_ceil(plan.most_batches.max(1));
-    Ok(CrawlSettings { connections, requests_per_second: orders.requests_per_second, ..settings })
+    let parts = plan.most_batches.max(1);
+    let connections = settings.connections.div_ceil(parts);
+    let names_per_second = settings.names_per_second.div_ceil(parts as u32);
+    Ok(CrawlSettings {
+        connections,
+        names_per_second,
+        requests_per_second: orders.requests_per_second,
+        ..settings
+    })
 }
 
 /// The worker's own thread.
@@ -182,6 +197,7 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
         while self.helm.stopping() == Stop::No {
             self.obey()?;
             if self.orders.stop != Stop::No {
+                self.helm.stop(self.orders.stop);
                 break;
             }
             self.keep_leases()?;
@@ -221,7 +237,7 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
         if has_new_settings {
             let settings = read_settings(self.plan, &self.orders)?;
             self.hands.values().for_each(|held| held.helm.change(settings.clone()));
-            self.helm.replace(settings);
+            self.helm.change(settings);
         }
         if changed_pause {
             self.hands.values().for_each(|held| held.helm.set_paused(self.orders.paused));
@@ -270,6 +286,12 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
             let failed = |source| Error::Io { what: "remove", path: scratch.clone(), source };
             outcome.and_then(|end| removed.map_err(failed).map(|()| end))
         });
+        // One that slept through its lease may get its own batch again.
+        if let Some(old) = self.hands.remove(&batch) {
+            old.clock.lose();
+            old.helm.stop(Stop::AtOnce);
+            self.lost += 1;
+        }
         self.hands.insert(batch, Held { helm, lease, clock, kept: asked, thread });
     }
 
@@ -350,7 +372,10 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
     fn end(&mut self) -> Result<(), Error> {
         let mut outcome = Ok(());
         while !self.hands.is_empty() {
-            let how = if outcome.is_err() { Stop::AtOnce } else { self.helm.stopping() };
+            // Who is in a hurry by now says so.
+            outcome = outcome.and(self.obey());
+            let how =
+                if outcome.is_err() { Stop::AtOnce } else { self.helm.stopping().max(self.orders.stop) };
             self.hands.values().for_each(|held| held.helm.stop(how));
             let (kept, reaped) = (self.keep_leases(), self.reap());
             outcome = outcome.and(kept).and(reaped).and(self.report(false));

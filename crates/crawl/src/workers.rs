@@ -25,6 +25,7 @@ use crate::live::LiveWorker;
 use crate::mark::{self, LogEnd, Mark};
 use crate::messages::{self, LogLine, PROTOCOL, Skew, WorkerOrders, WorkerReport};
 use crate::places::Place;
+use crate::recovery;
 use crate::running::Running;
 use crate::segment::{SEGMENT_LIMIT_BYTES, read_segment};
 use crate::stop::Stop;
@@ -51,8 +52,8 @@ const ORDER_EVERY: Duration = Duration::from_secs(1);
 const SILENCE: Duration = Duration::from_secs(60);
 /// How long to wait before something is asked of a broker again that could not be reached.
 const TRY_AGAIN: Duration = Duration::from_millis(500);
-/// A segment that is not in the depot is looked for again before it is given up: the depot may be behind.
-const SEGMENT_TRIES: u32 = 20;
+/// A segment that is not in the depot is looked for again so often before it is given up: the depot may be behind.
+const SEGMENT_TRIES: u32 = 10;
 
 /// The workers, as the thread sees them that owns the collection.
 pub(crate) struct Workers {
@@ -106,7 +107,7 @@ impl Workers {
             workers: BTreeMap::new(),
             last_orders: None,
             last_heard: Instant::now(),
-            withdrawn: false,
+            stopping: false,
         };
         let listener = thread::Builder::new()
             .name("workers".to_owned())
@@ -127,9 +128,9 @@ impl Workers {
 
     /// Lends a batch; it is noted, and committed.
     pub(crate) fn offer(&mut self, collection: &Collection, batch: &Batch) -> Result<(), Error> {
-        batch.write(&Place::Batches.of(collection.folder(), batch.number))?;
         // Another collection of the same name may have had a batch of this number.
         insist(&self.running, || self.carriers.broker.forget(batch.number))?;
+        batch.write(&Place::Lent.of(collection.folder(), batch.number))?;
         // From now on, so that nothing of it goes unheard.
         self.open.lock().insert(batch.number, 0);
         offer(&self.carriers, batch, &self.running)
@@ -200,10 +201,12 @@ fn insist(running: &Running, mut ask: impl FnMut() -> Result<(), BrokerError>) -
     }
 }
 
+/// The folder goes first: without its log it would be lent again.
 fn forget(folder: &Path, carriers: &Carriers, batch: u64) -> Result<(), Error> {
-    carriers.broker.forget(batch)?;
-    carriers.depot.remove(&messages::batch_name(batch))?;
-    Place::Batches.remove(folder, batch)
+    Place::Lent.remove(folder, batch)?;
+    // What cannot be removed now stays; it harms nobody.
+    let _ = carriers.depot.remove(&messages::batch_name(batch));
+    Ok(carriers.broker.forget(batch)?)
 }
 
 /// Finds the batches that workers had, and offers them again in case that nobody got them.
@@ -216,30 +219,33 @@ fn recover(
     let folder = collection.folder().to_owned();
     let mut recovered = Vec::new();
     for number in mark::all(&collection.notes).collect::<Vec<u64>>() {
-        let path = Place::Batches.of(&folder, number);
+        let path = Place::Lent.of(&folder, number);
         let taken = mark::taken(&collection.notes, number).unwrap_or(0);
-        if !path.exists() {
-            // It was noted and never lent, or done with and not yet forgotten.
-            mark::forget(&mut collection.notes, number);
-            carriers.broker.forget(number)?;
-            continue;
-        }
-        let mut batch = Batch::read(&path)?;
+        let log = if path.exists() { carriers.broker.log(number)? } else { Vec::new() };
         let (mut done, mut closed) = (HashSet::new(), false);
-        for entry in carriers.broker.log(number)?.iter().filter(|entry| entry.number <= taken) {
-            match LogLine::read(&entry.message)? {
-                LogLine::Segment { sites, .. } => done.extend(sites),
-                LogLine::Closed { .. } => closed = true,
-                LogLine::Taken { .. } | LogLine::Told { .. } => {}
+        for entry in log.iter().filter(|entry| entry.number <= taken) {
+            match LogLine::read(&entry.message) {
+                Ok(LogLine::Segment { sites, .. }) => done.extend(sites),
+                Ok(LogLine::Closed { .. }) => closed = true,
+                Ok(LogLine::Taken { .. } | LogLine::Told { .. }) | Err(_) => {}
             }
         }
-        if closed {
+        // A log that does not reach where we were is another's, or was lost: whatever was asked for, nobody will tell it.
+        let is_lost = path.exists() && log.last().map_or(0, |entry| entry.number) < taken;
+        if is_lost {
+            recovery::let_rest(collection, &running.settings(), running.clock.now_ms())?;
+        }
+        if closed || is_lost || !path.exists() {
             forget(&folder, carriers, number)?;
             mark::forget(&mut collection.notes, number);
             continue;
         }
+        let mut batch = Batch::read(&path)?;
         open.lock().insert(number, taken);
-        offer(carriers, &batch, running)?;
+        if log.is_empty() {
+            // It may never have been offered.
+            offer(carriers, &batch, running)?;
+        }
         batch.sites.retain(|site| !done.contains(&site.site));
         recovered.push(batch);
     }
@@ -260,9 +266,9 @@ struct Listener {
     skews: HashMap<String, Skew>,
     workers: BTreeMap<String, (Instant, LiveWorker)>,
     last_orders: Option<(Instant, WorkerOrders)>,
+    /// When anybody last gave a sign of life, or was told to stop.
     last_heard: Instant,
-    /// Whether the offers that nobody has taken were taken back.
-    withdrawn: bool,
+    stopping: bool,
 }
 
 impl Listener {
@@ -272,7 +278,14 @@ impl Listener {
             let stop = self.running.stop();
             self.give_orders(stop)?;
             self.hear_reports()?;
+            if stop == Stop::AtOnce {
+                // What is not told by now is told at the next start.
+                return self.reclaim().and_then(|()| self.say_goodbye());
+            }
             if stop != Stop::No {
+                if !std::mem::replace(&mut self.stopping, true) {
+                    self.last_heard = Instant::now();
+                }
                 self.withdraw()?;
                 if self.open.lock().is_empty() {
                     return self.say_goodbye();
@@ -346,6 +359,9 @@ impl Listener {
             Err(error @ BrokerError::Refused(_)) => return Err(error.into()),
         };
         let now_ms = self.running.clock.now_ms();
+        if !reports.is_empty() {
+            self.last_heard = Instant::now();
+        }
         for report in &reports {
             // What cannot be read is of another version, and its worker will say so where it runs.
             let Ok(report) = serde_json::from_slice::<WorkerReport>(report) else { continue };
@@ -376,23 +392,29 @@ impl Listener {
             None => return self.ignore(batch),
         };
         let mut mark = Mark { batch, number, segment: None, end: None };
-        let mut block = match LogLine::read(&entry.message)? {
-            LogLine::Taken { .. } => Vec::new(),
-            LogLine::Told { news } => news.into_iter().map(|entry| Piece::News(entry.news())).collect(),
-            LogLine::Segment { worker, key, number, pages, .. } => {
+        let mut block = match LogLine::read(&entry.message) {
+            // What nobody can read tells nothing; its pages go back when the log ends.
+            Ok(LogLine::Taken { .. }) | Err(_) => Vec::new(),
+            Ok(LogLine::Told { worker, news }) => {
+                let skew = self.skews.get(&worker).copied().unwrap_or_default();
+                let mut pieces: Vec<Piece> =
+                    news.into_iter().map(|entry| Piece::News(entry.news())).collect();
+                pieces.iter_mut().for_each(|piece| shift(piece, skew));
+                pieces
+            }
+            Ok(LogLine::Segment { worker, key, number, pages, .. }) => {
                 let name = messages::segment_name(batch, key, number);
                 let skew = self.skews.get(&worker).copied().unwrap_or_default();
                 let pieces = self.fetch(&name)?;
                 let mut pieces = pieces.map_or_else(|| self.lost(batch, &pages), Ok)?;
                 pieces.iter_mut().for_each(|piece| shift(piece, skew));
+                pieces.iter().for_each(|piece| self.running.counters.count_piece(piece));
                 mark.segment = Some(name);
                 pieces
             }
-            LogLine::Closed { worker } => {
+            Ok(LogLine::Closed { .. }) => {
                 self.open.lock().remove(&batch);
-                // If nobody ever took it, nobody was asked.
-                let is_known = worker.is_some() || before == 0;
-                mark.end = Some(if is_known { LogEnd::Done } else { LogEnd::Reclaimed });
+                mark.end = Some(if before == 0 { LogEnd::Untouched } else { LogEnd::Taken });
                 Vec::new()
             }
         };
@@ -402,7 +424,7 @@ impl Listener {
 
     /// An entry for a batch that is not lent: done with, and forgotten as soon as that is committed, or of nobody here.
     fn ignore(&self, batch: u64) -> Result<bool, Error> {
-        if !Place::Batches.of(&self.folder, batch).exists()
+        if !Place::Lent.of(&self.folder, batch).exists()
             && let Err(error @ BrokerError::Refused(_)) = self.carriers.broker.forget(batch)
         {
             return Err(error.into());
@@ -412,29 +434,29 @@ impl Listener {
 
     /// What lies in the depot under a name; nothing if it is not there, or damaged.
     fn fetch(&self, name: &str) -> Result<Option<Vec<Piece>>, Error> {
-        for _ in 0..SEGMENT_TRIES {
+        let mut tries = 0;
+        loop {
             match self.carriers.depot.get(name, SEGMENT_LIMIT_BYTES) {
                 Ok(bytes) => return Ok(read_segment(&bytes, &self.rules).ok()),
-                Err(BrokerError::Refused(_)) => return Ok(None),
-                Err(BrokerError::Unavailable { .. }) => thread::sleep(TRY_AGAIN),
+                Err(BrokerError::Refused(_)) if tries >= SEGMENT_TRIES => return Ok(None),
+                Err(BrokerError::Refused(_)) => tries += 1,
+                Err(error) if self.running.stop() == Stop::AtOnce => return Err(error.into()),
+                Err(BrokerError::Unavailable { .. }) => {}
             }
+            thread::sleep(TRY_AGAIN);
         }
-        Ok(None)
     }
 
     /// Pages whose segment is gone are as if nobody had asked for them.
     fn lost(&self, batch: u64, places: &[u32]) -> Result<Vec<Piece>, Error> {
-        let batch = Batch::read(&Place::Batches.of(&self.folder, batch))?;
+        let batch = Batch::read(&Place::Lent.of(&self.folder, batch))?;
         let pages: Vec<_> = batch.sites.iter().flat_map(|site| &site.pages).collect();
         let lost = places.iter().filter_map(|place| pages.get(*place as usize));
         Ok(lost.map(|page| Piece::News(HarvestNews::Back { page: page.page, reason: None })).collect())
     }
 
     /// The crawl ends: takes back what was offered and nobody has taken.
-    fn withdraw(&mut self) -> Result<(), Error> {
-        if std::mem::replace(&mut self.withdrawn, true) {
-            return Ok(());
-        }
+    fn withdraw(&self) -> Result<(), Error> {
         let untouched: Vec<u64> =
             self.open.lock().iter().filter(|(_, taken)| **taken == 0).map(|(batch, _)| *batch).collect();
         untouched.into_iter().try_for_each(|batch| self.close(batch, 0))

@@ -86,7 +86,8 @@ impl Fetcher {
         clock: &mut Clock<'_>,
     ) -> (Answer, Option<Connection>) {
         let request = self.requests.write(job, self.form(job));
-        if let Some(mut connection) = kept
+        let is_late = || job.send_before.is_some_and(|end| Instant::now() >= end);
+        if let Some(mut connection) = kept.filter(|_| !is_late())
             && connection.serves(job.url.site(), address)
         {
             let (answer, can_be_kept) = self.exchange(job, &request, &mut connection, clock).await;
@@ -99,7 +100,7 @@ impl Fetcher {
             Ok(connection) => connection,
             Err(reason) => return (Answer::failed(reason), None),
         };
-        if job.send_before.is_some_and(|end| Instant::now() >= end) {
+        if is_late() {
             return (Answer::failed(Reason::ConnectTimedOut), None);
         }
         let (answer, can_be_kept) = self.exchange(job, &request, &mut connection, clock).await;

@@ -16,7 +16,7 @@ pub(crate) struct LocalWorkers {
 }
 
 /// How often to look whether one has died.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// At the end they have heard the orders; who does not end is ended.
 const LAST_WAIT: Duration = Duration::from_secs(60);
 
@@ -44,8 +44,9 @@ impl LocalWorkers {
         let keep = move || {
             while let Err(RecvTimeoutError::Timeout) = is_over.recv_timeout(LOOK_EVERY) {
                 for (number, child) in &mut children {
-                    // What cannot be started now may be later.
-                    if let Ok(Some(_)) = child.try_wait()
+                    // Who ended in order was told to; what cannot be started now may be later.
+                    if let Ok(Some(status)) = child.try_wait()
+                        && !matches!(status.code(), Some(0 | 130))
                         && let Ok(new) = begin(*number)
                     {
                         *child = new;

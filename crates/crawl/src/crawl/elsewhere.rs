@@ -13,7 +13,6 @@ use crate::crew;
 use crate::error::Error;
 use crate::hands::Hands;
 use crate::harvest::HarvestNews;
-use crate::harvester::Piece;
 use crate::helm::Helm;
 use crate::journal;
 use crate::live::LiveBatch;
@@ -21,7 +20,6 @@ use crate::locate::Locator;
 use crate::manager::Manager;
 use crate::mark::{self, LogEnd};
 use crate::places;
-use crate::progress::Counters;
 use crate::recovery::{self, Lent};
 use crate::running::Running;
 use crate::seeder::{release_queued, release_queued_of};
@@ -48,7 +46,8 @@ impl Cycle {
             unresolved = unresolved.saturating_sub(usize::from(!is_known));
             is_known || unresolved > 0
         });
-        let busy = self.manager.open.busy.all();
+        let mut busy = self.manager.open.busy.all();
+        busy.extend(self.lent.addresses.iter().copied());
         let mut locator = Locator::new(&settings)?;
         locator.locate(collection, &mut batch, &busy, &self.running.clock)?;
         let kept: HashSet<SiteId> = batch.sites.iter().map(|site| site.site).collect();
@@ -64,7 +63,7 @@ impl Cycle {
         let now_ms = self.running.clock.now_ms();
         batch.addresses = recovery::address_clocks(collection, &settings, now_ms, false)?;
         batch.rests = recovery::rests(collection, now_ms, MOST_RESTS)?;
-        batch.owned_by_others = busy.into_iter().chain(self.lent.addresses.iter().copied()).collect();
+        batch.owned_by_others = busy.into_iter().collect();
         self.manager.open.busy.occupy(&batch);
         mark::begin(&mut collection.notes, batch.number);
         self.commit(collection)?;
@@ -75,7 +74,7 @@ impl Cycle {
         }
     }
 
-    /// A batch is over: what nobody has told of is free again. If nobody knows what was asked last, all of its sites rest.
+    /// A batch is over: what nobody has told of is free again, and rests if somebody may have asked for it.
     pub(super) fn close_batch(
         &mut self,
         collection: &mut Collection,
@@ -88,11 +87,8 @@ impl Cycle {
         }
         left.sort_unstable();
         let settings = self.running.settings();
-        if end == LogEnd::Reclaimed {
-            let until_ms = self.running.clock.passed_ms() + settings.longest_wait_ms();
-            collection.sites.update(&left, |_, record| {
-                record.next_request_ms = record.next_request_ms.max(until_ms);
-            })?;
+        if end == LogEnd::Taken {
+            recovery::let_sites_rest(collection, &settings, &left, self.running.clock.passed_ms())?;
         }
         left.iter().for_each(|site| self.manager.open.close(*site));
         let left: HashSet<SiteId> = left.into_iter().collect();
@@ -132,22 +128,4 @@ pub(super) fn begin_workers(
     away.extend(lent.sites.iter().copied());
     release_queued(collection, &away)?;
     Ok((Hands::Workers(workers), lent))
-}
-
-/// Counts what workers did as if it had been done here.
-pub(super) fn count(piece: &Piece, counters: &Counters) {
-    match piece {
-        Piece::Gathered(page) => {
-            let good = (200..400).contains(&page.status) && page.failure.is_none();
-            counters.requests.fetch_add(1, Ordering::Relaxed);
-            counters.count_visit(page.outcome, good, page.content_bytes());
-        }
-        Piece::News(HarvestNews::Robots { .. }) => {
-            counters.requests.fetch_add(1, Ordering::Relaxed);
-        }
-        Piece::News(HarvestNews::Left { .. }) => {
-            counters.left_out.fetch_add(1, Ordering::Relaxed);
-        }
-        Piece::News(_) | Piece::Fetched(..) | Piece::Log(_) => {}
-    }
 }

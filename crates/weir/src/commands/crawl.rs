@@ -220,6 +220,14 @@ fn what_next(folder: &Path, summary: &CrawlSummary, lent: usize) -> String {
             folder.display()
         );
     }
+    let with_workers = std::fs::read_dir(folder.join("lent")).map_or(0, Iterator::count);
+    if with_workers > 0 {
+        let batches = if with_workers == 1 { "batch" } else { "batches" };
+        return format!(
+            "the sites of {with_workers} open {batches} were left alone, for workers may have them: crawl with --workers or \
+             --broker as before"
+        );
+    }
     match (summary.stopped, summary.next_due_ms) {
         (true, _) => format!("stopped before it was done; `weir crawl {}` goes on", folder.display()),
         (false, Some(due_ms)) => {

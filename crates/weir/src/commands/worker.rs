@@ -118,12 +118,12 @@ fn answer(summary: &WorkerSummary, printer: &mut Printer) -> anyhow::Result<()> 
         let (pages, errors, bytes) = (progress.pages, progress.errors, progress.bytes);
         return printer.object(&Answer { batches, lost, pages, errors, bytes, seconds });
     }
-    let lost = if lost == 0 { String::new() } else { format!("; {} left to others", counted(lost, "batch")) };
+    let batches_word = if batches == 1 { "batch" } else { "batches" };
+    let lost = if lost == 0 { String::new() } else { format!(" and {lost} left to others") };
     printer.line(&format!(
-        "{} in {}: {}, {}, {}; {} pages/s{lost}",
+        "{} in {}: {batches} {batches_word}{lost}, {}, {}; {} pages/s",
         counted(progress.pages, "page"),
         duration(seconds.round() as u64),
-        counted(batches, "batch"),
         size(progress.bytes),
         counted(progress.errors, "failed visit"),
         rate(progress.pages as f64 / seconds.max(0.001)),

@@ -102,7 +102,7 @@ impl Site {
         assert_eq!((found.len(), missing), (truth.len(), Vec::<&String>::new()));
         let again = self.collection.urls(|record| record.visits > 1);
         assert!(again.is_empty(), "counted more than once: {again:?}");
-        let left: Vec<_> = fs::read_dir(self.collection.path().join("batches")).unwrap().collect();
+        let left: Vec<_> = fs::read_dir(self.collection.path().join("lent")).unwrap().collect();
         assert!(left.is_empty(), "{left:?}");
     }
 }

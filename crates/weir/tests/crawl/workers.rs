@@ -65,7 +65,7 @@ fn assert_right(collection: &Collection, web: &SimWeb, kills_us: Vec<u64>) {
     assert_eq!((found.len(), missing), (truth.len(), Vec::<&String>::new()));
     let again = collection.urls(|record| record.visits > 1);
     assert!(again.is_empty(), "counted more than once: {again:?}");
-    for place in ["batches", "workers/batches", "workers/logs"] {
+    for place in ["lent", "workers/batches", "workers/logs"] {
         let left: Vec<_> = fs::read_dir(collection.path().join(place)).unwrap().collect();
         assert!(left.is_empty(), "{place}: {left:?}");
     }
