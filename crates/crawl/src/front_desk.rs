@@ -238,7 +238,7 @@ impl FrontDesk {
         resolve_again_s: u32,
     ) {
         let resolved_s = self.running.clock.now_s();
-        match (self.territory.for_site(addresses), addresses.first()) {
+        match (self.territory.for_site(addresses, site.address), addresses.first()) {
             (Some(address), _) => {
                 let located = Located { address, resolved_s, resolve_again_s, asked_ms: 0 };
                 self.send_site(site, front, located);

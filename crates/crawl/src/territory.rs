@@ -36,15 +36,22 @@ impl Territory {
         Territory { own: Some(own), others }
     }
 
-    /// The first of a site's addresses where it may be asked.
-    pub(crate) fn for_site(&self, addresses: &[IpAddr]) -> Option<IpAddr> {
-        addresses.iter().copied().find(|address| self.is_own(*address))
+    /// The first of a site's addresses where it may be asked. A site of a lent batch is asked where it was when the batch was
+    /// made, and nowhere else: another of the batch's addresses may have been given free meanwhile.
+    pub(crate) fn for_site(&self, addresses: &[IpAddr], known: Option<IpAddr>) -> Option<IpAddr> {
+        let known = known.map(|address| address.to_canonical());
+        let may_be = |address: &IpAddr| match &self.own {
+            Some(_) => known == Some(address.to_canonical()),
+            None => self.is_own(*address),
+        };
+        addresses.iter().copied().find(may_be)
     }
 
     /// The address for a single request: one of ours if there is one, else any that is nobody's.
     pub(crate) fn for_errand(&self, addresses: &[IpAddr]) -> Option<IpAddr> {
         let is_free = |address: &IpAddr| !self.others.contains(&address.to_canonical());
-        self.for_site(addresses).or_else(|| addresses.iter().copied().find(is_free))
+        let own = addresses.iter().copied().find(|address| self.is_own(*address));
+        own.or_else(|| addresses.iter().copied().find(is_free))
     }
 
     fn is_own(&self, address: IpAddr) -> bool {
@@ -73,8 +80,8 @@ mod tests {
     fn who_crawls_stays_away_from_what_is_lent() {
         let territory = Territory::without([address("192.0.2.1")].into());
         let both = [address("::ffff:192.0.2.1"), address("192.0.2.2")];
-        assert_eq!(territory.for_site(&both), Some(both[1]));
-        assert_eq!(territory.for_site(&both[..1]), None);
+        assert_eq!(territory.for_site(&both, None), Some(both[1]));
+        assert_eq!(territory.for_site(&both[..1], None), None);
         assert_eq!(territory.for_errand(&both[..1]), None);
     }
 
@@ -91,8 +98,9 @@ mod tests {
         };
         let territory = Territory::of_lent(&[batch]);
         let all = ["192.0.2.3", "192.0.2.2", "192.0.2.1"].map(address);
-        assert_eq!(territory.for_site(&all), Some(all[2]));
-        assert_eq!(territory.for_site(&all[..2]), None);
+        assert_eq!(territory.for_site(&all, Some(all[2])), Some(all[2]));
+        assert_eq!(territory.for_site(&all[..2], Some(all[2])), None, "it has moved");
+        assert_eq!(territory.for_site(&all, None), None, "nobody knew where it is");
         assert_eq!(territory.for_errand(&all), Some(all[2]));
         assert_eq!(territory.for_errand(&all[..2]), Some(all[1]));
         assert_eq!(territory.for_errand(&all[..1]), None);
