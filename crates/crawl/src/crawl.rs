@@ -228,7 +228,7 @@ impl Cycle {
 
     /// Makes the next batch, if there may be something to put into it.
     fn manage(&mut self, collection: &mut Collection) -> Result<(), Error> {
-        let settings = self.running.settings();
+        let settings = self.batch_settings();
         let counters = Arc::clone(&self.running.counters);
         let waiting = counters.waiting_pages.load(Ordering::Relaxed);
         // A site that came back should not have to wait for others: the rate of a polite crawl is the number of sites in work.

@@ -66,7 +66,10 @@ impl FolderBroker {
     /// For a worker.
     pub fn of_worker(folder: &Path) -> Result<FolderBroker, BrokerError> {
         if !folder.join(COLLECTION).exists() {
-            let what = format!("{} is no folder for workers", folder.display());
+            let what = format!(
+                "{} is no folder for workers: start the crawl first, with --workers local:0",
+                folder.display()
+            );
             return Err(BrokerError::Refused(what));
         }
         Ok(FolderBroker::at(folder))

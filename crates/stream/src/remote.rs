@@ -70,6 +70,14 @@ pub enum RemoteError {
         /// What is wrong with its certificate.
         why: String,
     },
+    /// Nobody is there.
+    #[error("cannot connect to {host}: {source}; is `weir serve` running there?")]
+    Unreachable {
+        /// Who.
+        host: String,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The connection broke too often.
     #[error("the stream of {host} broke off after {bytes} bytes: {source}")]
     Broken {
@@ -119,6 +127,10 @@ impl Remote {
                 Err(Ended::Broken(source)) => {
                     if let Some(why) = distrust(&source) {
                         return Err(RemoteError::Untrusted { host: self.host.clone(), why });
+                    }
+                    let came = self.ask.skip_bytes > first;
+                    if !came && breaks == 0 && source.kind() == io::ErrorKind::ConnectionRefused {
+                        return Err(RemoteError::Unreachable { host: self.host.clone(), source });
                     }
                     breaks = if self.ask.skip_bytes > before { 1 } else { breaks + 1 };
                     if breaks > MOST_BREAKS {

@@ -113,6 +113,9 @@ pub(crate) fn connect(args: &CarrierArgs, role: Role<'_>) -> anyhow::Result<Conn
         return Err(WrongUse("say with --collection which collection it works for".to_owned()).into());
     };
     let role = match role {
+        Role::Collection(_, LendingArgs { lease, .. }) if *lease < SHORTEST_LEASE => {
+            return Err(WrongUse("--lease: a batch is lent for at least 1s; 30s is usual".to_owned()).into());
+        }
         Role::Collection(_, LendingArgs { lease, replicas }) => {
             let carriage = cluster::Carriage { lease: *lease, replicas: usize::from(*replicas) };
             cluster::Role::Collection(carriage)
@@ -127,7 +130,10 @@ pub(crate) fn connect(args: &CarrierArgs, role: Role<'_>) -> anyhow::Result<Conn
         file: args.broker_credentials.clone(),
         authorities: args.broker_ca_file.clone(),
     };
-    let refused = |error: BrokerError| anyhow::Error::from(WrongUse(error.to_string()));
+    let refused = |error: BrokerError| match error {
+        BrokerError::Refused(what) => anyhow::Error::from(WrongUse(what)),
+        error @ BrokerError::Unavailable { .. } => error.into(),
+    };
     let broker = cluster::connect_broker(broker, &name, role, &credentials).map_err(refused)?;
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let access = cluster::S3Access {
@@ -140,6 +146,10 @@ pub(crate) fn connect(args: &CarrierArgs, role: Role<'_>) -> anyhow::Result<Conn
     let depot = cluster::open_depot(store, &access).map_err(refused)?;
     Ok(Connected { broker: broker.into(), depot: depot.into() })
 }
+
+/// Nobody could ask for more time in less.
+#[cfg(feature = "cluster")]
+const SHORTEST_LEASE: Duration = Duration::from_secs(1);
 
 /// The first line of a file.
 #[cfg(feature = "cluster")]

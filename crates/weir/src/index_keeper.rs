@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -63,8 +63,11 @@ impl<'k> IndexKeeper<'k> {
             }
             let started = Instant::now();
             seen = commit;
-            // The other cores fetch and read pages.
-            if let Err(error) = self.index(1) {
+            // The other cores fetch and read pages. When the crawl is over all are free, and it is begun again with them.
+            let is_over = || is_done.try_recv() == Err(TryRecvError::Disconnected);
+            if let Err(error) = self.index(1, &|| is_over() || self.is_in_a_hurry())
+                && !is_over()
+            {
                 // It may well be the same after each commit.
                 let told =
                     std::mem::replace(&mut complaint, format!("the index is not up to date: {error:#}"));
@@ -85,14 +88,15 @@ impl<'k> IndexKeeper<'k> {
             told(&search::Error::Stopped.into());
             return None;
         }
-        self.index(self.settings.threads).inspect_err(told).ok()
+        self.index(self.settings.threads, &|| self.is_in_a_hurry()).inspect_err(told).ok()
     }
 
     fn is_in_a_hurry(&self) -> bool {
         self.helm.live().stop == Stop::AtOnce
     }
 
-    fn index(&self, threads: usize) -> anyhow::Result<IndexSummary> {
+    /// Brings the index up to date, unless it is to be broken off.
+    fn index(&self, threads: usize, breaks_off: &dyn Fn() -> bool) -> anyhow::Result<IndexSummary> {
         let snapshot = Snapshot::open(self.folder, None)?;
         let settings = IndexSettings { threads, ..self.settings.clone() };
         let mut looked = Instant::now();
@@ -101,7 +105,7 @@ impl<'k> IndexKeeper<'k> {
                 return ControlFlow::Continue(());
             }
             looked = Instant::now();
-            if self.is_in_a_hurry() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if breaks_off() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?)
     }
 }

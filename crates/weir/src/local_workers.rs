@@ -1,6 +1,6 @@
 //! Who starts workers on this machine? The crawl itself: processes of the same program, which are started again when they die.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -49,6 +49,11 @@ impl LocalWorkers {
                         && !matches!(status.code(), Some(0 | 130))
                         && let Ok(new) = begin(*number)
                     {
+                        // Nobody reads what cannot be written.
+                        let _ = writeln!(
+                            io::stderr(),
+                            "weir: worker local-{number} ended ({status}); it is started again"
+                        );
                         *child = new;
                     }
                 }

@@ -2,13 +2,15 @@
 //! taken in up to a mark of their log.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use model::{PageId, SiteId};
 use store::Collection;
 
-use super::Cycle;
+use super::{Cycle, MOST_BATCHES};
 use crate::batch::Batch;
+use crate::crawl_settings::CrawlSettings;
 use crate::crew;
 use crate::error::Error;
 use crate::hands::Hands;
@@ -30,7 +32,21 @@ const LOCATE_SECONDS: usize = 2;
 /// Rests that a batch tells of: of very many, some have to do. They are long, and errands are rare.
 const MOST_RESTS: usize = 10_000;
 
+/// Smaller batches are not worth their messages.
+const LEAST_BATCH_PAGES: usize = 1_000;
+
 impl Cycle {
+    /// The settings for the next batch: all workers together get as many pages as a crew of our own would.
+    pub(super) fn batch_settings(&self) -> Arc<CrawlSettings> {
+        let settings = self.running.settings();
+        if !self.hands.are_elsewhere() {
+            return settings;
+        }
+        let share = settings.batch_pages / (MOST_BATCHES as usize * self.hands.count());
+        let batch_pages = share.max(LEAST_BATCH_PAGES).min(settings.batch_pages);
+        Arc::new(CrawlSettings { batch_pages, ..CrawlSettings::clone(&settings) })
+    }
+
     /// Lends a batch to workers, without the sites that are where others are, or whose names would take too long to resolve.
     pub(super) fn lend(&mut self, collection: &mut Collection, mut batch: Batch) -> Result<(), Error> {
         let settings = self.running.settings();

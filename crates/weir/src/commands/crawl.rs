@@ -149,6 +149,10 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let _serving = args.serve.map(|listen| show(&args.dir, &settings, &helm, listen, door)).transpose()?;
     let elsewhere = args.elsewhere(&settings)?;
     let local = args.workers.unwrap_or(0);
+    let lent = batches_with_workers(&args.dir);
+    if elsewhere.is_none() && lent > 0 {
+        writeln!(io::stderr(), "{}", left_alone(lent))?;
+    }
     if elsewhere.is_some() && local == 0 {
         writeln!(io::stderr(), "pages are fetched by workers; start some by `{}`", args.worker_command())?;
     }
@@ -212,6 +216,18 @@ fn local_workers(text: &str) -> Result<u16, String> {
     })
 }
 
+/// How many batches workers have, or had when the crawl was killed.
+fn batches_with_workers(folder: &Path) -> usize {
+    std::fs::read_dir(folder.join("lent")).map_or(0, Iterator::count)
+}
+
+fn left_alone(batches: usize) -> String {
+    let word = if batches == 1 { "batch" } else { "batches" };
+    format!(
+        "the sites of {batches} open {word} are left alone, for workers may have them: crawl with --workers or --broker as before"
+    )
+}
+
 fn what_next(folder: &Path, summary: &CrawlSummary, lent: usize) -> String {
     if lent > 0 {
         let batches = if lent == 1 { "batch" } else { "batches" };
@@ -220,16 +236,15 @@ fn what_next(folder: &Path, summary: &CrawlSummary, lent: usize) -> String {
             folder.display()
         );
     }
-    let with_workers = std::fs::read_dir(folder.join("lent")).map_or(0, Iterator::count);
+    let with_workers = batches_with_workers(folder);
     if with_workers > 0 {
-        let batches = if with_workers == 1 { "batch" } else { "batches" };
-        return format!(
-            "the sites of {with_workers} open {batches} were left alone, for workers may have them: crawl with --workers or \
-             --broker as before"
-        );
+        return left_alone(with_workers);
     }
     match (summary.stopped, summary.next_due_ms) {
-        (true, _) => format!("stopped before it was done; `weir crawl {}` goes on", folder.display()),
+        (true, _) => format!(
+            "stopped before it was done; `weir crawl {}` goes on, with the same options",
+            folder.display()
+        ),
         (false, Some(due_ms)) => {
             format!("nothing is left for now; the next page is due at {}", time(due_ms as i64))
         }

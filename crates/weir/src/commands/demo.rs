@@ -92,6 +92,9 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let (_, interrupted) = crawl_command::crawl_on(&mut collection, &plan, printer)?;
     web.stop().context("cannot end the synthetic Web")?;
     let report = report::describe(&args.dir, &args.dir.join("report"))?;
+    // The words of links are known now.
+    let go_on = &mut |_| std::ops::ControlFlow::Continue(());
+    ::search::index(&store::Snapshot::open(&args.dir, None)?, &settings.index_settings()?, go_on)?;
     if !printer.json() {
         printer.line(&format!("described in {}", report.display()))?;
         printer.line(&format!("\n`weir search {} '{QUERY}'` finds:", args.dir.display()))?;

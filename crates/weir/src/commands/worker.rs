@@ -15,12 +15,12 @@ use crate::words::{counted, duration, rate, size};
 
 const EXAMPLES: &str = "\
 Examples:
-  weir worker --for web                  beside `weir crawl web --workers local:0`, on the same machine
+  weir worker --for web          on the machine of `weir crawl web --workers local:0`
   weir worker --broker nats://broker:4222 --store s3://crawl/web --collection web
 
 A worker needs no files but those that the settings of the crawl name (--files): settings and
-all that must be known about sites come to it. It waits for a crawl, works until that is over,
-and ends. Ctrl-C (or SIGTERM) stops in order: what has come is handed over, the rest goes back. If
+all that must be known about sites come to it. It is started after the crawl, works until that
+is over, and ends. Ctrl-C (or SIGTERM) stops in order: what has come is handed over, the rest goes back. If
 it is killed, others go on with its batches. See docs/cluster.md.";
 
 /// Fetch and read pages for a crawl elsewhere.
