@@ -79,17 +79,14 @@ impl OpenLogs {
     }
 }
 
-/// A batch that workers had when the collection's last process ended, without the sites that have come back.
-pub(crate) struct Recovered(pub(crate) Vec<Batch>);
-
 impl Workers {
-    /// Finds out what workers have, and begins to listen.
+    /// Begins to listen, and tells which batches workers had when the last process ended, without sites that have come back.
     pub(crate) fn begin(
         collection: &mut Collection,
         carriers: &Carriers,
         running: &Running,
         helm: &Helm,
-    ) -> Result<(Workers, Recovered), Error> {
+    ) -> Result<(Workers, Vec<Batch>), Error> {
         let open = OpenLogs::default();
         let recovered = recover(collection, carriers, &open, running)?;
         let (sender, pieces) = channel(BLOCKS);
@@ -215,7 +212,7 @@ fn recover(
     carriers: &Carriers,
     open: &OpenLogs,
     running: &Running,
-) -> Result<Recovered, Error> {
+) -> Result<Vec<Batch>, Error> {
     let folder = collection.folder().to_owned();
     let mut recovered = Vec::new();
     for number in mark::all(&collection.notes).collect::<Vec<u64>>() {
@@ -249,7 +246,7 @@ fn recover(
         batch.sites.retain(|site| !done.contains(&site.site));
         recovered.push(batch);
     }
-    Ok(Recovered(recovered))
+    Ok(recovered)
 }
 
 /// The thread that listens.

@@ -135,7 +135,7 @@ pub(super) fn begin_workers(
     let (workers, recovered) = Workers::begin(collection, carriers, running, helm)?;
     let now_ms = running.clock.now_ms();
     let mut away = HashSet::new();
-    for batch in &recovered.0 {
+    for batch in &recovered {
         manager.open.add(batch, now_ms);
         manager.open.busy.occupy(batch);
         away.extend(batch.sites.iter().map(|site| site.site));
