@@ -108,8 +108,9 @@ impl<'q> Lexer<'q> {
             if let Some(condition) = self.field(&lower)? {
                 return Ok(Token::Term(condition));
             }
-            // `note: ...` is text; `nite:x` is a mistake.
-            if self.rest().chars().next().is_some_and(|next| !next.is_whitespace()) {
+            // `note: ...` and `(note:)` are text; `nite:x` is a mistake.
+            let ends = |next: char| next.is_whitespace() || next == ')';
+            if self.rest().chars().next().is_some_and(|next| !ends(next)) {
                 return self.wrong(start, FIELDS);
             }
             self.at = start;

@@ -134,6 +134,15 @@ fn a_text_can_be_asked_for_without_any_language() {
     assert_eq!(Query::parse(&query.to_string()), Ok(query));
 }
 
+#[test]
+fn a_colon_at_the_end_of_a_word_is_read_as_it_is_written() {
+    for text in ["(note: )", "a (b OR note:)", "(-note:) c", "note:"] {
+        let query = Query::parse(text).unwrap();
+        assert_eq!(Query::parse(&query.to_string()), Ok(query), "{text}");
+    }
+    assert!(Query::parse("(nite:x)").is_err());
+}
+
 fn word() -> impl Strategy<Value = String> {
     "[a-zäöß東0-9][a-zA-Zäéß東&'./+0-9-]{0,6}"
 }
