@@ -7,7 +7,6 @@
 
 mod broker;
 mod credentials;
-mod folder;
 mod lease;
 mod ledger;
 mod link;
@@ -18,7 +17,9 @@ mod report_board;
 mod s3;
 mod setup;
 
-use crawl::{Broker, BrokerError, Depot};
+use std::path::Path;
+
+use crawl::{Broker, BrokerError, Depot, FolderDepot};
 
 pub use credentials::Credentials;
 pub use s3::S3Access;
@@ -38,7 +39,7 @@ pub fn connect_broker(
 /// Opens the depot of a URL: `file:///folder`, or `s3://bucket/folder`.
 pub fn open_depot(url: &str, access: &S3Access) -> Result<Box<dyn Depot>, BrokerError> {
     match url.split_once("://") {
-        Some(("file", path)) => Ok(Box::new(folder::FolderDepot::open(path)?)),
+        Some(("file", path)) if path.starts_with('/') => Ok(Box::new(FolderDepot::open(Path::new(path))?)),
         Some(("s3", place)) => Ok(Box::new(s3::S3Depot::open(place, access)?)),
         _ => Err(BrokerError::Refused(format!(
             "`{url}` is no depot: file:///folder or s3://bucket/folder are"

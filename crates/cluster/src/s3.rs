@@ -4,16 +4,13 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crawl::{BrokerError, Depot};
+use crawl::{BrokerError, Depot, check_object_name, too_long};
 use futures::StreamExt;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path;
 use object_store::{BackoffConfig, Certificate, ClientOptions, Error, ObjectStoreExt, RetryConfig};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
-
-use crate::folder::too_long;
-use crate::names::check_object_name;
 
 /// For how long a server in trouble is asked again.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -7,6 +7,7 @@
 //!
 //! Nothing here knows what messages say, and no message is longer than [`MESSAGE_LIMIT_BYTES`].
 
+use std::thread;
 use std::time::Duration;
 
 /// The longest message; brokers carry a megabyte by default.
@@ -26,6 +27,31 @@ pub enum BrokerError {
     /// It will never do it: a wrong token, another collection, a limit.
     #[error("{0}")]
     Refused(String),
+}
+
+/// How long to wait before something is asked again that could not be reached.
+pub(crate) const TRY_AGAIN: Duration = Duration::from_millis(500);
+
+/// An answer; nothing if nobody could be reached, and it is asked again later anyway.
+pub(crate) fn or_later<T>(answer: Result<T, BrokerError>) -> Result<Option<T>, BrokerError> {
+    match answer {
+        Err(BrokerError::Unavailable { .. }) => Ok(None),
+        answer => answer.map(Some),
+    }
+}
+
+/// Asks until there is an answer; nothing if somebody has given up meanwhile.
+pub(crate) fn insist<T>(
+    has_given_up: impl Fn() -> bool,
+    mut ask: impl FnMut() -> Result<T, BrokerError>,
+) -> Result<Option<T>, BrokerError> {
+    loop {
+        let answer = or_later(ask())?;
+        if answer.is_some() || has_given_up() {
+            return Ok(answer);
+        }
+        thread::sleep(TRY_AGAIN);
+    }
 }
 
 /// Carries messages between one collection and its workers.
@@ -53,7 +79,7 @@ pub trait Broker: Send + Sync {
     /// What all workers are to obey from now on, also those that come later.
     fn order(&self, message: &[u8]) -> Result<(), BrokerError>;
 
-    /// The last of the orders, if there ever was one.
+    /// The last of the orders; nothing if there never were any, or if it is known that nobody will give any more.
     fn orders(&self) -> Result<Option<Vec<u8>>, BrokerError>;
 
     /// Tells whoever watches how a worker is. It may be lost.
@@ -103,4 +129,34 @@ pub trait Depot: Send + Sync {
 
     /// Nobody needs it any more; it need not be there.
     fn remove(&self, name: &str) -> Result<(), BrokerError>;
+}
+
+const OBJECT_NAME_LIMIT_BYTES: usize = 512;
+
+/// Names in a depot have slashes between words that mean nothing to a file system.
+pub fn check_object_name(name: &str) -> Result<(), BrokerError> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let word = |word: &str| !word.is_empty() && !word.starts_with('.') && word.bytes().all(fits);
+    if name.len() > OBJECT_NAME_LIMIT_BYTES || !name.split('/').all(word) {
+        return Err(BrokerError::Refused(format!("`{name}` is no name for a depot")));
+    }
+    Ok(())
+}
+
+/// What a depot says of something longer than it may bring.
+pub fn too_long(name: &str, limit_bytes: u64) -> BrokerError {
+    BrokerError::Refused(format!("`{name}` in the depot is longer than {limit_bytes} bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_leads_out_of_the_depot() {
+        for name in ["", "/", "a/", "/a", "a//b", "..", "a/../b", "a/.hidden", "a b", "a\\b", "a\0"] {
+            assert!(check_object_name(name).is_err(), "{name}");
+        }
+        assert!(check_object_name("harvest/7-a.b_c/0.zst").is_ok());
+    }
 }

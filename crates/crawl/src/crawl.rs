@@ -26,9 +26,9 @@ use store::Collection;
 use tokio::runtime::{Builder, Runtime};
 
 use self::elsewhere::begin_workers;
+use crate::crawl_settings::CrawlSettings;
 use crate::domain_budget;
 use crate::error::Error;
-use crate::hands::{Hands, OwnCrew};
 use crate::harvester::Piece;
 use crate::helm::Helm;
 use crate::manager::{Due, Manager, day};
@@ -40,6 +40,7 @@ use crate::recovery::{self, Lent};
 use crate::rows::describe_sites;
 use crate::running::Running;
 use crate::seeder::{Seeder, release_queued};
+use crate::staff::{OwnCrew, Staff};
 use crate::stop::Stop;
 use crate::workers::Carriers;
 
@@ -121,7 +122,7 @@ struct Cycle {
     end: CrawlEnd,
     began: Instant,
     runtime: Runtime,
-    hands: Hands,
+    staff: Staff,
     /// Entries of logs whose pieces wait to be taken in.
     marks: Vec<Mark>,
     manager: Manager,
@@ -163,7 +164,7 @@ impl Cycle {
         }
         day::recover(&mut collection.notes);
         manager.number = places::last_batch(&collection.notes);
-        let (hands, lent) = match carriers {
+        let (staff, lent) = match carriers {
             None => OwnCrew::begin(collection, &running, began_unknown)?,
             Some(carriers) => begin_workers(collection, carriers, &running, helm, &mut manager)?,
         };
@@ -175,7 +176,7 @@ impl Cycle {
             end,
             began: Instant::now(),
             runtime: Builder::new_current_thread().enable_time().build().map_err(Error::Thread)?,
-            hands,
+            staff,
             marks: Vec::new(),
             gone_back: Vec::new(),
             lent_sites,
@@ -195,7 +196,7 @@ impl Cycle {
 
     /// Until there is nothing to do, or somebody stops it.
     fn run(&mut self, collection: &mut Collection) -> Result<CrawlSummary, Error> {
-        while self.running.stop() == Stop::No && !self.is_over() && !self.hands.is_thread_gone() {
+        while self.running.stop() == Stop::No && !self.is_over() && !self.staff.is_thread_gone() {
             self.manage(collection)?;
             self.painter.draw(collection, &self.manager, &self.running);
             if self.is_idle() && !self.wait_for_work(collection)? {
@@ -209,16 +210,15 @@ impl Cycle {
     }
 
     fn is_over(&self) -> bool {
-        let progress = self.running.counters.progress();
         // Of workers elsewhere nobody knows at each request how many there were.
-        let has_pages = |most| self.hands.are_elsewhere() && progress.pages + progress.errors >= most;
+        let has_pages = |most| self.staff.are_elsewhere() && self.running.counters.visits() >= most;
         self.end.duration.is_some_and(|duration| self.began.elapsed() >= duration)
             || self.end.pages.is_some_and(has_pages)
     }
 
     /// Whether nobody works on anything.
     fn is_idle(&self) -> bool {
-        self.manager.open.sites() == self.lent_sites && self.seeder.waiting() == 0 && self.hands.is_quiet()
+        self.manager.open.sites() == self.lent_sites && self.seeder.waiting() == 0 && self.staff.is_quiet()
     }
 
     /// Whether the last batch that is wanted has been made.
@@ -228,11 +228,12 @@ impl Cycle {
 
     /// Makes the next batch, if there may be something to put into it.
     fn manage(&mut self, collection: &mut Collection) -> Result<(), Error> {
-        let settings = self.batch_settings();
+        let settings = self.running.settings();
+        let batch_pages = self.batch_pages(&settings);
         let counters = Arc::clone(&self.running.counters);
         let waiting = counters.waiting_pages.load(Ordering::Relaxed);
         // A site that came back should not have to wait for others: the rate of a polite crawl is the number of sites in work.
-        let has_room = waiting < settings.batch_pages as u64 * MOST_BATCHES * self.hands.count() as u64;
+        let has_room = waiting < batch_pages as u64 * MOST_BATCHES * self.staff.count() as u64;
         let pause = (self.last_batch_took * MANAGER_SHARE).max(self.shortest_pause());
         let rested = self.is_idle() || self.last_batch.elapsed() >= pause;
         self.worth_a_look |= self.due_in() == Duration::ZERO;
@@ -241,6 +242,7 @@ impl Cycle {
         }
         let started = Instant::now();
         self.last_look_ms = self.running.clock.now_ms();
+        let settings = CrawlSettings { batch_pages, ..CrawlSettings::clone(&settings) };
         let batch = self.manager.prepare(collection, &settings, self.last_look_ms)?;
         self.worth_a_look = false;
         if let Some(batch) = batch {
@@ -252,9 +254,9 @@ impl Cycle {
                 // What is asked for today is known whatever happens.
                 self.commit(collection)?;
             }
-            match &self.hands {
-                Hands::Workers(_) => self.lend(collection, batch)?,
-                Hands::Own(own) => {
+            match &self.staff {
+                Staff::Workers(_) => self.lend(collection, batch)?,
+                Staff::Own(own) => {
                     counters.waiting_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
                     own.crew.hand_over(batch);
                 }
@@ -266,7 +268,7 @@ impl Cycle {
 
     /// Whoever is elsewhere gets fewer and larger batches: each is a commit and some messages.
     fn shortest_pause(&self) -> Duration {
-        if self.hands.are_elsewhere() { DUE_PAUSE } else { SHORTEST_PAUSE }
+        if self.staff.are_elsewhere() { DUE_PAUSE } else { SHORTEST_PAUSE }
     }
 
     /// How long until pages become due while others are still at work, or a new day begins.
@@ -337,7 +339,7 @@ impl Cycle {
 
     /// Takes what has come, and waits for it for a while if there is nothing.
     fn receive(&mut self, pause: Duration) {
-        let pieces = self.hands.pieces();
+        let pieces = self.staff.pieces();
         let first = match pieces.try_recv() {
             Ok(block) => Some(block),
             Err(_) => self.runtime.block_on(async {
@@ -350,13 +352,13 @@ impl Cycle {
         };
         first.into_iter().for_each(|(number, block)| self.take(number, block));
         while self.seeder.waiting_bytes() < SEED_BYTES && self.seeder.waiting() < SEED_PIECES {
-            let Ok((number, block)) = self.hands.pieces().try_recv() else { return };
+            let Ok((number, block)) = self.staff.pieces().try_recv() else { return };
             self.take(number, block);
         }
     }
 
     fn take(&mut self, number: usize, block: Vec<Piece>) {
-        self.hands.took(number, block.len());
+        self.staff.took(number, block.len());
         for piece in block {
             self.painter.see(&piece);
             match piece {
@@ -397,9 +399,9 @@ impl Cycle {
                 self.close_batch(collection, mark.batch, end)?;
             }
             mark.note(&mut collection.notes);
-            self.hands.mark(mark);
+            self.staff.mark(mark);
         }
-        if self.hands.are_elsewhere() {
+        if self.staff.are_elsewhere() {
             self.count_elsewhere();
         }
         Ok(())
@@ -435,7 +437,7 @@ impl Cycle {
         let (started, time_ms) = (Instant::now(), self.running.clock.now_ms());
         let generation = collection.commit(time_ms as i64)?.generation;
         self.painter.committed(time_ms, generation, started.elapsed());
-        self.hands.committed(collection)?;
+        self.staff.committed(collection)?;
         (self.last_commit, self.bytes_since_commit, self.changed_since_commit) = (Instant::now(), 0, false);
         Ok(())
     }
@@ -452,14 +454,14 @@ impl Cycle {
     /// Takes in what harvesters still bring until all have ended, and commits. `in_order` is false after an error: then the
     /// collection must not be written to any more.
     fn end(mut self, collection: &mut Collection, in_order: bool) -> Result<CrawlSummary, Error> {
-        while let Some((number, block)) = self.runtime.block_on(self.hands.pieces().recv()) {
+        while let Some((number, block)) = self.runtime.block_on(self.staff.pieces().recv()) {
             if in_order {
                 self.take(number, block);
                 self.seed(collection)?;
                 self.commit_if_due(collection)?;
             }
         }
-        self.hands.end()?;
+        self.staff.end()?;
         if in_order {
             release_queued(collection, &self.lent.sites)?;
             domain_budget::note(collection, &self.running.settings())?;
@@ -467,7 +469,7 @@ impl Cycle {
             describe_sites(collection, self.running.clock.now_ms() as i64)?;
             self.commit(collection)?;
             if self.running.stop() < Stop::AtOnce {
-                self.hands.clear_journals()?;
+                self.staff.clear_journals()?;
             }
             self.painter.finish(collection, &self.manager, &self.running);
         }

@@ -5,7 +5,6 @@
 //! logs/000007/        an entry is a file named by its number: the first to make it has written it
 //! orders              what workers obey; replaced as a whole
 //! reports/NAME        how a worker is; replaced as a whole
-//! depot/              what is too large for a message
 //! COLLECTION          locked by the process of the collection, as long as it lives
 //! ```
 //!
@@ -21,9 +20,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::broker::{Broker, BrokerError, Depot, Lease, LogEntry, MESSAGE_LIMIT_BYTES};
+use crate::broker::{Broker, BrokerError, Lease, LogEntry, MESSAGE_LIMIT_BYTES};
 
-/// A folder as a broker and a depot.
+/// A folder as a broker.
 #[derive(Debug)]
 pub struct FolderBroker {
     folder: PathBuf,
@@ -44,7 +43,7 @@ impl FolderBroker {
     pub fn of_collection(folder: &Path) -> Result<FolderBroker, BrokerError> {
         let mut broker = FolderBroker::at(folder);
         let begin = || {
-            for part in ["batches", "logs", "reports", "depot"] {
+            for part in ["batches", "logs", "reports"] {
                 fs::create_dir_all(folder.join(part))?;
             }
             File::options().create(true).truncate(false).write(true).open(folder.join(COLLECTION))
@@ -262,35 +261,6 @@ impl Broker for FolderBroker {
     }
 }
 
-impl Depot for FolderBroker {
-    fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), BrokerError> {
-        let path = self.folder.join("depot").join(name);
-        let put = || {
-            fs::create_dir_all(path.parent().unwrap_or(&path))?;
-            self.replace(&path, &bytes)
-        };
-        put().map_err(failed("keep a harvest"))
-    }
-
-    fn get(&self, name: &str, limit_bytes: u64) -> Result<Vec<u8>, BrokerError> {
-        let path = self.folder.join("depot").join(name);
-        let get = || {
-            let mut bytes = Vec::new();
-            File::open(&path)?.take(limit_bytes + 1).read_to_end(&mut bytes)?;
-            Ok(bytes)
-        };
-        let bytes = get().map_err(failed("fetch a harvest"))?;
-        if bytes.len() as u64 > limit_bytes {
-            return Err(BrokerError::Refused(format!("{name} is longer than {limit_bytes} bytes")));
-        }
-        Ok(bytes)
-    }
-
-    fn remove(&self, name: &str) -> Result<(), BrokerError> {
-        remove_if_there(&self.folder.join("depot").join(name)).map_err(failed("remove a harvest"))
-    }
-}
-
 /// A batch that this process has locked.
 struct FolderLease {
     batch: u64,
@@ -424,17 +394,5 @@ mod tests {
         assert!(collection.reports().unwrap().is_empty());
         drop(collection);
         assert_eq!(worker.orders().unwrap(), None);
-    }
-
-    #[test]
-    fn the_depot_brings_back_what_is_not_too_long() {
-        let folder = tempfile::tempdir().unwrap();
-        let (depot, _) = both(folder.path());
-        depot.put("segments/000007/000001", b"bytes".to_vec()).unwrap();
-        assert_eq!(depot.get("segments/000007/000001", 5).unwrap(), b"bytes");
-        assert!(matches!(depot.get("segments/000007/000001", 4), Err(BrokerError::Refused(_))));
-        depot.remove("segments/000007/000001").unwrap();
-        depot.remove("segments/000007/000001").unwrap();
-        assert!(depot.get("segments/000007/000001", 5).is_err());
     }
 }

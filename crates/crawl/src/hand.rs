@@ -8,14 +8,13 @@ use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use model::{PageId, SiteId};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::batch::Batch;
-use crate::broker::{Broker, BrokerError, Depot, LogEntry, MESSAGE_LIMIT_BYTES};
+use crate::broker::{self, Broker, BrokerError, Depot, LogEntry, MESSAGE_LIMIT_BYTES};
 use crate::crew::{Crew, CrewPlan, journal_error};
 use crate::error::Error;
 use crate::harvest::HarvestNews;
@@ -62,19 +61,17 @@ const SEGMENT_BYTES: usize = 8 << 20;
 /// Pages that one entry of a log speaks of, and news that one carries: both fit into a message.
 const ENTRY_PAGES: usize = 20_000;
 const TOLD_BYTES: usize = MESSAGE_LIMIT_BYTES / 2;
-/// How long to wait before something is asked of a broker again that could not be reached.
-const TRY_AGAIN: Duration = Duration::from_millis(500);
 
 /// Harvests a batch.
 pub(crate) fn harvest(plan: &HandPlan<'_>) -> Result<HandEnd, Error> {
     let (number, depot) = (plan.batch, plan.depot);
-    let read = match insist(plan, || messages::read_offer(number, plan.message, depot)) {
+    let read = match plan.insist(|| messages::read_offer(number, plan.message, depot)) {
         // Nobody can read it: it is given back as it is, for others would not fare better.
-        Err(Error::Broker(BrokerError::Refused(_))) => Some(Batch { number, ..Batch::default() }),
+        Err(BrokerError::Refused(_)) => Some(Batch { number, ..Batch::default() }),
         read => read?,
     };
     let Some(batch) = read else { return Ok(HandEnd::Left) };
-    let Some(log) = insist(plan, || plan.broker.log(number))? else { return Ok(HandEnd::Left) };
+    let Some(log) = plan.insist(|| plan.broker.log(number))? else { return Ok(HandEnd::Left) };
     let left = Rest::of(batch, &log)?;
     if left.closed {
         return Ok(HandEnd::Closed);
@@ -87,21 +84,10 @@ pub(crate) fn harvest(plan: &HandPlan<'_>) -> Result<HandEnd, Error> {
     hand.begin(left, began_unknown)?.run()
 }
 
-/// Asks until there is an answer; nothing if there is no point in it any more.
-fn insist<T>(
-    plan: &HandPlan<'_>,
-    mut ask: impl FnMut() -> Result<T, BrokerError>,
-) -> Result<Option<T>, Error> {
-    loop {
-        match ask() {
-            Ok(answer) => return Ok(Some(answer)),
-            Err(error @ BrokerError::Refused(_)) => return Err(error.into()),
-            Err(BrokerError::Unavailable { .. }) => {}
-        }
-        if plan.helm.stopping() == Stop::AtOnce {
-            return Ok(None);
-        }
-        thread::sleep(TRY_AGAIN);
+impl HandPlan<'_> {
+    /// Asks until there is an answer; nothing if there is no point in it any more.
+    fn insist<T>(&self, ask: impl FnMut() -> Result<T, BrokerError>) -> Result<Option<T>, BrokerError> {
+        broker::insist(|| self.helm.stopping() == Stop::AtOnce, ask)
     }
 }
 
@@ -298,7 +284,7 @@ impl<'h, 'p> Hand<'h, 'p> {
         self.segments += 1;
         let name = messages::segment_name(self.batch, self.plan.key, self.segments);
         let plan = self.plan;
-        if insist(plan, || plan.depot.put(&name, bytes.clone()))?.is_none() {
+        if plan.insist(|| plan.depot.put(&name, bytes.clone()))?.is_none() {
             self.lost = true;
             return Ok(());
         }
@@ -320,7 +306,7 @@ impl<'h, 'p> Hand<'h, 'p> {
         let (message, plan) = (line.write()?, self.plan);
         let appended = match self.lost {
             true => None,
-            false => insist(plan, || plan.broker.append(self.batch, self.last, &message))?.flatten(),
+            false => plan.insist(|| plan.broker.append(self.batch, self.last, &message))?.flatten(),
         };
         match appended {
             Some(number) => self.last = number,

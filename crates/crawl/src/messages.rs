@@ -172,12 +172,12 @@ impl Skew {
 mod tests {
     use super::*;
     use crate::batch::{BatchSite, test_site};
-    use crate::folder_broker::FolderBroker;
+    use crate::folder_depot::FolderDepot;
 
     #[test]
     fn long_batches_go_by_the_depot() {
         let folder = tempfile::tempdir().unwrap();
-        let depot = FolderBroker::of_collection(folder.path()).unwrap();
+        let depot = FolderDepot::open(folder.path()).unwrap();
         let mut batch = Batch { number: 7, sites: vec![test_site()], ..Batch::default() };
         let message = write_offer(&batch, &depot).unwrap();
         assert_eq!(read_offer(7, &message, &depot).unwrap(), batch);

@@ -95,6 +95,11 @@ impl Counters {
         if good { &self.pages } else { &self.errors }.fetch_add(1, Relaxed);
     }
 
+    /// Pages that were visited, in vain or not.
+    pub(crate) fn visits(&self) -> u64 {
+        self.pages.load(Relaxed) + self.errors.load(Relaxed)
+    }
+
     /// Counts what was done elsewhere as if it had been done here.
     pub(crate) fn count_piece(&self, piece: &Piece) {
         match piece {

@@ -11,12 +11,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::broker::{Broker, BrokerError, Depot, Lease};
+use crate::broker::{Broker, BrokerError, Depot, Lease, or_later};
 use crate::clock::Clock;
 use crate::crawl_settings::CrawlSettings;
 use crate::error::Error;
 use crate::hand::{self, HandEnd, HandPlan};
 use crate::helm::Helm;
+use crate::journal;
 use crate::lease_clock::LeaseClock;
 use crate::messages::{PROTOCOL, Skew, WorkerOrders, WorkerReport};
 use crate::progress::Progress;
@@ -32,7 +33,7 @@ pub struct WorkerPlan<'w> {
     pub name: &'w str,
     /// How many batches it works on at once.
     pub most_batches: usize,
-    /// A folder for what need not survive it.
+    /// A folder for what need not survive it; nobody else has anything there, for it is emptied.
     pub scratch: &'w Path,
     /// Reads the settings that come with orders.
     pub settings: &'w (dyn Fn(&str) -> Result<CrawlSettings, String> + Sync),
@@ -61,12 +62,21 @@ const KEEP_SHARE: u32 = 3;
 
 /// Works until the crawl is over, or the helm stops it.
 pub fn work(plan: &WorkerPlan<'_>, helm: &Helm) -> Result<WorkerSummary, Error> {
+    // What one of this name has left that was killed.
+    clear(plan.scratch)?;
+    let outcome = work_on(plan, helm);
+    let cleared = clear(plan.scratch);
+    outcome.and_then(|summary| cleared.map(|()| summary))
+}
+
+fn clear(folder: &Path) -> Result<(), Error> {
+    journal::clear(folder).map_err(|source| Error::Io { what: "remove", path: folder.to_owned(), source })
+}
+
+fn work_on(plan: &WorkerPlan<'_>, helm: &Helm) -> Result<WorkerSummary, Error> {
     let began = Instant::now();
     let mut skew = Skew::default();
     let clock = Clock::start();
-    // What one of this name has left that was killed.
-    let failed = |source| Error::Io { what: "remove", path: plan.scratch.to_owned(), source };
-    crate::journal::clear(plan.scratch).map_err(failed)?;
     let Some(orders) = first_orders(plan, helm, &clock, &mut skew)? else {
         return Ok(WorkerSummary {
             batches: 0,
@@ -125,12 +135,7 @@ fn first_orders(
 
 /// What the collection wants, if it can be known now.
 fn read_orders(plan: &WorkerPlan<'_>, clock: &Clock, skew: &mut Skew) -> Result<Option<WorkerOrders>, Error> {
-    let message = match plan.broker.orders() {
-        Ok(message) => message,
-        Err(BrokerError::Unavailable { .. }) => None,
-        Err(error @ BrokerError::Refused(_)) => return Err(error.into()),
-    };
-    let Some(message) = message else { return Ok(None) };
+    let Some(message) = or_later(plan.broker.orders())?.flatten() else { return Ok(None) };
     #[derive(serde::Deserialize)]
     struct Version {
         protocol: u32,
@@ -209,11 +214,10 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
             }
             // The lease runs from some time after the question on.
             let asked = Instant::now();
-            match self.plan.broker.take(self.plan.name, LOOK_EVERY) {
-                Ok(Some(lease)) => self.begin(lease, asked),
-                Ok(None) => {}
-                Err(BrokerError::Unavailable { .. }) => self.wait(),
-                Err(error @ BrokerError::Refused(_)) => return Err(error.into()),
+            match or_later(self.plan.broker.take(self.plan.name, LOOK_EVERY))? {
+                Some(Some(lease)) => self.begin(lease, asked),
+                Some(None) => {}
+                None => self.wait(),
             }
         }
         Ok(())
@@ -280,11 +284,10 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
                 skew,
                 key,
             });
-            let removed = crate::journal::clear(&scratch);
+            let cleared = clear(&scratch);
             // Whoever waits for it is gone when the worker is.
             let _ = ended.send(());
-            let failed = |source| Error::Io { what: "remove", path: scratch.clone(), source };
-            outcome.and_then(|end| removed.map_err(failed).map(|()| end))
+            outcome.and_then(|end| cleared.map(|()| end))
         });
         // One that slept through its lease may get its own batch again.
         if let Some(old) = self.hands.remove(&batch) {
@@ -303,8 +306,8 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
                 continue;
             }
             let asked = Instant::now();
-            match held.lease.keep() {
-                Ok(true) => {
+            match or_later(held.lease.keep())? {
+                Some(true) => {
                     let lapsed = !held.clock.holds();
                     held.clock.lend(asked, held.lease.duration());
                     held.kept = asked;
@@ -313,12 +316,11 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
                         held.helm.set_paused(self.orders.paused);
                     }
                 }
-                Ok(false) => {
+                Some(false) => {
                     held.clock.lose();
                     held.helm.stop(Stop::AtOnce);
                 }
-                Err(BrokerError::Unavailable { .. }) => {}
-                Err(error @ BrokerError::Refused(_)) => return Err(error.into()),
+                None => {}
             }
         }
         Ok(())
@@ -344,9 +346,7 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
             HandEnd::Closed => {
                 self.batches += 1;
                 // If it cannot be told, whoever takes it finds it closed.
-                if let Err(error @ BrokerError::Refused(_)) = held.lease.done() {
-                    return Err(error.into());
-                }
+                or_later(held.lease.done())?;
             }
         }
         Ok(())
@@ -361,11 +361,8 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
         batches.sort_unstable();
         let report = WorkerReport::of(self.plan.name, self.clock.now_ms(), &self.helm.progress(), batches);
         let message = serde_json::to_vec(&WorkerReport { leaves, ..report }).unwrap_or_default();
-        match self.plan.broker.report(self.plan.name, &message) {
-            Err(error @ BrokerError::Refused(_)) => Err(error.into()),
-            // It may be lost.
-            Err(BrokerError::Unavailable { .. }) | Ok(()) => Ok(()),
-        }
+        or_later(self.plan.broker.report(self.plan.name, &message))?;
+        Ok(())
     }
 
     /// Lets all hands end.

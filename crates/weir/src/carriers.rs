@@ -4,15 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crawl::{Broker, BrokerError, Depot, FolderBroker};
+use crawl::{Broker, BrokerError, Depot, FolderBroker, FolderDepot};
 
 use crate::failure::WrongUse;
 use crate::settings;
-
-/// Where workers of this machine and their collection meet, in the collection's folder.
-pub(crate) fn folder_of(collection: &Path) -> PathBuf {
-    collection.join("workers")
-}
 
 /// What a collection is called at a broker, unless somebody says otherwise.
 pub(crate) fn name_of(collection: &Path) -> String {
@@ -57,7 +52,7 @@ pub(crate) struct CarrierArgs {
     #[arg(long, value_name = "FILE", requires = "broker")]
     pub(crate) broker_ca_file: Option<PathBuf>,
 
-    /// The name of the collection at the broker; its folder's by default.
+    /// The name of the collection at the broker; a crawl takes its folder's by default.
     #[arg(long, value_name = "NAME", requires = "broker")]
     pub(crate) collection: Option<String>,
 }
@@ -81,13 +76,15 @@ pub(crate) struct Connected {
     pub(crate) depot: Arc<dyn Depot>,
 }
 
-/// The folder for workers, from the collection's side or a worker's.
+/// Where a collection and workers of this machine meet; `open` is for the side that comes.
 pub(crate) fn meet_in_folder(
-    open: impl FnOnce() -> Result<FolderBroker, BrokerError>,
+    collection: &Path,
+    open: fn(&Path) -> Result<FolderBroker, BrokerError>,
 ) -> Result<Connected, WrongUse> {
-    let folder = Arc::new(open().map_err(|error| WrongUse(error.to_string()))?);
-    let (broker, depot): (Arc<dyn Broker>, Arc<dyn Depot>) = (Arc::clone(&folder) as _, folder);
-    Ok(Connected { broker, depot })
+    let folder = collection.join("workers");
+    let meet = || Ok((open(&folder)?, FolderDepot::open(&folder.join("depot"))?));
+    let (broker, depot) = meet().map_err(|error: BrokerError| WrongUse(error.to_string()))?;
+    Ok(Connected { broker: Arc::new(broker), depot: Arc::new(depot) })
 }
 
 /// Who connects: they may do different things.

@@ -38,6 +38,7 @@ fn names_the_wrong_one(error: &store::Error) -> bool {
 fn cannot_be_crawled(error: &crawl::Error) -> bool {
     match error {
         crawl::Error::Store(error) => names_the_wrong_one(error),
+        crawl::Error::Broker(error) => matches!(error, crawl::BrokerError::Refused(_)),
         error => matches!(error, crawl::Error::NotAnalysed { .. } | crawl::Error::NoUrl { .. }),
     }
 }

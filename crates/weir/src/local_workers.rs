@@ -31,7 +31,7 @@ impl LocalWorkers {
                 .args(["--json", "--name", &format!("local-{number}"), "--for"])
                 .arg(&collection)
                 .arg("--scratch")
-                .arg(collection.join("workers").join(format!("scratch-{number}")))
+                .arg(collection.join("workers"))
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .spawn()

@@ -2,7 +2,6 @@
 //! taken in up to a mark of their log.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use model::{PageId, SiteId};
@@ -13,7 +12,6 @@ use crate::batch::Batch;
 use crate::crawl_settings::CrawlSettings;
 use crate::crew;
 use crate::error::Error;
-use crate::hands::Hands;
 use crate::harvest::HarvestNews;
 use crate::helm::Helm;
 use crate::journal;
@@ -25,26 +23,24 @@ use crate::places;
 use crate::recovery::{self, Lent};
 use crate::running::Running;
 use crate::seeder::{release_queued, release_queued_of};
+use crate::staff::Staff;
 use crate::workers::{Carriers, Workers};
 
 /// Names are resolved before a batch is lent, for no longer than this at a time.
 const LOCATE_SECONDS: usize = 2;
 /// Rests that a batch tells of: of very many, some have to do. They are long, and errands are rare.
 const MOST_RESTS: usize = 10_000;
-
 /// Smaller batches are not worth their messages.
 const LEAST_BATCH_PAGES: usize = 1_000;
 
 impl Cycle {
-    /// The settings for the next batch: all workers together get as many pages as a crew of our own would.
-    pub(super) fn batch_settings(&self) -> Arc<CrawlSettings> {
-        let settings = self.running.settings();
-        if !self.hands.are_elsewhere() {
-            return settings;
+    /// How many pages a batch may have: all workers together get as many as a crew of our own would.
+    pub(super) fn batch_pages(&self, settings: &CrawlSettings) -> usize {
+        if !self.staff.are_elsewhere() {
+            return settings.batch_pages;
         }
-        let share = settings.batch_pages / (MOST_BATCHES as usize * self.hands.count());
-        let batch_pages = share.max(LEAST_BATCH_PAGES).min(settings.batch_pages);
-        Arc::new(CrawlSettings { batch_pages, ..CrawlSettings::clone(&settings) })
+        let share = settings.batch_pages / (MOST_BATCHES as usize * self.staff.count());
+        share.max(LEAST_BATCH_PAGES).min(settings.batch_pages)
     }
 
     /// Lends a batch to workers, without the sites that are where others are, or whose names would take too long to resolve.
@@ -84,9 +80,9 @@ impl Cycle {
         mark::begin(&mut collection.notes, batch.number);
         self.commit(collection)?;
         self.count_elsewhere();
-        match &mut self.hands {
-            Hands::Workers(workers) => workers.offer(collection, &batch),
-            Hands::Own(_) => Ok(()),
+        match &mut self.staff {
+            Staff::Workers(workers) => workers.offer(collection, &batch),
+            Staff::Own(_) => Ok(()),
         }
     }
 
@@ -129,7 +125,7 @@ pub(super) fn begin_workers(
     running: &Running,
     helm: &Helm,
     manager: &mut Manager,
-) -> Result<(Hands, Lent), Error> {
+) -> Result<(Staff, Lent), Error> {
     let journal = places::journal(collection.folder());
     journal::clear(&journal).map_err(|source| crew::journal_error(&journal, source))?;
     let (workers, recovered) = Workers::begin(collection, carriers, running, helm)?;
@@ -143,5 +139,5 @@ pub(super) fn begin_workers(
     let lent = Lent::of_others(collection)?;
     away.extend(lent.sites.iter().copied());
     release_queued(collection, &away)?;
-    Ok((Hands::Workers(workers), lent))
+    Ok((Staff::Workers(workers), lent))
 }

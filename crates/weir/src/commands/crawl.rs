@@ -191,9 +191,7 @@ impl Args {
             (_, Some(_)) => {
                 carriers::connect(&self.carriers, carriers::Role::Collection(&self.dir, &self.lending))?
             }
-            (Some(_), None) => {
-                carriers::meet_in_folder(|| FolderBroker::of_collection(&carriers::folder_of(&self.dir)))?
-            }
+            (Some(_), None) => carriers::meet_in_folder(&self.dir, FolderBroker::of_collection)?,
         };
         let settings = Arc::new(Mutex::new(settings.to_toml()));
         let text = Arc::clone(&settings);

@@ -20,8 +20,8 @@ Examples:
 
 A worker needs no files but those that the settings of the crawl name (--files): settings and
 all that must be known about sites come to it. It is started after the crawl, works until that
-is over, and ends. Ctrl-C (or SIGTERM) stops in order: what has come is handed over, the rest goes back. If
-it is killed, others go on with its batches. See docs/cluster.md.";
+is over, and ends. Ctrl-C (or SIGTERM) stops in order: what has come is handed over, the rest
+goes back. If it is killed, others go on with its batches. See docs/cluster.md.";
 
 /// Fetch and read pages for a crawl elsewhere.
 #[derive(clap::Args)]
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     batches: u16,
 
-    /// A folder for what need not survive it.
+    /// Where it may make a folder for what need not survive it; that of the system by default.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
 
@@ -69,10 +69,11 @@ struct Answer {
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let name = args.name.clone().unwrap_or_else(default_name);
     let Connected { broker, depot } = match &args.dir {
-        Some(dir) => carriers::meet_in_folder(|| FolderBroker::of_worker(&carriers::folder_of(dir)))?,
+        Some(dir) => carriers::meet_in_folder(dir, FolderBroker::of_worker)?,
         None => carriers::connect(&args.carriers, carriers::Role::Worker)?,
     };
-    let scratch = args.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("weir-{name}")));
+    // A folder of its own in there: it is emptied at the start.
+    let scratch = args.scratch.clone().unwrap_or_else(std::env::temp_dir).join(format!("weir-worker-{name}"));
     let files = args.dir.as_ref().unwrap_or(&args.files);
     let settings = |text: &str| -> Result<CrawlSettings, String> {
         let settings = Settings::parse(text)?;

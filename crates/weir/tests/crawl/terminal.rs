@@ -94,8 +94,8 @@ fn help_says_what_there_is() {
           --broker-credentials <FILE>    A file with credentials for the broker, as `nsc` writes them
           --broker-ca-file <FILE>        A file with certificates of authorities to trust for the
                                          broker, in PEM
-          --collection <NAME>            The name of the collection at the broker; its folder's by
-                                         default
+          --collection <NAME>            The name of the collection at the broker; a crawl takes its
+                                         folder's by default
           --lease <TIME>                 Batches of a worker of which nothing is heard for so long go to
                                          another [default: 30s]
           --replicas <N>                 On how many servers of the broker's cluster everything is kept

@@ -145,6 +145,36 @@ fn a_crawl_that_is_stopped_waits_for_its_workers_and_goes_on_later() {
 }
 
 #[test]
+fn what_others_keep_where_a_worker_may_write_stays() {
+    let web = web();
+    let collection = collection(&web);
+    let scratch = tempfile::tempdir().unwrap();
+    let kept = scratch.path().join("kept");
+    fs::write(&kept, "mine").unwrap();
+    let mut crawl = collection.start(&["--workers", "local:0"]);
+    crawl.until(|| collection.path().join("workers/COLLECTION").exists());
+    let folder = scratch.path().to_str().unwrap();
+    let worker = collection.start_as(&["worker", "--for", &collection.dir(), "--scratch", folder, "--json"]);
+    let (ended, worker) = (crawl.wait(), worker.wait());
+    assert_eq!((ended.code, worker.code), (Some(0), Some(0)), "{}{}", ended.stderr, worker.stderr);
+    assert_eq!(fs::read_to_string(&kept).unwrap(), "mine");
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1, "a worker leaves nothing behind");
+}
+
+#[test]
+fn a_worker_of_another_version_is_told_to_be_of_the_same() {
+    let web = web();
+    let collection = collection(&web);
+    let folder = collection.path().join("workers");
+    let broker = crawl::FolderBroker::of_collection(&folder).unwrap();
+    crawl::Broker::order(&broker, br#"{"protocol":999,"whatever":"it says"}"#).unwrap();
+    let output = run(&["worker", "--for", &collection.dir(), "--name", "old"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("version 999") && told.contains("run the same version"), "{told}");
+}
+
+#[test]
 fn who_is_not_needed_is_told_so() {
     let web = web();
     let collection = collection(&web);

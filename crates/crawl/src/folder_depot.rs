@@ -4,23 +4,19 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crawl::{BrokerError, Depot};
-
-use crate::names::check_object_name;
+use crate::broker::{BrokerError, Depot, check_object_name, too_long};
 
 /// A folder that all machines see, or all processes of one machine.
-pub(crate) struct FolderDepot {
+pub struct FolderDepot {
     folder: PathBuf,
 }
 
 impl FolderDepot {
-    pub(crate) fn open(path: &str) -> Result<FolderDepot, BrokerError> {
-        if !path.starts_with('/') {
-            return Err(BrokerError::Refused(format!("`file://{path}` is no folder: file:///folder is")));
-        }
-        fs::create_dir_all(path)
-            .map_err(|error| BrokerError::Refused(format!("the depot file://{path}: {error}")))?;
-        Ok(FolderDepot { folder: PathBuf::from(path) })
+    /// Opens a folder, which is made if it is not there.
+    pub fn open(folder: &Path) -> Result<FolderDepot, BrokerError> {
+        fs::create_dir_all(folder)
+            .map_err(|error| BrokerError::Refused(format!("the depot {}: {error}", folder.display())))?;
+        Ok(FolderDepot { folder: folder.to_owned() })
     }
 
     fn path(&self, name: &str) -> Result<PathBuf, BrokerError> {
@@ -72,10 +68,23 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-pub(crate) fn too_long(name: &str, limit_bytes: u64) -> BrokerError {
-    BrokerError::Refused(format!("`{name}` in the depot is longer than {limit_bytes} bytes"))
-}
-
 fn unavailable(what: &'static str, path: &Path, error: &io::Error) -> BrokerError {
     BrokerError::Unavailable { what, source: format!("{}: {error}", path.display()).into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_brings_back_what_is_not_too_long() {
+        let folder = tempfile::tempdir().unwrap();
+        let depot = FolderDepot::open(&folder.path().join("depot")).unwrap();
+        depot.put("segments/000007/000001", b"bytes".to_vec()).unwrap();
+        assert_eq!(depot.get("segments/000007/000001", 5).unwrap(), b"bytes");
+        assert!(matches!(depot.get("segments/000007/000001", 4), Err(BrokerError::Refused(_))));
+        depot.remove("segments/000007/000001").unwrap();
+        depot.remove("segments/000007/000001").unwrap();
+        assert!(depot.get("segments/000007/000001", 5).is_err());
+    }
 }

@@ -20,7 +20,7 @@ use crate::territory::Territory;
 use crate::workers::Workers;
 
 /// Those who fetch.
-pub(crate) enum Hands {
+pub(crate) enum Staff {
     Own(OwnCrew),
     Workers(Workers),
 }
@@ -42,7 +42,7 @@ impl OwnCrew {
         collection: &mut Collection,
         running: &Running,
         began_unknown: bool,
-    ) -> Result<(Hands, Lent), Error> {
+    ) -> Result<(Staff, Lent), Error> {
         let lent = Lent::of(collection)?;
         release_queued(collection, &lent.sites)?;
         let settings = running.settings();
@@ -61,49 +61,49 @@ impl OwnCrew {
             reads: true,
         })?;
         let own = OwnCrew { crew, journal, taken: vec![0; threads], committed, journals: Vec::new() };
-        Ok((Hands::Own(own), lent))
+        Ok((Staff::Own(own), lent))
     }
 }
 
-impl Hands {
+impl Staff {
     /// Blocks of pieces, each with the number of who brought it.
     pub(crate) fn pieces(&mut self) -> &mut Receiver<(usize, Vec<Piece>)> {
         match self {
-            Hands::Own(own) => &mut own.crew.pieces,
-            Hands::Workers(workers) => &mut workers.pieces,
+            Staff::Own(own) => &mut own.crew.pieces,
+            Staff::Workers(workers) => &mut workers.pieces,
         }
     }
 
     pub(crate) fn is_quiet(&self) -> bool {
         match self {
-            Hands::Own(own) => own.crew.pieces.is_empty(),
-            Hands::Workers(workers) => workers.pieces.is_empty(),
+            Staff::Own(own) => own.crew.pieces.is_empty(),
+            Staff::Workers(workers) => workers.pieces.is_empty(),
         }
     }
 
     /// How many processes fetch.
     pub(crate) fn count(&self) -> usize {
         match self {
-            Hands::Own(_) => 1,
-            Hands::Workers(workers) => workers.count().max(1),
+            Staff::Own(_) => 1,
+            Staff::Workers(workers) => workers.count().max(1),
         }
     }
 
     pub(crate) fn are_elsewhere(&self) -> bool {
-        matches!(self, Hands::Workers(_))
+        matches!(self, Staff::Workers(_))
     }
 
     /// Whether somebody has failed.
     pub(crate) fn is_thread_gone(&self) -> bool {
         match self {
-            Hands::Own(own) => own.crew.is_thread_gone(),
-            Hands::Workers(workers) => workers.is_thread_gone(),
+            Staff::Own(own) => own.crew.is_thread_gone(),
+            Staff::Workers(workers) => workers.is_thread_gone(),
         }
     }
 
     /// A block of so many pieces was taken in.
     pub(crate) fn took(&mut self, number: usize, pieces: usize) {
-        if let Hands::Own(own) = self
+        if let Staff::Own(own) = self
             && let Some(taken) = own.taken.get_mut(number)
         {
             *taken += pieces as u64;
@@ -112,7 +112,7 @@ impl Hands {
 
     /// An entry of a log was taken in.
     pub(crate) fn mark(&mut self, mark: Mark) {
-        if let Hands::Workers(workers) = self {
+        if let Staff::Workers(workers) = self {
             workers.mark(mark);
         }
     }
@@ -120,35 +120,35 @@ impl Hands {
     /// What was taken in is committed.
     pub(crate) fn committed(&mut self, collection: &mut Collection) -> Result<(), Error> {
         match self {
-            Hands::Own(own) => {
+            Staff::Own(own) => {
                 for (committed, taken) in own.committed.iter().zip(&own.taken) {
                     committed.store(*taken, Ordering::Release);
                 }
                 Ok(())
             }
-            Hands::Workers(workers) => workers.committed(collection),
+            Staff::Workers(workers) => workers.committed(collection),
         }
     }
 
     /// Waits for the end of all, once they have been stopped and nothing comes any more.
     pub(crate) fn end(&mut self) -> Result<(), Error> {
         match self {
-            Hands::Own(own) => {
+            Staff::Own(own) => {
                 own.journals = own.crew.end(&own.journal)?;
                 Ok(())
             }
-            Hands::Workers(workers) => workers.end(),
+            Staff::Workers(workers) => workers.end(),
         }
     }
 
     /// Everything is committed: nothing has to be remembered for the next start.
     pub(crate) fn clear_journals(&mut self) -> Result<(), Error> {
         match self {
-            Hands::Own(own) => {
+            Staff::Own(own) => {
                 own.journals.clear();
                 journal::clear(&own.journal).map_err(|source| crew::journal_error(&own.journal, source))
             }
-            Hands::Workers(_) => Ok(()),
+            Staff::Workers(_) => Ok(()),
         }
     }
 }
