@@ -5,8 +5,8 @@
 //!
 //! ```text
 //! sites.jsonl     one site per line, with its pages
-//! BATCH           written last: number, counts, XXH3 of the above, addresses and sites with their clocks, addresses of
-//!                 others; a folder without it is not complete
+//! BATCH           written last: number, counts, XXH3 of the above, addresses and sites with their clocks; a folder without it
+//!                 is not complete
 //! ```
 
 use std::io;
@@ -29,12 +29,10 @@ pub struct Batch {
     pub number: u64,
     /// Site by site.
     pub sites: Vec<BatchSite>,
-    /// Addresses that must be left alone, whichever site is there, until these times in Unix milliseconds.
+    /// Addresses of its sites that must be left alone, whichever is there, until these times in Unix milliseconds.
     pub addresses: Vec<(IpAddr, u64)>,
-    /// Sites beside its own, by name, that must be left alone until these times: their robots.txt may be referred to.
+    /// Sites that its own refer to, by name, that must be left alone until these times.
     pub rests: Vec<(String, u64)>,
-    /// Addresses where other lent batches are at work.
-    pub owned_by_others: Vec<IpAddr>,
 }
 
 /// A site, its pages in the order in which they are to be fetched, and what is known about how to ask it.
@@ -65,11 +63,36 @@ pub struct BatchSite {
     /// Its robots.txt, if it was asked for before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub robots: Option<RobotsCopy>,
+    /// Other sites that its robots.txt has led to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refers: Vec<Referral>,
     /// Whether its sitemaps should be read.
     #[serde(default)]
     pub sitemaps_due: bool,
     /// What to fetch.
     pub pages: Vec<BatchPage>,
+}
+
+impl BatchSite {
+    /// Whether it is known where it is.
+    pub(crate) fn is_located(&self, now_s: u32) -> bool {
+        self.address.is_some() && self.resolve_again_s > now_s
+    }
+
+    /// Where it is asked, and the others that its robots.txt has led to.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+        let others = self.refers.iter().filter_map(|referral| referral.address);
+        self.address.into_iter().chain(others).map(|address| address.to_canonical())
+    }
+}
+
+/// A site that is asked for a robots.txt on behalf of another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Referral {
+    /// Scheme, host and port.
+    pub name: String,
+    /// Where it is; nothing if it cannot be found.
+    pub address: Option<IpAddr>,
 }
 
 /// A page to be fetched.
@@ -126,8 +149,6 @@ struct Closing {
     addresses: Vec<(IpAddr, u64)>,
     #[serde(default)]
     rests: Vec<(String, u64)>,
-    #[serde(default)]
-    owned_by_others: Vec<IpAddr>,
 }
 
 const SITES: &str = "sites.jsonl";
@@ -152,7 +173,6 @@ impl Batch {
             xxh3,
             addresses: self.addresses.clone(),
             rests: self.rests.clone(),
-            owned_by_others: self.owned_by_others.clone(),
         };
         open.close(BATCH, &closing)
     }
@@ -168,8 +188,8 @@ impl Batch {
                 sites.push(site);
             }
             let counts = (closing.sites, closing.pages);
-            let Closing { number, addresses, rests, owned_by_others, .. } = closing;
-            let batch = Batch { number, sites, addresses, rests, owned_by_others };
+            let Closing { number, addresses, rests, .. } = closing;
+            let batch = Batch { number, sites, addresses, rests };
             if (batch.sites.len() as u64, batch.pages() as u64) != counts {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
@@ -216,6 +236,7 @@ pub(crate) fn test_site() -> BatchSite {
         asked_wait_ms: 10,
         pages_known: 7,
         robots: Some(RobotsCopy { fetched_s: 8, status: 200, text: (0..=255).collect() }),
+        refers: Vec::new(),
         sitemaps_due: true,
         pages: vec![page(1, "http://a.example/"), page(9, "http://a.example/ü")],
     }
@@ -229,11 +250,11 @@ mod tests {
 
     fn batch() -> Batch {
         let site = test_site();
-        let other = BatchSite { address: None, robots: None, pages: vec![], ..site.clone() };
+        let refers = vec![Referral { name: "http://b.example".to_owned(), address: site.address }];
+        let other = BatchSite { address: None, robots: None, refers, pages: vec![], ..site.clone() };
         let addresses = vec![("2001:db8::1".parse().unwrap(), 99)];
         let rests = vec![("http://b.example".to_owned(), 98)];
-        let owned_by_others = vec!["192.0.2.9".parse().unwrap()];
-        Batch { number: 12, sites: vec![site, other], addresses, rests, owned_by_others }
+        Batch { number: 12, sites: vec![site, other], addresses, rests }
     }
 
     #[test]

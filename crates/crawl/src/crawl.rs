@@ -19,6 +19,7 @@ mod elsewhere;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use model::SiteId;
@@ -26,11 +27,13 @@ use store::Collection;
 use tokio::runtime::{Builder, Runtime};
 
 use self::elsewhere::begin_workers;
+use crate::batch::Batch;
 use crate::crawl_settings::CrawlSettings;
 use crate::domain_budget;
 use crate::error::Error;
 use crate::harvester::Piece;
 use crate::helm::Helm;
+use crate::locate::Addresses;
 use crate::manager::{Due, Manager, day};
 use crate::mark::Mark;
 use crate::painter::Painter;
@@ -129,6 +132,8 @@ struct Cycle {
     seeder: Seeder,
     /// Sites of a batch that were not lent after all.
     gone_back: Vec<SiteId>,
+    /// A batch that will be lent as soon as it is known where its sites are.
+    locating: Option<JoinHandle<Result<(Addresses, Batch), Error>>>,
     /// What is elsewhere, and how many sites must not be asked because of it.
     lent: Lent,
     lent_sites: usize,
@@ -179,6 +184,7 @@ impl Cycle {
             staff,
             marks: Vec::new(),
             gone_back: Vec::new(),
+            locating: None,
             lent_sites,
             manager,
             lent,
@@ -197,6 +203,7 @@ impl Cycle {
     /// Until there is nothing to do, or somebody stops it.
     fn run(&mut self, collection: &mut Collection) -> Result<CrawlSummary, Error> {
         while self.running.stop() == Stop::No && !self.is_over() && !self.staff.is_thread_gone() {
+            self.lend_located(collection)?;
             self.manage(collection)?;
             self.painter.draw(collection, &self.manager, &self.running);
             if self.is_idle() && !self.wait_for_work(collection)? {
@@ -237,7 +244,8 @@ impl Cycle {
         let pause = (self.last_batch_took * MANAGER_SHARE).max(self.shortest_pause());
         let rested = self.is_idle() || self.last_batch.elapsed() >= pause;
         self.worth_a_look |= self.due_in() == Duration::ZERO;
-        if !(self.worth_a_look && has_room && rested) || self.has_all_batches() {
+        let is_free = self.worth_a_look && has_room && rested && self.locating.is_none();
+        if !is_free || self.has_all_batches() {
             return Ok(());
         }
         let started = Instant::now();
@@ -248,15 +256,15 @@ impl Cycle {
         if let Some(batch) = batch {
             self.changed_since_commit = true;
             collection.notes.insert(LAST_BATCH.to_owned(), batch.number);
-            counters.cycles.fetch_add(1, Ordering::Relaxed);
             let most = settings.requests_per_day;
             if most > 0 && day::reserve(&mut collection.notes, most) {
                 // What is asked for today is known whatever happens.
                 self.commit(collection)?;
             }
             match &self.staff {
-                Staff::Workers(_) => self.lend(collection, batch)?,
+                Staff::Workers(_) => self.locate(collection, batch)?,
                 Staff::Own(own) => {
+                    counters.cycles.fetch_add(1, Ordering::Relaxed);
                     counters.waiting_pages.fetch_add(batch.pages() as u64, Ordering::Relaxed);
                     own.crew.hand_over(batch);
                 }
@@ -330,6 +338,7 @@ impl Cycle {
             pause = pause.min(duration.saturating_sub(self.began.elapsed()));
         }
         let look_in = match self.worth_a_look {
+            _ if self.locating.is_some() => SHORTEST_PAUSE,
             true => (self.last_batch_took * MANAGER_SHARE).max(self.shortest_pause()),
             false => self.due_in(),
         };

@@ -27,7 +27,7 @@ use crate::random::random;
 use crate::running::Running;
 use crate::site_run::Located;
 use crate::stop::Stop;
-use crate::territory::Territory;
+use crate::territory::{ErrandWay, Territory};
 
 /// What a harvester is given to do.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub(crate) enum Work {
     AtItsSite(Errand),
     /// What came of an errand.
     Returned { site: SiteId, robots: RobotsCopy },
+    /// Nobody may go on an errand to the site of this name.
+    NotLent { site: SiteId, name: Box<str> },
 }
 
 /// What the front desk is asked for.
@@ -164,7 +166,7 @@ impl FrontDesk {
             DeskRequest::Batch(batch) => batch.sites.into_iter().for_each(|site| self.accept_site(site)),
             DeskRequest::Errand(errand) => match self.clocks.harvester(errand.url.site()) {
                 Some(harvester) => self.hand_to(harvester, Work::AtItsSite(errand)),
-                None => self.waiting.push_back(Question::Errand(errand)),
+                None => self.accept_errand(errand),
             },
             DeskRequest::Returned(errand, robots) => {
                 let (harvester, site) = errand.home();
@@ -176,7 +178,7 @@ impl FrontDesk {
                     match work {
                         Work::Site(site, front, located) => self.send_site(site, front, located),
                         Work::Errand(errand, address, _) => self.send_errand(errand, address),
-                        Work::AtItsSite(_) | Work::Returned { .. } => {}
+                        Work::AtItsSite(_) | Work::Returned { .. } | Work::NotLent { .. } => {}
                     }
                 }
             }
@@ -195,6 +197,20 @@ impl FrontDesk {
                 self.locate(Box::new(site), front, &[address], resolve_again_s);
             }
             None => self.waiting.push_back(Question::Site(Box::new(site), front)),
+        }
+    }
+
+    fn accept_errand(&mut self, errand: Errand) {
+        let (harvester, site) = errand.home();
+        let name = errand.url.site();
+        match self.territory.errand(site, name) {
+            ErrandWay::Ask => self.waiting.push_back(Question::Errand(errand)),
+            ErrandWay::To(address) => self.send_errand(errand, address),
+            ErrandWay::Nowhere => {
+                let robots = RobotsCopy::none(self.running.clock.now_s());
+                self.hand_to(harvester, Work::Returned { site, robots });
+            }
+            ErrandWay::NotLent => self.hand_to(harvester, Work::NotLent { site, name: name.into() }),
         }
     }
 
@@ -221,7 +237,7 @@ impl FrontDesk {
             (Question::Site(site, _), Err(reason)) => self.cannot_be_found(&site, reason),
             (Question::Errand(errand), answer) => {
                 let addresses = answer.map(|found| found.addresses).unwrap_or_default();
-                match self.territory.for_errand(&addresses) {
+                match self.territory.for_site(&addresses, None) {
                     Some(address) => self.send_errand(errand, address),
                     None => self.accept(DeskRequest::Returned(errand, RobotsCopy::none(now_s))),
                 }

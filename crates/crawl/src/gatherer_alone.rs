@@ -190,6 +190,7 @@ impl Expected {
                 self.pages.remove(page).is_some()
             }
             HarvestNews::Robots { site, .. }
+            | HarvestNews::Refers { site, .. }
             | HarvestNews::BackOff { site, .. }
             | HarvestNews::Found { site, .. } => self.sites.contains(site),
             HarvestNews::Done(report) => self.sites.contains(&report.site),

@@ -17,6 +17,8 @@ pub(crate) enum HarvestNews {
     Back { page: PageId, reason: Option<ReasonCode> },
     /// robots.txt was asked for.
     Robots { site: SiteId, robots: RobotsCopy },
+    /// robots.txt leads to another site, which must be lent together with this one.
+    Refers { site: SiteId, name: String },
     /// A site is to be left alone for longer than usual.
     BackOff { site: SiteId, until_ms: u64, errors_in_a_row: u16 },
     /// A site was asked at this address by somebody who tells nothing else of it: on an errand, or before all was dropped. Both

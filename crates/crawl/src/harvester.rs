@@ -226,6 +226,7 @@ impl<'s> Harvester<'s> {
                 Ok(())
             }
             Work::Returned { site, robots } => self.robots_came(site, &robots),
+            Work::NotLent { site, name } => self.robots_not_lent(site, name.into()),
         }
     }
 

@@ -256,6 +256,7 @@ impl Harvesting {
         let order = match &news {
             HarvestNews::Left { page, .. } | HarvestNews::Back { page, .. } => self.pages.remove(page),
             HarvestNews::Robots { site, .. }
+            | HarvestNews::Refers { site, .. }
             | HarvestNews::BackOff { site, .. }
             | HarvestNews::Found { site, .. } => self.sites.get(site).copied(),
             HarvestNews::Done(report) => self.sites.remove(&report.site),

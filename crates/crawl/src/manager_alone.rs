@@ -4,7 +4,6 @@
 //! Pages are queued and committed before their batch appears. A manager that dies in between leaves queued pages without a
 //! batch; the next one frees them.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use store::Collection;
 
 use crate::crawl_settings::CrawlSettings;
 use crate::error::Error;
-use crate::locate::Locator;
+use crate::locate::{Locator, Taken};
 use crate::manager::{Manager, day};
 use crate::places::{self, LAST_BATCH, Place};
 use crate::recovery::{self, Lent};
@@ -40,9 +39,6 @@ pub struct BatchMade {
     pub pages: usize,
 }
 
-/// Rests that a batch tells of: of very many, some have to do. They are long, and errands are rare.
-const MOST_RESTS: usize = 100_000;
-
 /// Makes batches, as many as are wanted and there are pages for. Sites in open batches are left out, and so are those
 /// that share an address with one of them: names are resolved before they are lent.
 pub fn manage(
@@ -59,19 +55,24 @@ pub fn manage(
     let mut lent = Lent::of(collection)?;
     release_queued(collection, &lent.sites)?;
     let mut managed = Managed::default();
-    let mut locator = Locator::new(settings)?;
+    let locator = Locator::new(settings)?;
     let mut manager = Manager::default();
     while (managed.batches.len() as u64) < most_batches {
         manager.number = places::last_batch(&collection.notes);
         manager.open.lend(recovery::neighbours(collection, &lent)?);
         let now_ms = clock.now_ms();
-        let others: Vec<IpAddr> = lent.addresses.iter().copied().collect();
         let Some(mut batch) = manager.prepare(collection, settings, now_ms)? else {
             managed.next_due_ms =
                 manager.next_due(collection, settings, false, now_ms)?.map(|due| due.time_ms);
             break;
         };
-        let elsewhere = locator.locate(collection, &mut batch, &lent.addresses, &clock)?;
+        let taken = Taken {
+            address: &|address| lent.addresses.contains(&address),
+            name: &|name| lent.names.contains(name),
+            site: &|site| lent.sites.contains(&site),
+        };
+        let addresses = locator.locate(&batch, clock);
+        let elsewhere = addresses.settle(collection, &mut batch, &taken, clock.now_s())?;
         lent.add(&batch);
         if elsewhere > 0 {
             release_queued(collection, &lent.sites)?;
@@ -80,9 +81,7 @@ pub fn manage(
             // Now it is known where they are; others may be free.
             continue;
         }
-        batch.addresses = recovery::address_clocks(collection, settings, now_ms, false)?;
-        batch.rests = recovery::rests(collection, now_ms, MOST_RESTS)?;
-        batch.owned_by_others = others;
+        recovery::set_clocks(collection, settings, &mut batch, now_ms)?;
         collection.notes.insert(LAST_BATCH.to_owned(), batch.number);
         collection.commit(now_ms as i64)?;
         let folder = Place::Batches.of(collection.folder(), batch.number);

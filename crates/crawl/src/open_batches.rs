@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use model::SiteId;
 
 use crate::batch::Batch;
-use crate::busy_addresses::BusyAddresses;
+use crate::busy_places::BusyPlaces;
 use crate::live::LiveBatch;
 
 /// Batches with sites that have not come back.
@@ -14,7 +14,7 @@ pub(crate) struct OpenBatches {
     sites: HashMap<SiteId, OpenSite>,
     batches: BTreeMap<u64, LiveBatch>,
     /// Where workers are; a crew of our own needs none of this.
-    pub(crate) busy: BusyAddresses,
+    pub(crate) busy: BusyPlaces,
 }
 
 /// A site in a batch; of one that somebody else harvests, nothing is known.

@@ -122,6 +122,8 @@ pub(crate) struct Lent {
     pub(crate) sites: HashSet<SiteId>,
     /// The addresses that the batches own.
     pub(crate) addresses: HashSet<IpAddr>,
+    /// Sites by name that are asked on behalf of others.
+    pub(crate) names: HashSet<String>,
 }
 
 impl Lent {
@@ -145,10 +147,13 @@ impl Lent {
     pub(crate) fn add(&mut self, batch: &Batch) {
         self.sites.extend(batch.sites.iter().map(|site| site.site));
         self.addresses.extend(territory::addresses(batch));
+        let referrals = batch.sites.iter().flat_map(|site| &site.refers);
+        self.names.extend(referrals.map(|referral| referral.name.clone()));
     }
 }
 
-/// The lent sites, and those that are known to share an address with one of them: it must have one visitor at a time.
+/// The lent sites, those that are known to share an address with one of them, and those that are asked on behalf of one: each
+/// must have one visitor at a time.
 pub(crate) fn neighbours(collection: &Collection, lent: &Lent) -> Result<HashSet<SiteId>, Error> {
     if lent.sites.is_empty() {
         return Ok(HashSet::new());
@@ -159,7 +164,8 @@ pub(crate) fn neighbours(collection: &Collection, lent: &Lent) -> Result<HashSet
     })?;
     let known = parts.into_iter().flatten();
     let near = known.filter(|(_, address)| lent.addresses.contains(address)).map(|(site, _)| site);
-    Ok(near.chain(lent.sites.iter().copied()).collect())
+    let named = lent.names.iter().filter_map(|name| collection.urls.known().find_site(name));
+    Ok(near.chain(lent.sites.iter().copied()).chain(named).collect())
 }
 
 /// When addresses may be asked again: when the site that was last asked there may, or after their own wait. If clocks are
@@ -195,9 +201,29 @@ pub(crate) fn address_clocks(
     Ok(clocks)
 }
 
+/// Tells a batch that is to be lent when the addresses may be asked that it owns, and the sites that its own refer to.
+pub(crate) fn set_clocks(
+    collection: &Collection,
+    settings: &CrawlSettings,
+    batch: &mut Batch,
+    now_ms: u64,
+) -> Result<(), Error> {
+    let own: HashSet<IpAddr> = territory::addresses(batch).collect();
+    batch.addresses = address_clocks(collection, settings, now_ms, false)?;
+    batch.addresses.retain(|(address, _)| own.contains(&address.to_canonical()));
+    let names: HashSet<&str> =
+        batch.sites.iter().flat_map(|site| &site.refers).map(|referral| referral.name.as_str()).collect();
+    if !names.is_empty() {
+        let mut rests = rests(collection, now_ms)?;
+        rests.retain(|(name, _)| names.contains(name.as_str()));
+        batch.rests = rests;
+    }
+    Ok(())
+}
+
 /// When sites may be asked again, by name, that must be left alone for now: they may be asked for a robots.txt that others
-/// refer to. At most so many.
-pub(crate) fn rests(collection: &Collection, now_ms: u64, most: usize) -> Result<Vec<(String, u64)>, Error> {
+/// refer to.
+pub(crate) fn rests(collection: &Collection, now_ms: u64) -> Result<Vec<(String, u64)>, Error> {
     let parts = collection.sites.reader().scan(|rests: &mut Vec<(SiteId, u64)>, site, record| {
         let until_ms = record.next_request_ms.max(record.back_off_until_ms);
         if until_ms > now_ms {
@@ -208,5 +234,5 @@ pub(crate) fn rests(collection: &Collection, now_ms: u64, most: usize) -> Result
     let sites = parts.into_iter().flatten();
     let sites = sites.filter_map(|(site, until_ms)| Some((known.site_name(site)?.to_owned(), until_ms)));
     let noted = noted_rests::all(collection, now_ms).map(|rest| (rest.name.to_owned(), rest.until_ms));
-    Ok(noted.chain(sites).take(most).collect())
+    Ok(noted.chain(sites).collect())
 }

@@ -17,6 +17,7 @@ use crate::found::Found;
 use crate::gathered::Gathered;
 use crate::harvest::{FoundPage, HarvestNews, ReasonCode, SiteReport};
 use crate::noted_rests::{self, NotedRest};
+use crate::referrals;
 use crate::robots_answer::Robots;
 use crate::rules::Rules;
 use crate::visit;
@@ -182,6 +183,7 @@ pub(crate) fn note_news(collection: &mut Collection, news: Vec<HarvestNews>, wai
                     noted.changed_robots.push(site);
                 }
             }
+            HarvestNews::Refers { site, name } => referrals::note(&mut collection.notes, site, &name),
             HarvestNews::BackOff { site, until_ms, errors_in_a_row } => {
                 collection.sites.update(&[site], |_, record| {
                     record.back_off_until_ms = record.back_off_until_ms.max(until_ms);

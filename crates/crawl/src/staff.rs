@@ -56,8 +56,8 @@ impl OwnCrew {
             committed: &committed,
             began_unknown,
             clocks: recovery::address_clocks(collection, &settings, running.clock.now_ms(), began_unknown)?,
-            rests: recovery::rests(collection, running.clock.now_ms(), usize::MAX)?,
-            territory: Territory::without(lent.addresses.clone()),
+            rests: recovery::rests(collection, running.clock.now_ms())?,
+            territory: Territory::Without(lent.addresses.clone()),
             reads: true,
         })?;
         let own = OwnCrew { crew, journal, taken: vec![0; threads], committed, journals: Vec::new() };

@@ -1,14 +1,15 @@
 //! What is different in a crawl when others fetch? Batches are lent: names are resolved before they leave, and what comes back is
 //! taken in up to a mark of their log.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
+use std::{mem, panic, thread};
 
-use model::{PageId, SiteId};
+use model::SiteId;
 use store::Collection;
 
 use super::{Cycle, MOST_BATCHES};
-use crate::batch::Batch;
+use crate::batch::{Batch, BatchSite};
 use crate::crawl_settings::CrawlSettings;
 use crate::crew;
 use crate::error::Error;
@@ -16,7 +17,7 @@ use crate::harvest::HarvestNews;
 use crate::helm::Helm;
 use crate::journal;
 use crate::live::LiveBatch;
-use crate::locate::Locator;
+use crate::locate::{self, Addresses, Locator, Taken};
 use crate::manager::Manager;
 use crate::mark::{self, LogEnd};
 use crate::places;
@@ -28,8 +29,6 @@ use crate::workers::{Carriers, Workers};
 
 /// Names are resolved before a batch is lent, for no longer than this at a time.
 const LOCATE_SECONDS: usize = 2;
-/// Rests that a batch tells of: of very many, some have to do. They are long, and errands are rare.
-const MOST_RESTS: usize = 10_000;
 /// Smaller batches are not worth their messages.
 const LEAST_BATCH_PAGES: usize = 1_000;
 
@@ -43,42 +42,77 @@ impl Cycle {
         share.max(LEAST_BATCH_PAGES).min(settings.batch_pages)
     }
 
-    /// Lends a batch to workers, without the sites that are where others are, or whose names would take too long to resolve.
-    pub(super) fn lend(&mut self, collection: &mut Collection, mut batch: Batch) -> Result<(), Error> {
-        let settings = self.running.settings();
-        let all: HashMap<SiteId, Vec<PageId>> = batch
-            .sites
-            .iter()
-            .map(|site| (site.site, site.pages.iter().map(|page| page.page).collect()))
-            .collect();
-        let now_s = self.running.clock.now_s();
-        let mut unresolved = settings.names_per_second.max(1) as usize * LOCATE_SECONDS;
-        batch.sites.retain(|site| {
-            let is_known = site.address.is_some() && site.resolve_again_s > now_s;
-            unresolved = unresolved.saturating_sub(usize::from(!is_known));
-            is_known || unresolved > 0
-        });
-        let mut busy = self.manager.open.busy.all();
-        busy.extend(self.lent.addresses.iter().copied());
-        let mut locator = Locator::new(&settings)?;
-        locator.locate(collection, &mut batch, &busy, &self.running.clock)?;
-        let kept: HashSet<SiteId> = batch.sites.iter().map(|site| site.site).collect();
-        for (site, pages) in all.iter().filter(|(site, _)| !kept.contains(site)) {
-            let back = |page: &PageId| HarvestNews::Back { page: *page, reason: None };
-            pages.iter().for_each(|page| self.seeder.take_news(back(page)));
-            self.gone_back.push(*site);
+    /// Finds out where the sites of a batch are, beside everything else, and lends it then. Of too many names that are not
+    /// known the rest goes back.
+    pub(super) fn locate(&mut self, collection: &mut Collection, mut batch: Batch) -> Result<(), Error> {
+        let (settings, clock) = (self.running.settings(), self.running.clock);
+        let now_s = clock.now_s();
+        let mut room = settings.names_per_second.max(1) as usize * LOCATE_SECONDS;
+        let (taken, left): (Vec<BatchSite>, Vec<BatchSite>) =
+            mem::take(&mut batch.sites).into_iter().partition(|site| {
+                let names = usize::from(!site.is_located(now_s)) + site.refers.len();
+                let fits = names == 0 || room > 0;
+                room = room.saturating_sub(names);
+                fits
+            });
+        batch.sites = taken;
+        self.put_back(collection, &left)?;
+        self.worth_a_look |= !left.is_empty();
+        if locate::unknown(&batch, now_s) == 0 {
+            return self.lend(collection, batch, &Addresses::default());
         }
-        self.seed(collection)?;
+        let find = move || Ok((Locator::new(&settings)?.locate(&batch, clock), batch));
+        let thread = thread::Builder::new().name("names".to_owned());
+        self.locating = Some(thread.spawn(find).map_err(Error::Thread)?);
+        Ok(())
+    }
+
+    /// Lends the batch whose sites have been found meanwhile.
+    pub(super) fn lend_located(&mut self, collection: &mut Collection) -> Result<(), Error> {
+        let Some(thread) = self.locating.take_if(|thread| thread.is_finished()) else { return Ok(()) };
+        let (addresses, batch) = thread.join().unwrap_or_else(|panic| panic::resume_unwind(panic))?;
+        self.lend(collection, batch, &addresses)
+    }
+
+    /// Sites of a batch that are not lent after all.
+    fn put_back(&mut self, collection: &mut Collection, sites: &[BatchSite]) -> Result<(), Error> {
+        for site in sites {
+            for page in &site.pages {
+                self.seeder.take_news(HarvestNews::Back { page: page.page, reason: None });
+            }
+            self.gone_back.push(site.site);
+        }
+        self.seed(collection)
+    }
+
+    /// Lends a batch to workers, without the sites that are where others are.
+    fn lend(
+        &mut self,
+        collection: &mut Collection,
+        mut batch: Batch,
+        addresses: &Addresses,
+    ) -> Result<(), Error> {
+        let settings = self.running.settings();
+        let all = batch.sites.clone();
+        let (open, lent) = (&self.manager.open, &self.lent);
+        let taken = Taken {
+            address: &|address| open.busy.has(address) || lent.addresses.contains(&address),
+            name: &|name| open.busy.has_name(name) || lent.names.contains(name),
+            site: &|site| open.holds(site),
+        };
+        if addresses.settle(collection, &mut batch, &taken, self.running.clock.now_s())? > 0 {
+            let kept: HashSet<SiteId> = batch.sites.iter().map(|site| site.site).collect();
+            let left: Vec<BatchSite> = all.into_iter().filter(|site| !kept.contains(&site.site)).collect();
+            self.put_back(collection, &left)?;
+        }
         if batch.sites.is_empty() {
             return Ok(());
         }
-        let now_ms = self.running.clock.now_ms();
-        batch.addresses = recovery::address_clocks(collection, &settings, now_ms, false)?;
-        batch.rests = recovery::rests(collection, now_ms, MOST_RESTS)?;
-        batch.owned_by_others = busy.into_iter().collect();
+        recovery::set_clocks(collection, &settings, &mut batch, self.running.clock.now_ms())?;
         self.manager.open.busy.occupy(&batch);
         mark::begin(&mut collection.notes, batch.number);
         self.commit(collection)?;
+        self.running.counters.cycles.fetch_add(1, Ordering::Relaxed);
         self.count_elsewhere();
         match &mut self.staff {
             Staff::Workers(workers) => workers.offer(collection, &batch),

@@ -54,6 +54,13 @@ impl Harvester<'_> {
         self.apply_robots(site, copy)
     }
 
+    /// It lies at a site that was not lent together with this one, which goes back: the next batch has both.
+    pub(super) fn robots_not_lent(&mut self, site: SiteId, name: String) -> std::io::Result<()> {
+        self.send(HarvestNews::Refers { site, name })?;
+        self.give_back(site, None)?;
+        self.close_if_done(site)
+    }
+
     /// From now on these rules hold; what they forbid is left out at once.
     pub(super) fn apply_robots(&mut self, site: SiteId, copy: &RobotsCopy) -> std::io::Result<()> {
         let Some(run) = self.sites.get_mut(&site) else { return Ok(()) };

@@ -7,10 +7,11 @@ use model::{CanonicalUrl, PageId, Reason, SiteId};
 use store::{Collection, PageRecord, Result, SiteRecord, Stage};
 
 use super::front_page::front_page;
-use crate::batch::{Batch, BatchPage, BatchSite, RobotsCopy};
+use crate::batch::{Batch, BatchPage, BatchSite, Referral, RobotsCopy};
 use crate::common_cash;
 use crate::crawl_settings::CrawlSettings;
 use crate::fold::is_unseen;
+use crate::referrals;
 use crate::validators;
 
 /// Makes the batch of this number of pages, best first, and marks them. Pages that no longer belong by the settings are left
@@ -143,6 +144,9 @@ fn batch_site(
         asked_wait_ms: record.asked_wait_ms.into(),
         pages_known: record.pages_known,
         robots,
+        refers: referrals::of(&collection.notes, site)
+            .map(|name| Referral { name: name.to_owned(), address: None })
+            .collect(),
         sitemaps_due: wants_sitemaps
             && record.sitemaps_read_s.saturating_add(settings.sitemap_period_s) <= now_s,
         pages,

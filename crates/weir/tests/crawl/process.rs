@@ -14,7 +14,9 @@ use store::{PageRecord, Snapshot};
 use tempfile::TempDir;
 
 /// No condition is waited for longer than this.
-const PATIENCE: Duration = Duration::from_secs(90);
+fn patience() -> Duration {
+    Duration::from_secs(if crate::long() { 900 } else { 90 })
+}
 
 /// A collection in a folder of its own.
 pub(crate) struct Collection {
@@ -201,7 +203,7 @@ impl Crawl {
             if self.child.try_wait().unwrap().is_some() {
                 return condition();
             }
-            assert!(began.elapsed() < PATIENCE, "in vain: {}", self.lines.lock().unwrap());
+            assert!(began.elapsed() < patience(), "in vain: {}", self.lines.lock().unwrap());
             std::thread::sleep(Duration::from_millis(10));
         }
         true
@@ -230,7 +232,7 @@ impl Crawl {
     pub(crate) fn wait(mut self) -> Ended {
         let began = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > patience() {
                 self.child.kill().unwrap();
                 panic!("it does not end: {}", self.lines.lock().unwrap());
             }

@@ -11,6 +11,7 @@ use store::{PageRecord, Stage};
 use crate::long;
 use crate::process::{Collection, Crawl, now_us, run};
 use crate::request_log::Requests;
+use crate::servers::{Server, hosts};
 
 const WAIT_MS: u64 = 60;
 
@@ -142,6 +143,43 @@ fn a_crawl_that_is_stopped_waits_for_its_workers_and_goes_on_later() {
     // Without workers, too: nothing is lent any more.
     collection.crawl(&[]);
     assert_right(&collection, &web, Vec::new());
+}
+
+#[test]
+fn a_robots_txt_at_another_site_is_asked_for_by_whoever_was_lent_both() {
+    let kept = Server::start("kept", [127, 77, 9, 1], |path, peer| match path {
+        "/robots.txt" => peer.content("text/plain", "", "User-agent: *\nCrawl-delay: 1\nDisallow: /no\n"),
+        "/" => peer.page("<a href=/a>a</a>"),
+        _ => peer.page("end"),
+    });
+    let by_way = |number: u8, target: String| {
+        let name = format!("way{number}");
+        Server::start(&name, [127, 77, 9, 1 + number], move |path, peer| match path {
+            "/robots.txt" => peer.redirect(&target),
+            _ => peer.page(&format!("<a href=/no>no</a> {number}")),
+        })
+    };
+    let near = by_way(1, kept.url("/robots.txt"));
+    let far = by_way(2, near.url("/robots.txt"));
+    let servers = [&kept, &near, &far];
+    let seeds: Vec<String> = servers.iter().map(|server| server.url("/")).collect();
+    let settings =
+        "[politeness]\nwait = '100ms'\n[crawl]\nlongest_pause = '2s'\n[sitemaps]\nrobots_rdf = false\n";
+    let collection = Collection::new(&seeds, &(hosts(&servers) + settings));
+    let summary = collection.crawl(&["--workers", "local:3"]);
+    assert_eq!(summary["stopped"], false);
+    for server in servers {
+        let log = server.log();
+        for pair in log.windows(2) {
+            let gap = pair[1].began.saturating_duration_since(pair[0].ended.unwrap());
+            assert!(gap.as_millis() >= 99, "{gap:?}: {log:?}");
+        }
+        assert_eq!(server.paths().iter().filter(|path| *path == "/").count(), 1, "{log:?}");
+    }
+    for server in [near, far] {
+        assert!(!server.paths().iter().any(|path| path == "/no"), "{:?}", server.log());
+        assert_eq!(collection.why(&server.url("/no"))["reason"], "robots-forbid");
+    }
 }
 
 #[test]
