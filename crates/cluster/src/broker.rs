@@ -105,7 +105,7 @@ impl Broker for NatsBroker {
 
     fn take(&self, worker: &str, wait: Duration) -> Result<Option<Box<dyn Lease>>, BrokerError> {
         let take = self.takes.fetch_add(1, Ordering::Relaxed);
-        let holder = Bytes::from(format!("{worker} {}.{take}", self.carrier.link.identity));
+        let holder = lease::holder(&self.carrier, worker, take);
         let started = Instant::now();
         self.carrier.link.persist_waiting("take a batch", wait, || async {
             loop {

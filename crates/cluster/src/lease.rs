@@ -33,6 +33,18 @@ pub(crate) struct NatsLease {
     delivery: Acker,
 }
 
+/// What somebody writes down who has a batch: for how many milliseconds, who he is, and which of all that he ever took it is.
+pub(crate) fn holder(carrier: &Carrier, worker: &str, take: u64) -> Bytes {
+    Bytes::from(format!("{} {worker} {}.{take}", carrier.lease.as_millis(), carrier.link.identity))
+}
+
+/// For how long an entry counts, as its writer thought: leases may have become longer or shorter since.
+fn duration(carrier: &Carrier, entry: &[u8]) -> Duration {
+    let text = std::str::from_utf8(entry).unwrap_or_default();
+    let millis = text.split(' ').next().and_then(|millis| millis.parse().ok());
+    millis.map_or(carrier.lease, Duration::from_millis)
+}
+
 /// Writes down that a batch is ours. Nothing if it is somebody else's still, or done.
 pub(crate) async fn claim(
     carrier: &Arc<Carrier>,
@@ -88,7 +100,7 @@ async fn time_left(carrier: &Carrier, entry: &StreamMessage) -> Result<Duration,
     let now =
         carrier.state.last(&clock).await?.ok_or_else(|| Failure::again("the broker's clock is gone"))?;
     let age = Duration::try_from(now.time - entry.time).unwrap_or_default();
-    Ok(carrier.lease.saturating_sub(age))
+    Ok(duration(carrier, &entry.payload).saturating_sub(age))
 }
 
 impl NatsLease {

@@ -13,7 +13,7 @@ pub(crate) const WORKERS: &str = "workers";
 /// Names of what belongs to a collection.
 #[derive(Debug, Clone)]
 pub(crate) struct Names {
-    collection: String,
+    pub(crate) collection: String,
 }
 
 impl Names {
@@ -60,6 +60,11 @@ impl Names {
 
     pub(crate) fn orders(&self) -> String {
         format!("weir.{}.orders", self.collection)
+    }
+
+    /// Whose all this is: the collection writes there who it is.
+    pub(crate) fn owner(&self) -> String {
+        format!("weir.{}.owner", self.collection)
     }
 
     /// What is written there gets the broker's time.

@@ -5,15 +5,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crawl::{BrokerError, Depot, check_object_name, too_long};
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path;
-use object_store::{BackoffConfig, Certificate, ClientOptions, Error, ObjectStoreExt, RetryConfig};
+use object_store::{
+    BackoffConfig, Certificate, ClientOptions, Error, ObjectStore, ObjectStoreExt, RetryConfig,
+};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
 /// For how long a server in trouble is asked again.
 const PATIENCE: Duration = Duration::from_secs(10);
+const REMOVED_AT_ONCE: usize = 1_000;
+const REMOVE: &str = "remove from the depot";
 /// One answer, with all its bytes.
 const ANSWER_WAIT: Duration = Duration::from_secs(60);
 const CONNECT_WAIT: Duration = Duration::from_secs(5);
@@ -88,6 +92,15 @@ impl S3Depot {
     }
 }
 
+impl S3Depot {
+    fn delete(&self, path: &Path) -> Result<(), BrokerError> {
+        match self.ask(REMOVE, self.store.delete(path))? {
+            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(judged(REMOVE, error)),
+        }
+    }
+}
+
 impl Depot for S3Depot {
     fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), BrokerError> {
         let (what, path) = ("put into the depot", self.path(name)?);
@@ -119,10 +132,19 @@ impl Depot for S3Depot {
     }
 
     fn remove(&self, name: &str) -> Result<(), BrokerError> {
-        let (what, path) = ("remove from the depot", self.path(name)?);
-        match self.ask(what, self.store.delete(&path))? {
-            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(judged(what, error)),
+        self.delete(&self.path(name)?)
+    }
+
+    fn remove_all(&self, folder: &str) -> Result<(), BrokerError> {
+        let path = self.path(folder)?;
+        loop {
+            // A few at a time: each answer has its time.
+            let list = self.store.list(Some(&path)).take(REMOVED_AT_ONCE).try_collect::<Vec<_>>();
+            let some = self.ask(REMOVE, list)?.map_err(|error| judged(REMOVE, error))?;
+            if some.is_empty() {
+                return Ok(());
+            }
+            some.iter().try_for_each(|object| self.delete(&object.location))?;
         }
     }
 }

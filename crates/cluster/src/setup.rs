@@ -7,8 +7,10 @@ use async_nats::jetstream::consumer::{AckPolicy, Consumer, FromConsumer, PullCon
 use async_nats::jetstream::context::{ConsumerInfoErrorKind, CreateStreamErrorKind};
 use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType};
 use async_nats::jetstream::{Error, ErrorCode};
+use bytes::Bytes;
 use crawl::MESSAGE_LIMIT_BYTES;
 
+use crate::ledger::{Ledger, Write};
 use crate::link::{Failure, Link};
 use crate::names::{Names, WORKERS};
 
@@ -33,11 +35,13 @@ pub struct Carriage {
     pub lease: Duration,
     /// On how many servers of a cluster everything is kept.
     pub replicas: usize,
+    /// Different for every collection, and the same for each time that it comes.
+    pub owner: u64,
 }
 
 impl Default for Carriage {
     fn default() -> Carriage {
-        Carriage { lease: Duration::from_secs(30), replicas: 1 }
+        Carriage { lease: Duration::from_secs(30), replicas: 1, owner: 0 }
     }
 }
 
@@ -59,6 +63,7 @@ pub(crate) async fn set_up(link: &Link, names: &Names, carriage: &Carriage) -> R
             _ => Failure::again(error),
         })?;
     }
+    own(link, names, carriage.owner).await?;
     let config = pull::Config {
         durable_name: Some(WORKERS.to_owned()),
         ack_policy: AckPolicy::Explicit,
@@ -68,6 +73,23 @@ pub(crate) async fn set_up(link: &Link, names: &Names, carriage: &Carriage) -> R
         ..Default::default()
     };
     link.context.create_consumer_on_stream(config, names.batches_stream()).await.map_err(Failure::again)
+}
+
+/// Batches of two collections that are called the same would get into each other's way.
+async fn own(link: &Link, names: &Names, owner: u64) -> Result<(), Failure> {
+    let (state, subject) = (Ledger::open(link, &names.state_stream()).await?, names.owner());
+    let own = Bytes::from(format!("{owner:016x}"));
+    if let Write::Done(_) = state.write(&subject, 0, own.clone()).await? {
+        return Ok(());
+    }
+    let name = &names.collection;
+    match state.last(&subject).await? {
+        Some(entry) if entry.payload == own => Ok(()),
+        _ => Err(Failure::Never(format!(
+            "the broker carries another collection that is called `{name}`: give this one another name with --collection, or, if that \
+             one is not needed any more, take its streams away there (nats stream rm weir-{name}-batches, -logs and -state)"
+        ))),
+    }
 }
 
 /// Finds what the collection has set up.
@@ -99,7 +121,7 @@ fn streams(names: &Names, replicas: usize) -> [Config; 3] {
     // A batch stays when it is done, until it is forgotten: else it could be offered a second time.
     let batches = config(names.batches_stream(), vec![names.batch(None)], 1, DiscardPolicy::New);
     let logs = config(names.logs_stream(), vec![names.log(None)], LOG_LIMIT_ENTRIES, DiscardPolicy::New);
-    let state = vec![names.lease(None), names.orders(), names.clock()];
+    let state = vec![names.lease(None), names.orders(), names.owner(), names.clock()];
     [batches, logs, config(names.state_stream(), state, 1, DiscardPolicy::Old)]
 }
 

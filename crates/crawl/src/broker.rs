@@ -129,6 +129,9 @@ pub trait Depot: Send + Sync {
 
     /// Nobody needs it any more; it need not be there.
     fn remove(&self, name: &str) -> Result<(), BrokerError>;
+
+    /// Nobody needs anything any more that has this name and a slash before its own.
+    fn remove_all(&self, folder: &str) -> Result<(), BrokerError>;
 }
 
 const OBJECT_NAME_LIMIT_BYTES: usize = 512;

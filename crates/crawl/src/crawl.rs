@@ -446,7 +446,7 @@ impl Cycle {
         let (started, time_ms) = (Instant::now(), self.running.clock.now_ms());
         let generation = collection.commit(time_ms as i64)?.generation;
         self.painter.committed(time_ms, generation, started.elapsed());
-        self.staff.committed(collection)?;
+        self.staff.committed(collection);
         (self.last_commit, self.bytes_since_commit, self.changed_since_commit) = (Instant::now(), 0, false);
         Ok(())
     }
@@ -478,7 +478,7 @@ impl Cycle {
             describe_sites(collection, self.running.clock.now_ms() as i64)?;
             self.commit(collection)?;
             if self.running.stop() < Stop::AtOnce {
-                self.staff.clear_journals()?;
+                self.staff.clear()?;
             }
             self.painter.finish(collection, &self.manager, &self.running);
         }

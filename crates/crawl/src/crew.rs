@@ -3,7 +3,7 @@
 //! Whoever starts a crew sends batches to its desk, and takes what comes back until nobody sends any more.
 
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::thread::{self, JoinHandle};
@@ -31,13 +31,14 @@ pub(crate) struct Crew {
     desk: UnboundedSender<DeskRequest>,
     harvesters: Vec<JoinHandle<std::io::Result<Journal>>>,
     front_desk: Option<JoinHandle<()>>,
+    journal: Option<PathBuf>,
 }
 
 /// What a crew begins with.
 pub(crate) struct CrewPlan<'p> {
     pub(crate) running: &'p Running,
-    /// The folder of the journals.
-    pub(crate) journal: &'p Path,
+    /// The folder of the journals, where somebody would read them after a kill.
+    pub(crate) journal: Option<&'p Path>,
     /// For each harvester, how many of its pieces will never be needed again.
     pub(crate) committed: &'p [Arc<AtomicU64>],
     /// Whether nobody knows when sites were last asked.
@@ -71,7 +72,7 @@ impl Crew {
                 running: running.with_number(number),
                 fetcher: Fetcher::new(Arc::new(settings.fetch.clone()))?,
                 journal: Journal::create(journal, number, Arc::clone(committed))
-                    .map_err(|source| journal_error(journal, source))?,
+                    .map_err(|source| harvester_error(journal, source))?,
                 outbox: Outbox::new(piece_sender.clone(), number),
                 desk: Desk(desk.clone()),
                 most_requests: settings.connections.div_ceil(threads),
@@ -85,7 +86,8 @@ impl Crew {
         let front_desk = start_front_desk(running, desk_requests, |running, resolver| {
             FrontDesk::new(running, resolver, ways, outbox, rests, territory)
         })?;
-        Ok(Crew { pieces, desk, harvesters, front_desk: Some(front_desk) })
+        let journal = journal.map(Path::to_owned);
+        Ok(Crew { pieces, desk, harvesters, front_desk: Some(front_desk), journal })
     }
 
     /// Gives it work.
@@ -101,11 +103,11 @@ impl Crew {
     }
 
     /// Waits for the end of all threads, once they have been stopped and nothing comes any more. Gives their journals.
-    pub(crate) fn end(&mut self, journal: &Path) -> Result<Vec<Journal>, Error> {
+    pub(crate) fn end(&mut self) -> Result<Vec<Journal>, Error> {
         let mut journals = Vec::new();
         for harvester in self.harvesters.drain(..) {
             let ended = harvester.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            journals.push(ended.map_err(|source| journal_error(journal, source))?);
+            journals.push(ended.map_err(|source| harvester_error(self.journal.as_deref(), source))?);
         }
         if let Some(front_desk) = self.front_desk.take() {
             front_desk.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -124,6 +126,14 @@ pub(crate) fn threads(settings: &CrawlSettings) -> usize {
 
 pub(crate) fn journal_error(journal: &Path, source: std::io::Error) -> Error {
     Error::Io { what: "write the journal in", path: journal.to_owned(), source }
+}
+
+/// The journal is all that a harvester writes.
+fn harvester_error(journal: Option<&Path>, source: std::io::Error) -> Error {
+    match journal {
+        Some(journal) => journal_error(journal, source),
+        None => Error::Thread(source),
+    }
 }
 
 /// What a harvester's thread begins with.

@@ -48,12 +48,21 @@ impl Depot for FolderDepot {
 
     fn remove(&self, name: &str) -> Result<(), BrokerError> {
         let path = self.path(name)?;
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(unavailable("remove from the depot", &path, &error))
-            }
-            _ => Ok(()),
+        removed(&path, fs::remove_file(&path))
+    }
+
+    fn remove_all(&self, folder: &str) -> Result<(), BrokerError> {
+        let path = self.path(folder)?;
+        removed(&path, fs::remove_dir_all(&path))
+    }
+}
+
+fn removed(path: &Path, outcome: io::Result<()>) -> Result<(), BrokerError> {
+    match outcome {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(unavailable("remove from the depot", path, &error))
         }
+        _ => Ok(()),
     }
 }
 
@@ -80,11 +89,11 @@ mod tests {
     fn a_folder_brings_back_what_is_not_too_long() {
         let folder = tempfile::tempdir().unwrap();
         let depot = FolderDepot::open(&folder.path().join("depot")).unwrap();
-        depot.put("segments/000007/000001", b"bytes".to_vec()).unwrap();
-        assert_eq!(depot.get("segments/000007/000001", 5).unwrap(), b"bytes");
-        assert!(matches!(depot.get("segments/000007/000001", 4), Err(BrokerError::Refused(_))));
-        depot.remove("segments/000007/000001").unwrap();
-        depot.remove("segments/000007/000001").unwrap();
-        assert!(depot.get("segments/000007/000001", 5).is_err());
+        depot.put("000007/000001", b"bytes".to_vec()).unwrap();
+        assert_eq!(depot.get("000007/000001", 5).unwrap(), b"bytes");
+        assert!(matches!(depot.get("000007/000001", 4), Err(BrokerError::Refused(_))));
+        depot.remove_all("000007").unwrap();
+        depot.remove_all("000007").unwrap();
+        assert!(depot.get("000007/000001", 5).is_err());
     }
 }

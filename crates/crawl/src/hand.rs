@@ -5,9 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::mem;
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use model::{PageId, SiteId};
@@ -15,13 +14,13 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::batch::Batch;
 use crate::broker::{self, Broker, BrokerError, Depot, LogEntry, MESSAGE_LIMIT_BYTES};
-use crate::crew::{Crew, CrewPlan, journal_error};
+use crate::crew::{Crew, CrewPlan};
 use crate::error::Error;
 use crate::harvest::HarvestNews;
 use crate::harvester::Piece;
 use crate::harvester_alone::tell;
 use crate::helm::Helm;
-use crate::journal::{self, Entry};
+use crate::journal::Entry;
 use crate::messages::{self, LogLine, Skew};
 use crate::segment::SegmentWriter;
 use crate::stop::Stop;
@@ -38,8 +37,6 @@ pub(crate) struct HandPlan<'h> {
     /// Stops and pauses it alone.
     pub(crate) helm: &'h Helm,
     pub(crate) running: crate::running::Running,
-    /// Where it may write what only it reads.
-    pub(crate) scratch: &'h Path,
     /// How the collection's clock differs.
     pub(crate) skew: Skew,
     /// Different for everyone who takes a batch.
@@ -112,7 +109,11 @@ impl Rest {
         for entry in log {
             match LogLine::read(&entry.message)? {
                 LogLine::Taken { .. } => {}
-                LogLine::Told { news, .. } => told.extend(news),
+                LogLine::Told { mut news, ahead_ms, .. } => {
+                    let by_collection = |time_ms| messages::by_collection(ahead_ms, time_ms);
+                    news.iter_mut().for_each(|entry| entry.set_times(by_collection));
+                    told.extend(news);
+                }
                 LogLine::Segment { pages, sites, .. } => {
                     done.extend(pages);
                     done_sites.extend(sites);
@@ -149,9 +150,6 @@ struct Hand<'h, 'p> {
     sites: HashMap<SiteId, (String, Option<std::net::IpAddr>)>,
     pages: HashMap<PageId, u32>,
     by_url: HashMap<String, PageId>,
-    /// How many pieces came, and how many of them were told for good.
-    taken: u64,
-    committed: Arc<AtomicU64>,
     lost: bool,
 }
 
@@ -172,8 +170,6 @@ impl<'h, 'p> Hand<'h, 'p> {
             sites: batch.sites.iter().map(|site| (site.site, (site.name.clone(), site.address))).collect(),
             pages: HashMap::new(),
             by_url: pages.map(|page| (page.url.clone(), page.page)).collect(),
-            taken: 0,
-            committed: Arc::default(),
             lost: false,
         })
     }
@@ -189,13 +185,12 @@ impl<'h, 'p> Hand<'h, 'p> {
         batch.addresses.iter_mut().for_each(|(_, until_ms)| *until_ms = skew.here(*until_ms));
         batch.rests.iter_mut().for_each(|(_, until_ms)| *until_ms = skew.here(*until_ms));
         batch.sites.iter_mut().for_each(|site| site.not_before_ms = skew.here(site.not_before_ms));
-        let journal = self.plan.scratch;
-        journal::start(journal, &[]).map_err(|source| journal_error(journal, source))?;
         let (clocks, rests) = (mem::take(&mut batch.addresses), mem::take(&mut batch.rests));
         let crew = Crew::start(CrewPlan {
             running: &self.plan.running,
-            journal,
-            committed: std::slice::from_ref(&self.committed),
+            // What must not be forgotten is told in the log of the batch.
+            journal: None,
+            committed: &[Arc::default()],
             began_unknown,
             clocks,
             rests,
@@ -208,7 +203,6 @@ impl<'h, 'p> Hand<'h, 'p> {
     }
 
     fn take(&mut self, block: Vec<Piece>) -> Result<(), Error> {
-        self.taken += block.len() as u64;
         if self.segment.is_empty() {
             self.segment_began = Instant::now();
         }
@@ -269,7 +263,8 @@ impl<'h, 'p> Hand<'h, 'p> {
 
     fn append_told(&mut self, news: Vec<Entry>) -> Result<(), Error> {
         if !news.is_empty() {
-            self.append(&LogLine::Told { worker: self.plan.worker.to_owned(), news })?;
+            let (worker, ahead_ms) = (self.plan.worker.to_owned(), self.plan.skew.ahead_ms());
+            self.append(&LogLine::Told { worker, ahead_ms, news })?;
         }
         Ok(())
     }
@@ -279,10 +274,10 @@ impl<'h, 'p> Hand<'h, 'p> {
         if self.segment.is_empty() || self.lost {
             return Ok(());
         }
-        let failed = |source| Error::Io { what: "compress", path: self.plan.scratch.to_owned(), source };
-        let bytes = self.segment.finish().map_err(failed)?;
         self.segments += 1;
         let name = messages::segment_name(self.batch, self.plan.key, self.segments);
+        let failed = |source| Error::Io { what: "compress", path: name.clone().into(), source };
+        let bytes = self.segment.finish().map_err(failed)?;
         let plan = self.plan;
         if plan.insist(|| plan.depot.put(&name, bytes.clone()))?.is_none() {
             self.lost = true;
@@ -290,14 +285,13 @@ impl<'h, 'p> Hand<'h, 'p> {
         }
         let line = LogLine::Segment {
             worker: plan.worker.to_owned(),
+            ahead_ms: plan.skew.ahead_ms(),
             key: plan.key,
             number: self.segments,
             pages: mem::take(&mut self.pages_done),
             sites: mem::take(&mut self.sites_done),
         };
-        if self.append(&line)? {
-            self.committed.store(self.taken, Ordering::Release);
-        }
+        self.append(&line)?;
         Ok(())
     }
 
@@ -338,7 +332,7 @@ impl Working<'_, '_> {
                 self.hand.take(block)?;
             }
         }
-        self.crew.end(self.hand.plan.scratch)?;
+        self.crew.end()?;
         let running = &self.hand.plan.running;
         running.counters.waiting_pages.fetch_sub(self.hand.pages.len() as u64, Ordering::Relaxed);
         outcome?;

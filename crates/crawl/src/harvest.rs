@@ -30,6 +30,27 @@ pub(crate) enum HarvestNews {
     Done(SiteReport),
 }
 
+impl HarvestNews {
+    /// Tells all times at which somebody may be asked again by another clock.
+    pub(crate) fn set_times(&mut self, other: impl Fn(u64) -> u64) {
+        match self {
+            HarvestNews::BackOff { until_ms, .. } => *until_ms = other(*until_ms),
+            HarvestNews::Asked { ended_ms, until_ms, .. } => {
+                (*ended_ms, *until_ms) = (other(*ended_ms), other(*until_ms));
+            }
+            HarvestNews::Done(report) => {
+                report.next_request_ms = other(report.next_request_ms);
+                report.back_off_until_ms = other(report.back_off_until_ms);
+            }
+            HarvestNews::Left { .. }
+            | HarvestNews::Back { .. }
+            | HarvestNews::Robots { .. }
+            | HarvestNews::Refers { .. }
+            | HarvestNews::Found { .. } => {}
+        }
+    }
+}
+
 /// A page that a sitemap names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FoundPage {

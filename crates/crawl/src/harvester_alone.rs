@@ -119,7 +119,7 @@ fn harvest(orders: &[Order], journals: &Journals, helm: &Helm) -> Result<Harvest
     if !orders.is_empty() {
         let journal = &journals.own;
         let crew = harvesting.begin(orders, journals, &running)?;
-        let outcome = harvesting.run(crew, journal, &running, helm);
+        let outcome = harvesting.run(crew, &running, helm);
         // Whatever happened, nobody is left behind.
         helm.stop(Stop::AtOnce);
         outcome?;
@@ -189,7 +189,7 @@ impl Harvesting {
         let territory = Territory::of_lent(&batches);
         let crew = Crew::start(CrewPlan {
             running,
-            journal,
+            journal: Some(journal),
             committed: &committed,
             began_unknown,
             clocks,
@@ -216,7 +216,7 @@ impl Harvesting {
     }
 
     /// Writes what comes until everything has, or until it is stopped; then closes what is open.
-    fn run(&mut self, mut crew: Crew, journal: &Path, running: &Running, helm: &Helm) -> Result<(), Error> {
+    fn run(&mut self, mut crew: Crew, running: &Running, helm: &Helm) -> Result<(), Error> {
         let runtime = Builder::new_current_thread().enable_time().build().map_err(Error::Thread)?;
         while !self.sites.is_empty() && running.stop() == Stop::No && !crew.is_thread_gone() {
             let next = async { tokio::time::timeout(LOOK_AROUND, crew.pieces.recv()).await };
@@ -231,7 +231,7 @@ impl Harvesting {
         while let Some((_, block)) = runtime.block_on(crew.pieces.recv()) {
             self.take(block)?;
         }
-        crew.end(journal)?;
+        crew.end()?;
         self.close_all(running)
     }
 

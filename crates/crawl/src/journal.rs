@@ -34,7 +34,8 @@ const LINE_LIMIT_BYTES: u64 = 8 << 20;
 /// The journal of one harvester.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    files: [File; 2],
+    /// Nothing where nobody would read them.
+    files: Option<[File; 2]>,
     /// The last piece of news in each.
     last: [u64; 2],
     current: usize,
@@ -45,11 +46,21 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// A new journal; `committed` is how many of this harvester's pieces of news the collection holds for good.
-    pub(crate) fn create(folder: &Path, harvester: usize, committed: Arc<AtomicU64>) -> io::Result<Journal> {
-        let paths = ["a", "b"].map(|name| folder.join(format!("{harvester}-{name}.jsonl")));
-        let open = |path: &PathBuf| OpenOptions::new().create(true).append(true).open(path);
-        let files = [open(&paths[0])?, open(&paths[1])?];
+    /// A new journal, in this folder if there is one; `committed` is how many of this harvester's pieces of news the collection holds
+    /// for good.
+    pub(crate) fn create(
+        folder: Option<&Path>,
+        harvester: usize,
+        committed: Arc<AtomicU64>,
+    ) -> io::Result<Journal> {
+        let open = |folder: &Path| {
+            let open = |name| {
+                let path = folder.join(format!("{harvester}-{name}.jsonl"));
+                OpenOptions::new().create(true).append(true).open(path)
+            };
+            Ok::<_, io::Error>([open("a")?, open("b")?])
+        };
+        let files = folder.map(open).transpose()?;
         Ok(Journal { files, last: [0; 2], current: 0, length_bytes: 0, sent: 0, committed })
     }
 
@@ -60,24 +71,19 @@ impl Journal {
 
     /// Keeps the last piece of news that was counted.
     pub(crate) fn keep(&mut self, entry: &Entry) -> io::Result<()> {
+        let Some(files) = &mut self.files else { return Ok(()) };
         let mut line = serde_json::to_vec(entry)?;
         line.push(b'\n');
-        if self.length_bytes + line.len() as u64 > FILE_BYTES {
-            self.change_files()?;
-        }
-        self.files[self.current].write_all(&line)?;
-        self.length_bytes += line.len() as u64;
-        self.last[self.current] = self.sent;
-        Ok(())
-    }
-
-    /// The other file is used from now on, if nobody needs what it holds.
-    fn change_files(&mut self) -> io::Result<()> {
+        // The other file is used from now on, if nobody needs what it holds.
         let other = 1 - self.current;
-        if self.last[other] <= self.committed.load(Ordering::Acquire) {
-            self.files[other].set_len(0)?;
+        let is_long = self.length_bytes + line.len() as u64 > FILE_BYTES;
+        if is_long && self.last[other] <= self.committed.load(Ordering::Acquire) {
+            files[other].set_len(0)?;
             (self.current, self.length_bytes) = (other, 0);
         }
+        files[self.current].write_all(&line)?;
+        self.length_bytes += line.len() as u64;
+        self.last[self.current] = self.sent;
         Ok(())
     }
 }
@@ -122,6 +128,11 @@ impl Entry {
     /// The news, in the collection that they were told in.
     pub(crate) fn news(self) -> HarvestNews {
         self.news
+    }
+
+    /// Tells its times by another clock.
+    pub(crate) fn set_times(&mut self, other: impl Fn(u64) -> u64) {
+        self.news.set_times(other);
     }
 
     /// The news, when the number of its site is known.
@@ -212,7 +223,7 @@ mod tests {
         let folder = place.path().join("journal");
         assert_eq!(left_behind(&folder).unwrap(), None);
         start(&folder, &[]).unwrap();
-        let mut journal = Journal::create(&folder, 0, Arc::default()).unwrap();
+        let mut journal = Journal::create(Some(&folder), 0, Arc::default()).unwrap();
         assert_eq!(left_behind(&folder).unwrap(), Some(vec![]));
         let back_off = HarvestNews::BackOff { site: SiteId(2), until_ms: 5, errors_in_a_row: 1 };
         let news = [robots(1, 3), entry(&back_off)];
@@ -236,7 +247,7 @@ mod tests {
         let folder = place.path().join("journal");
         let committed = Arc::new(AtomicU64::new(0));
         start(&folder, &[]).unwrap();
-        let mut journal = Journal::create(&folder, 0, Arc::clone(&committed)).unwrap();
+        let mut journal = Journal::create(Some(&folder), 0, Arc::clone(&committed)).unwrap();
         for number in 0..100 {
             journal.count();
             journal.keep(&robots(number, 200 << 10)).unwrap();

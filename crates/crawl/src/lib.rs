@@ -29,6 +29,7 @@ mod focus;
 mod fold;
 mod folder_broker;
 mod folder_depot;
+mod forgetter;
 mod found;
 mod front_desk;
 mod gathered;

@@ -188,22 +188,17 @@ impl LogListener {
         let mut block = match LogLine::read(&entry.message) {
             // What nobody can read tells nothing; its pages go back when the log ends.
             Ok(LogLine::Taken { .. }) | Err(_) => Vec::new(),
-            Ok(LogLine::Told { worker, news }) => {
-                let skew = self.skews.get(&worker).copied().unwrap_or_default();
-                let mut pieces: Vec<Piece> =
-                    news.into_iter().map(|entry| Piece::News(entry.news())).collect();
-                pieces.iter_mut().for_each(|piece| shift(piece, skew));
-                pieces
+            Ok(LogLine::Told { worker, ahead_ms, news }) => {
+                let pieces = news.into_iter().map(|entry| Piece::News(entry.news())).collect();
+                self.by_our_clock(&worker, ahead_ms, pieces)
             }
-            Ok(LogLine::Segment { worker, key, number, pages, .. }) => {
+            Ok(LogLine::Segment { worker, ahead_ms, key, number, pages, .. }) => {
                 let name = messages::segment_name(batch, key, number);
-                let skew = self.skews.get(&worker).copied().unwrap_or_default();
                 let pieces = self.fetch(&name)?;
-                let mut pieces = pieces.map_or_else(|| self.lost(batch, &pages), Ok)?;
-                pieces.iter_mut().for_each(|piece| shift(piece, skew));
-                pieces.iter().for_each(|piece| self.running.counters.count_piece(piece));
                 mark.segment = Some(name);
-                pieces
+                let pieces = pieces.map_or_else(|| self.lost(batch, &pages), Ok)?;
+                pieces.iter().for_each(|piece| self.running.counters.count_piece(piece));
+                self.by_our_clock(&worker, ahead_ms, pieces)
             }
             Ok(LogLine::Closed { .. }) => {
                 self.open.lock().remove(&batch);
@@ -213,6 +208,20 @@ impl LogListener {
         };
         block.push(Piece::Log(mark));
         Ok(self.pieces.blocking_send((0, block)).is_ok())
+    }
+
+    /// What a worker has told by its own clock. Of one that has not reported since we began, only itself knows what that is.
+    fn by_our_clock(&self, worker: &str, ahead_ms: Option<i64>, mut pieces: Vec<Piece>) -> Vec<Piece> {
+        let skew = self.skews.get(worker);
+        let here = |time_ms| {
+            skew.map_or_else(|| messages::by_collection(ahead_ms, time_ms), |skew| skew.here(time_ms))
+        };
+        for piece in &mut pieces {
+            if let Piece::News(news) = piece {
+                news.set_times(here);
+            }
+        }
+        pieces
     }
 
     /// An entry for a batch that is not lent: done with, and forgotten as soon as that is committed, or of nobody here.
@@ -270,20 +279,5 @@ impl LogListener {
         // If somebody has it after all, that is heard; and so is the end.
         or_later(self.carriers.broker.append(batch, last, &closed))?;
         Ok(())
-    }
-}
-
-/// Times that a worker has told by its own clock.
-fn shift(piece: &mut Piece, skew: Skew) {
-    match piece {
-        Piece::News(HarvestNews::BackOff { until_ms, .. }) => *until_ms = skew.here(*until_ms),
-        Piece::News(HarvestNews::Asked { ended_ms, until_ms, .. }) => {
-            (*ended_ms, *until_ms) = (skew.here(*ended_ms), skew.here(*until_ms));
-        }
-        Piece::News(HarvestNews::Done(report)) => {
-            report.next_request_ms = skew.here(report.next_request_ms);
-            report.back_off_until_ms = skew.here(report.back_off_until_ms);
-        }
-        _ => {}
     }
 }

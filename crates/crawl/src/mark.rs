@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-/// The number of an entry, and what is to be done once it is committed.
+/// The number of an entry, and what is over with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) batch: u64,
     pub(crate) number: u64,
-    /// What lies in the depot and is not needed any more.
+    /// What lies in the depot and is not needed any more once it is committed.
     pub(crate) segment: Option<String>,
     pub(crate) end: Option<LogEnd>,
 }

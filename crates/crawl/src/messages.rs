@@ -16,7 +16,7 @@ use crate::progress::Progress;
 use crate::stop::Stop;
 
 /// Changes when a worker of another version could not do what is asked of it.
-pub(crate) const PROTOCOL: u32 = 1;
+pub(crate) const PROTOCOL: u32 = 2;
 
 /// A batch as a message, compressed.
 #[derive(Serialize, Deserialize)]
@@ -30,14 +30,18 @@ enum Offer {
 /// What a batch may occupy when it is unpacked.
 const BATCH_LIMIT_BYTES: u64 = 1 << 30;
 
-/// The name of a batch in the depot.
-pub(crate) fn batch_name(number: u64) -> String {
-    format!("batches/{number:06}")
+/// Where everything lies in the depot that belongs to a batch.
+pub(crate) fn depot_folder(batch: u64) -> String {
+    format!("{batch:06}")
+}
+
+fn batch_name(batch: u64) -> String {
+    format!("{}/batch", depot_folder(batch))
 }
 
 /// The name of a segment in the depot; `key` is different for everyone who takes the batch.
 pub(crate) fn segment_name(batch: u64, key: u64, number: u32) -> String {
-    format!("segments/{batch:06}/{key:016x}-{number:06}")
+    format!("{}/{key:016x}-{number:06}", depot_folder(batch))
 }
 
 /// Makes a message of a batch; the depot gets it if it is too long for one.
@@ -82,10 +86,18 @@ fn unpack(message: &[u8]) -> io::Result<Offer> {
 pub(crate) enum LogLine {
     /// A worker begins with what is left of it.
     Taken { worker: String },
-    /// What must not be forgotten even if the worker dies now: the segment that tells it is still to come.
-    Told { worker: String, news: Vec<Entry> },
+    /// What must not be forgotten even if the worker dies now: the segment that tells it is still to come. Times are by the worker's
+    /// clock, which is so much ahead of the collection's.
+    Told { worker: String, ahead_ms: Option<i64>, news: Vec<Entry> },
     /// Something lies in the depot. Pages by their places in the batch, and sites, that need no further worker.
-    Segment { worker: String, key: u64, number: u32, pages: Vec<u32>, sites: Vec<SiteId> },
+    Segment {
+        worker: String,
+        ahead_ms: Option<i64>,
+        key: u64,
+        number: u32,
+        pages: Vec<u32>,
+        sites: Vec<SiteId>,
+    },
     /// Nothing more comes: the worker is done, or the collection does not wait any longer.
     Closed { worker: Option<String> },
 }
@@ -150,6 +162,15 @@ impl WorkerReport {
     }
 }
 
+/// What a worker thinks its clock is ahead may be too much by the time that orders take to be given and read.
+const SLOWEST_ORDERS_MS: i64 = 2_000;
+
+/// A time by a worker's clock, by the collection's: never too early.
+pub(crate) fn by_collection(ahead_ms: Option<i64>, time_ms: u64) -> u64 {
+    let later_ms = ahead_ms.map_or(0, |ahead_ms| SLOWEST_ORDERS_MS - ahead_ms);
+    if time_ms == 0 { 0 } else { time_ms.saturating_add_signed(later_ms) }
+}
+
 /// How much later it may be here than there, by the clock of somebody else.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Skew(Option<i64>);
@@ -160,6 +181,11 @@ impl Skew {
         // The way takes its time: of all that were seen, the least is nearest to the truth.
         let skew_ms = here_ms as i64 - there_ms as i64;
         self.0 = Some(self.0.map_or(skew_ms, |least_ms| least_ms.min(skew_ms)));
+    }
+
+    /// How much later it is here, as far as that is known; rather too much.
+    pub(crate) fn ahead_ms(self) -> Option<i64> {
+        self.0
     }
 
     /// When a time of theirs is here, never too early: where their clock is ahead it stays as it is, which is late.
@@ -201,5 +227,12 @@ mod tests {
         behind.see(1_000, 5_000);
         assert_eq!(behind.here(10_000), 10_000);
         assert_eq!(behind.here(0), 0, "no time is no time");
+        assert_eq!(
+            by_collection(Some(3_900), 10_000),
+            8_100,
+            "an hour ahead is no reason to wait for an hour"
+        );
+        assert_eq!(by_collection(Some(-4_000), 10_000), 16_000);
+        assert_eq!((by_collection(None, 10_000), by_collection(Some(9), 0)), (10_000, 0));
     }
 }

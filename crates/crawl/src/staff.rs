@@ -52,7 +52,7 @@ impl OwnCrew {
         journal::start(&journal, &[]).map_err(|source| crew::journal_error(&journal, source))?;
         let crew = Crew::start(CrewPlan {
             running,
-            journal: &journal,
+            journal: Some(&journal),
             committed: &committed,
             began_unknown,
             clocks: recovery::address_clocks(collection, &settings, running.clock.now_ms(), began_unknown)?,
@@ -118,13 +118,12 @@ impl Staff {
     }
 
     /// What was taken in is committed.
-    pub(crate) fn committed(&mut self, collection: &mut Collection) -> Result<(), Error> {
+    pub(crate) fn committed(&mut self, collection: &mut Collection) {
         match self {
             Staff::Own(own) => {
                 for (committed, taken) in own.committed.iter().zip(&own.taken) {
                     committed.store(*taken, Ordering::Release);
                 }
-                Ok(())
             }
             Staff::Workers(workers) => workers.committed(collection),
         }
@@ -134,7 +133,7 @@ impl Staff {
     pub(crate) fn end(&mut self) -> Result<(), Error> {
         match self {
             Staff::Own(own) => {
-                own.journals = own.crew.end(&own.journal)?;
+                own.journals = own.crew.end()?;
                 Ok(())
             }
             Staff::Workers(workers) => workers.end(),
@@ -142,13 +141,13 @@ impl Staff {
     }
 
     /// Everything is committed: nothing has to be remembered for the next start.
-    pub(crate) fn clear_journals(&mut self) -> Result<(), Error> {
+    pub(crate) fn clear(&mut self) -> Result<(), Error> {
         match self {
             Staff::Own(own) => {
                 own.journals.clear();
                 journal::clear(&own.journal).map_err(|source| crew::journal_error(&own.journal, source))
             }
-            Staff::Workers(_) => Ok(()),
+            Staff::Workers(workers) => workers.clear(),
         }
     }
 }

@@ -5,7 +5,6 @@
 //! clocks: an address belongs to one batch at a time, so that no two hands ever meet.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -17,7 +16,6 @@ use crate::crawl_settings::CrawlSettings;
 use crate::error::Error;
 use crate::hand::{self, HandEnd, HandPlan};
 use crate::helm::Helm;
-use crate::journal;
 use crate::lease_clock::LeaseClock;
 use crate::messages::{PROTOCOL, Skew, WorkerOrders, WorkerReport};
 use crate::progress::Progress;
@@ -33,8 +31,6 @@ pub struct WorkerPlan<'w> {
     pub name: &'w str,
     /// How many batches it works on at once.
     pub most_batches: usize,
-    /// A folder for what need not survive it; nobody else has anything there, for it is emptied.
-    pub scratch: &'w Path,
     /// Reads the settings that come with orders.
     pub settings: &'w (dyn Fn(&str) -> Result<CrawlSettings, String> + Sync),
 }
@@ -62,18 +58,6 @@ const KEEP_SHARE: u32 = 3;
 
 /// Works until the crawl is over, or the helm stops it.
 pub fn work(plan: &WorkerPlan<'_>, helm: &Helm) -> Result<WorkerSummary, Error> {
-    // What one of this name has left that was killed.
-    clear(plan.scratch)?;
-    let outcome = work_on(plan, helm);
-    let cleared = clear(plan.scratch);
-    outcome.and_then(|summary| cleared.map(|()| summary))
-}
-
-fn clear(folder: &Path) -> Result<(), Error> {
-    journal::clear(folder).map_err(|source| Error::Io { what: "remove", path: folder.to_owned(), source })
-}
-
-fn work_on(plan: &WorkerPlan<'_>, helm: &Helm) -> Result<WorkerSummary, Error> {
     let began = Instant::now();
     let mut skew = Skew::default();
     let clock = Clock::start();
@@ -268,7 +252,6 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
         clock.lend(asked, lease.duration());
         self.next_key += 1;
         let key = self.clock.now_us() << 8 | self.next_key & 0xff;
-        let scratch = self.plan.scratch.join(format!("{batch:06}-{key:x}"));
         let (plan, skew, ended) = (self.plan, self.skew, self.ended.clone());
         let (hand_helm, message) = (helm.clone(), lease.message().to_vec());
         let thread = self.scope.spawn(move || {
@@ -280,14 +263,12 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
                 message: &message,
                 helm: &hand_helm,
                 running,
-                scratch: &scratch,
                 skew,
                 key,
             });
-            let cleared = clear(&scratch);
             // Whoever waits for it is gone when the worker is.
             let _ = ended.send(());
-            outcome.and_then(|end| cleared.map(|()| end))
+            outcome
         });
         // One that slept through its lease may get its own batch again.
         if let Some(old) = self.hands.remove(&batch) {
@@ -320,7 +301,8 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
                     held.clock.lose();
                     held.helm.stop(Stop::AtOnce);
                 }
-                None => {}
+                // Whoever is asked next would not be there either.
+                None => break,
             }
         }
         Ok(())

@@ -4,7 +4,6 @@
 //! way of a [listener](crate::log_listener), in the same pieces that a crew would bring.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -14,8 +13,9 @@ use store::Collection;
 use tokio::sync::mpsc::{Receiver, channel};
 
 use crate::batch::Batch;
-use crate::broker::{self, Broker, BrokerError, Depot, or_later};
+use crate::broker::{self, Broker, BrokerError, Depot};
 use crate::error::Error;
+use crate::forgetter::{self, Forgetter, Over};
 use crate::harvester::Piece;
 use crate::helm::Helm;
 use crate::log_listener::LogListener;
@@ -50,10 +50,9 @@ pub(crate) struct Workers {
     open: OpenLogs,
     count: Arc<AtomicUsize>,
     listener: Option<JoinHandle<Result<(), Error>>>,
-    /// What is to be done once it is committed, and what has been.
-    marks: Vec<Mark>,
-    /// Batches that are to be forgotten by the broker.
-    forget: Vec<u64>,
+    /// What will not be needed once what was taken in is committed.
+    over: Vec<Over>,
+    forgetter: Option<Forgetter>,
 }
 
 /// The logs that are listened to, and how far.
@@ -99,8 +98,8 @@ impl Workers {
             open,
             count,
             listener: Some(listener),
-            marks: Vec::new(),
-            forget: Vec::new(),
+            over: Vec::new(),
+            forgetter: Some(Forgetter::start(carriers, folder)?),
         };
         Ok((workers, recovered))
     }
@@ -117,29 +116,20 @@ impl Workers {
 
     /// An entry of a log was taken in.
     pub(crate) fn mark(&mut self, mark: Mark) {
-        self.marks.push(mark);
+        self.over.extend(mark.segment.map(Over::Segment));
+        self.over.extend(mark.end.map(|_| Over::Batch(mark.batch)));
     }
 
     /// What was taken in is committed: nobody needs it any more.
-    pub(crate) fn committed(&mut self, collection: &mut Collection) -> Result<(), Error> {
-        for mark in self.marks.drain(..) {
-            if let Some(segment) = &mark.segment {
-                // What cannot be removed now stays; it harms nobody.
-                let _ = self.carriers.depot.remove(segment);
-            }
-            if mark.end.is_some() {
-                self.forget.push(mark.batch);
-            }
-        }
-        let mut later = Vec::new();
-        for batch in self.forget.drain(..) {
-            match forget(collection.folder(), &self.carriers, batch)? {
-                Some(()) => mark::forget(&mut collection.notes, batch),
-                None => later.push(batch),
-            }
-        }
-        self.forget = later;
-        Ok(())
+    pub(crate) fn committed(&mut self, collection: &mut Collection) {
+        let Some(forgetter) = &self.forgetter else { return };
+        self.over.drain(..).for_each(|over| forgetter.forget(over));
+        forgetter.gone().for_each(|batch| mark::forget(&mut collection.notes, batch));
+    }
+
+    /// Everything is committed: waits until nothing is left of what is over.
+    pub(crate) fn clear(&mut self) -> Result<(), Error> {
+        self.forgetter.take().map_or(Ok(()), Forgetter::end)
     }
 
     /// How many have reported of late.
@@ -173,14 +163,6 @@ fn insist(running: &Running, ask: impl FnMut() -> Result<(), BrokerError>) -> Re
     Ok(())
 }
 
-/// The folder goes first: without its log it would be lent again. Nothing if the broker has to be asked again.
-fn forget(folder: &Path, carriers: &Carriers, batch: u64) -> Result<Option<()>, Error> {
-    Place::Lent.remove(folder, batch)?;
-    // What cannot be removed now stays; it harms nobody.
-    let _ = carriers.depot.remove(&messages::batch_name(batch));
-    Ok(or_later(carriers.broker.forget(batch))?)
-}
-
 /// Finds the batches that workers had, and offers them again in case that nobody got them.
 fn recover(
     collection: &mut Collection,
@@ -208,7 +190,7 @@ fn recover(
             recovery::let_rest(collection, &running.settings(), running.clock.now_ms())?;
         }
         if closed || is_lost || !path.exists() {
-            if forget(&folder, carriers, number)?.is_some() {
+            if forgetter::forget(&folder, carriers, number)? {
                 mark::forget(&mut collection.notes, number);
             }
             continue;

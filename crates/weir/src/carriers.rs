@@ -1,9 +1,13 @@
 //! What carries batches to workers, by the words of the command line? A folder on this machine, or a broker and a store.
 
+#[cfg(feature = "cluster")]
+use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "cluster")]
+use anyhow::Context;
 use crawl::{Broker, BrokerError, Depot, FolderBroker, FolderDepot};
 
 use crate::failure::WrongUse;
@@ -113,9 +117,9 @@ pub(crate) fn connect(args: &CarrierArgs, role: Role<'_>) -> anyhow::Result<Conn
         Role::Collection(_, LendingArgs { lease, .. }) if *lease < SHORTEST_LEASE => {
             return Err(WrongUse("--lease: a batch is lent for at least 1s; 30s is usual".to_owned()).into());
         }
-        Role::Collection(_, LendingArgs { lease, replicas }) => {
-            let carriage = cluster::Carriage { lease: *lease, replicas: usize::from(*replicas) };
-            cluster::Role::Collection(carriage)
+        Role::Collection(folder, LendingArgs { lease, replicas }) => {
+            let (owner, replicas) = (identity_of(folder)?, usize::from(*replicas));
+            cluster::Role::Collection(cluster::Carriage { lease: *lease, replicas, owner })
         }
         Role::Worker => cluster::Role::Worker,
     };
@@ -140,8 +144,29 @@ pub(crate) fn connect(args: &CarrierArgs, role: Role<'_>) -> anyhow::Result<Conn
         secret_key: variable("AWS_SECRET_ACCESS_KEY"),
         authorities: variable("AWS_CA_BUNDLE").map(PathBuf::from),
     };
-    let depot = cluster::open_depot(store, &access).map_err(refused)?;
+    // Several collections may have one store.
+    let place = format!("{}/{name}", store.trim_end_matches('/'));
+    let depot = cluster::open_depot(&place, &access).map_err(refused)?;
     Ok(Connected { broker: broker.into(), depot: depot.into() })
+}
+
+/// By which a broker knows a collection again, whatever it is called; it is made up when it is first needed.
+#[cfg(feature = "cluster")]
+fn identity_of(collection: &Path) -> anyhow::Result<u64> {
+    let path = collection.join("broker-identity");
+    match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let identity = RandomState::new().hash_one(&path);
+            std::fs::write(&path, format!("{identity:016x}\n"))
+                .with_context(|| format!("cannot write {}", path.display()))?;
+            Ok(identity)
+        }
+        text => {
+            let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+            let what = || format!("{} does not hold 16 digits: remove it", path.display());
+            Ok(u64::from_str_radix(text.trim(), 16).map_err(|_| WrongUse(what()))?)
+        }
+    }
 }
 
 /// Nobody could ask for more time in less.

@@ -30,8 +30,6 @@ impl LocalWorkers {
                 .arg("worker")
                 .args(["--json", "--name", &format!("local-{number}"), "--for"])
                 .arg(&collection)
-                .arg("--scratch")
-                .arg(collection.join("workers"))
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .spawn()

@@ -158,3 +158,15 @@ fn what_cannot_be_a_broker_is_refused() {
     let Some(server) = NatsServer::start_with(&[], &[]) else { return };
     assert!(refusal(connect(&server.url(), as_collection(), &plain)).contains("has no JetStream"));
 }
+
+#[test]
+fn two_collections_of_one_name_are_told_apart() {
+    let Some(server) = NatsServer::start() else { return };
+    let of = |owner| Role::Collection(Carriage { owner, ..Default::default() });
+    let nobody = Credentials::default();
+    connect(&server.url(), of(7), &nobody).unwrap();
+    connect(&server.url(), of(7), &nobody).unwrap();
+    let told = refusal(connect(&server.url(), of(8), &nobody));
+    assert!(told.contains("another collection that is called"), "{told}");
+    connect_broker(&server.url(), "other", of(8), &nobody).unwrap();
+}

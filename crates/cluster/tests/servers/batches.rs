@@ -105,6 +105,18 @@ fn who_keeps_a_batch_keeps_it() {
 }
 
 #[test]
+fn a_lease_lasts_as_long_as_its_holder_thinks() {
+    let Some(server) = NatsServer::start() else { return };
+    let (collection, worker) = (server.collection(LONG), server.worker());
+    collection.offer(1, b"pages").unwrap();
+    let lease = worker.take("w", LONG).unwrap().unwrap();
+    drop(collection);
+    let _impatient = server.collection(SHORT);
+    assert!(server.worker().take("other", 3 * SHORT).unwrap().is_none(), "it was lent for longer");
+    assert!(lease.keep().unwrap());
+}
+
+#[test]
 fn a_batch_that_was_forgotten_is_lent_to_nobody() {
     let Some(server) = NatsServer::start() else { return };
     let (collection, worker) = (server.collection(SHORT), server.worker());

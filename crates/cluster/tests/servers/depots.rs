@@ -25,13 +25,21 @@ fn keeps_what_is_put_there(depot: &dyn Depot) {
     assert!(refusal(depot.get("harvest/7/a.zst", 4)).contains("longer than 4 bytes"));
     assert!(refusal(depot.get("harvest/7/b.zst", LARGE_BYTES as u64 - 1)).contains("longer than"));
     assert!(refusal(depot.get("harvest/7/c.zst", 5)).contains("not in the depot"));
+    depot.put("harvest/70/a.zst", b"other".to_vec()).unwrap();
     depot.remove("harvest/7/a.zst").unwrap();
     depot.remove("harvest/7/a.zst").unwrap();
-    assert!(refusal(depot.get("harvest/7/a.zst", 5)).contains("not in the depot"));
+    assert!(depot.get("harvest/7/b.zst", LARGE_BYTES as u64).is_ok());
+    depot.remove_all("harvest/7").unwrap();
+    depot.remove_all("harvest/7").unwrap();
+    for gone in ["a", "b"] {
+        assert!(refusal(depot.get(&format!("harvest/7/{gone}.zst"), 5)).contains("not in the depot"));
+    }
+    assert_eq!(depot.get("harvest/70/a.zst", 5).unwrap(), b"other");
     for name in ["", "/etc/passwd", "../a", "harvest//a", "harvest/.a", "a b"] {
         assert!(refusal(depot.put(name, Vec::new())).contains("no name"), "{name}");
         assert!(refusal(depot.get(name, 5)).contains("no name"), "{name}");
         assert!(refusal(depot.remove(name)).contains("no name"), "{name}");
+        assert!(refusal(depot.remove_all(name)).contains("no name"), "{name}");
     }
 }
 
@@ -42,8 +50,9 @@ fn a_folder_keeps_what_is_put_there() {
     let url = format!("file://{}", path.display());
     keeps_what_is_put_there(&*open_depot(&url, &S3Access::default()).unwrap());
     let left: Vec<_> =
-        std::fs::read_dir(path.join("harvest/7")).unwrap().map(|file| file.unwrap().file_name()).collect();
-    assert_eq!(left, ["b.zst"], "nothing half done is left");
+        std::fs::read_dir(path.join("harvest/70")).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(left, ["a.zst"], "nothing half done is left");
+    assert!(!path.join("harvest/7").exists());
 }
 
 #[test]
@@ -77,7 +86,8 @@ fn a_bucket_whose_server_is_away_is_unavailable_and_works_again_later() {
     depot.put("a", b"1".to_vec()).unwrap();
     server.kill();
     let started = Instant::now();
-    for outcome in [depot.put("b", b"2".to_vec()), depot.get("a", 1).map(|_| ()), depot.remove("a")] {
+    let (put, got) = (depot.put("b", b"2".to_vec()), depot.get("a", 1).map(|_| ()));
+    for outcome in [put, got, depot.remove("a"), depot.remove_all("a")] {
         assert!(matches!(outcome, Err(BrokerError::Unavailable { .. })), "{outcome:?}");
     }
     assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());

@@ -1,47 +1,18 @@
 //! A disk that is full: the commit fails and says so, the collection stays readable, and goes on when there is room.
 
-use std::path::Path;
-use std::process::Command;
-
 use store::Collection;
 
 use crate::rounds::{settings, verify, write_round};
-
-/// A file system in memory that can be made as small as wanted; gone with this value.
-struct SmallDisk {
-    folder: tempfile::TempDir,
-}
-
-impl SmallDisk {
-    /// `None` where this process may not mount.
-    fn mount(size: &str) -> Option<SmallDisk> {
-        let folder = tempfile::tempdir().unwrap();
-        mount(&["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"], folder.path())
-            .then_some(SmallDisk { folder })
-    }
-
-    fn resize(&self, size: &str) {
-        assert!(mount(&["-o", &format!("remount,size={size}")], self.folder.path()));
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.folder.path()).status();
-    }
-}
-
-fn mount(arguments: &[&str], folder: &Path) -> bool {
-    Command::new("mount").args(arguments).arg(folder).output().is_ok_and(|output| output.status.success())
-}
+use crate::small_disk::SmallDisk;
 
 #[test]
 fn a_full_disk_stops_the_commit_and_nothing_else() {
-    let Some(disk) = SmallDisk::mount("1m") else {
+    let place = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(place.path(), "1m") else {
         eprintln!("skipped: this process may not mount a small disk");
         return;
     };
-    let folder = disk.folder.path().join("collection");
+    let folder = place.path().join("collection");
     let mut collection = Collection::create(&folder, settings()).unwrap();
     let mut committed = 0;
     let error = loop {

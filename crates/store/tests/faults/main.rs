@@ -4,3 +4,4 @@
 mod full_disk;
 mod kills;
 mod rounds;
+mod small_disk;

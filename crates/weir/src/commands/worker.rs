@@ -16,10 +16,10 @@ use crate::words::{counted, duration, rate, size};
 const EXAMPLES: &str = "\
 Examples:
   weir worker --for web          on the machine of `weir crawl web --workers local:0`
-  weir worker --broker nats://broker:4222 --store s3://crawl/web --collection web
+  weir worker --broker nats://broker:4222 --store s3://crawl --collection web
 
-A worker needs no files but those that the settings of the crawl name (--files): settings and
-all that must be known about sites come to it. It is started after the crawl, works until that
+A worker writes no files, and reads only those that the settings of the crawl name (--files):
+settings and all that must be known about sites come to it. It is started after the crawl, works until that
 is over, and ends. Ctrl-C (or SIGTERM) stops in order: what has come is handed over, the rest
 goes back. If it is killed, others go on with its batches. See docs/cluster.md.";
 
@@ -41,10 +41,6 @@ pub(crate) struct Args {
     /// How many batches it works on at once.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=256))]
     batches: u16,
-
-    /// Where it may make a folder for what need not survive it; that of the system by default.
-    #[arg(long, value_name = "DIR")]
-    scratch: Option<PathBuf>,
 
     /// Where the files lie that the settings of the crawl name.
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -72,8 +68,6 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         Some(dir) => carriers::meet_in_folder(dir, FolderBroker::of_worker)?,
         None => carriers::connect(&args.carriers, carriers::Role::Worker)?,
     };
-    // A folder of its own in there: it is emptied at the start.
-    let scratch = args.scratch.clone().unwrap_or_else(std::env::temp_dir).join(format!("weir-worker-{name}"));
     let files = args.dir.as_ref().unwrap_or(&args.files);
     let settings = |text: &str| -> Result<CrawlSettings, String> {
         let settings = Settings::parse(text)?;
@@ -84,7 +78,6 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         depot: &*depot,
         name: &name,
         most_batches: usize::from(args.batches),
-        scratch: &scratch,
         settings: &settings,
     };
     let helm = Helm::new(CrawlSettings::default());

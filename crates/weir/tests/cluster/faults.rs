@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::site::{Site, assert_ends_well};
+use crate::small_disk::SmallDisk;
 
 #[test]
 fn four_workers_find_what_there_is_and_nobody_is_asked_too_soon() {
@@ -77,6 +78,26 @@ fn the_store_may_be_down_for_a_while() {
     site.store.as_mut().unwrap().kill();
     std::thread::sleep(Duration::from_secs(down));
     site.store.as_mut().unwrap().start_again();
+    assert_ends_well(crawl);
+    workers.into_iter().for_each(assert_ends_well);
+    site.assert_right();
+}
+
+#[test]
+fn a_full_disk_at_a_worker_loses_nothing() {
+    let Some(site) = Site::new(false) else { return };
+    let Some(disk) = SmallDisk::mount(&site.depot(), "64k") else {
+        eprintln!("skipped: this process may not mount a small disk");
+        return;
+    };
+    let mut crawl = site.crawl();
+    crawl.wait_for("workers");
+    let workers: Vec<_> = ["a", "b"].map(|name| site.worker(name)).into();
+    // A worker that cannot hand over what it has soon asks for no more.
+    let probe = site.depot().join("probe");
+    crawl.until(|| std::fs::write(&probe, [0; 16 << 10]).is_err());
+    let _ = std::fs::remove_file(probe);
+    disk.resize("64m");
     assert_ends_well(crawl);
     workers.into_iter().for_each(assert_ends_well);
     site.assert_right();

@@ -18,6 +18,8 @@ mod request_log;
 #[path = "../../../cluster/tests/servers/s3_server.rs"]
 #[allow(dead_code, reason = "others use the rest")]
 mod s3_server;
+#[path = "../../../store/tests/faults/small_disk.rs"]
+mod small_disk;
 #[path = "../../../store/tests/python/venv.rs"]
 #[allow(dead_code, reason = "others run its tools")]
 mod venv;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 
 use simweb::{Endpoints, Settings, SimWeb};
 use store::{PageRecord, Stage};
@@ -41,12 +42,18 @@ impl Site {
         Some(Site { web, broker, store, collection })
     }
 
-    /// The arguments that lead to broker and store.
-    fn way(&self) -> Vec<String> {
+    /// The folder for harvests, where they are in one.
+    pub(crate) fn depot(&self) -> PathBuf {
         let folder = self.broker.folder.path().join("depot");
         fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    /// The arguments that lead to broker and store.
+    fn way(&self) -> Vec<String> {
+        let folder = self.depot();
         let store = match &self.store {
-            Some(_) => "s3://weir/example".to_owned(),
+            Some(_) => "s3://weir".to_owned(),
             None => format!("file://{}", folder.display()),
         };
         ["--broker", &self.broker.url(), "--store", &store, "--collection", "example"]
@@ -75,8 +82,7 @@ impl Site {
 
     /// Starts a worker, once the crawl has set everything up.
     pub(crate) fn worker(&self, name: &str) -> Crawl {
-        let scratch = self.collection.path().with_file_name(format!("scratch-{name}"));
-        self.start(&["worker", "--name", name, "--scratch", scratch.to_str().unwrap(), "--json"])
+        self.start(&["worker", "--name", name, "--json"])
     }
 
     /// Waits until so many requests have come since.

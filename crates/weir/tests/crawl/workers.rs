@@ -28,18 +28,7 @@ fn collection(web: &SimWeb) -> Collection {
 }
 
 fn worker(collection: &Collection, name: &str) -> Crawl {
-    let scratch = collection.path().join(format!("scratch-{name}"));
-    let scratch = scratch.to_str().unwrap();
-    collection.start_as(&[
-        "worker",
-        "--for",
-        &collection.dir(),
-        "--name",
-        name,
-        "--scratch",
-        scratch,
-        "--json",
-    ])
+    collection.start_as(&["worker", "--for", &collection.dir(), "--name", name, "--json"])
 }
 
 fn fetched(collection: &Collection) -> BTreeSet<String> {
@@ -180,23 +169,6 @@ fn a_robots_txt_at_another_site_is_asked_for_by_whoever_was_lent_both() {
         assert!(!server.paths().iter().any(|path| path == "/no"), "{:?}", server.log());
         assert_eq!(collection.why(&server.url("/no"))["reason"], "robots-forbid");
     }
-}
-
-#[test]
-fn what_others_keep_where_a_worker_may_write_stays() {
-    let web = web();
-    let collection = collection(&web);
-    let scratch = tempfile::tempdir().unwrap();
-    let kept = scratch.path().join("kept");
-    fs::write(&kept, "mine").unwrap();
-    let mut crawl = collection.start(&["--workers", "local:0"]);
-    crawl.until(|| collection.path().join("workers/COLLECTION").exists());
-    let folder = scratch.path().to_str().unwrap();
-    let worker = collection.start_as(&["worker", "--for", &collection.dir(), "--scratch", folder, "--json"]);
-    let (ended, worker) = (crawl.wait(), worker.wait());
-    assert_eq!((ended.code, worker.code), (Some(0), Some(0)), "{}{}", ended.stderr, worker.stderr);
-    assert_eq!(fs::read_to_string(&kept).unwrap(), "mine");
-    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1, "a worker leaves nothing behind");
 }
 
 #[test]
