@@ -108,7 +108,7 @@ impl Depot for S3Depot {
         Ok(())
     }
 
-    fn get(&self, name: &str, limit_bytes: u64) -> Result<Vec<u8>, BrokerError> {
+    fn get(&self, name: &str, limit_bytes: u64) -> Result<Option<Vec<u8>>, BrokerError> {
         let (what, path) = ("get from the depot", self.path(name)?);
         let read = async {
             let answer = self.store.get(&path).await?;
@@ -124,9 +124,9 @@ impl Depot for S3Depot {
             Ok(Some(bytes))
         };
         match self.ask(what, read)? {
-            Ok(Some(bytes)) => Ok(bytes),
+            Ok(Some(bytes)) => Ok(Some(bytes)),
             Ok(None) => Err(too_long(name, limit_bytes)),
-            Err(Error::NotFound { .. }) => Err(BrokerError::Refused(format!("`{name}` is not in the depot"))),
+            Err(Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(judged(what, error)),
         }
     }

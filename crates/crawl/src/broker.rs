@@ -125,7 +125,7 @@ pub trait Depot: Send + Sync {
     fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), BrokerError>;
 
     /// Brings it back; refused if it is longer than so much.
-    fn get(&self, name: &str, limit_bytes: u64) -> Result<Vec<u8>, BrokerError>;
+    fn get(&self, name: &str, limit_bytes: u64) -> Result<Option<Vec<u8>>, BrokerError>;
 
     /// Nobody needs it any more; it need not be there.
     fn remove(&self, name: &str) -> Result<(), BrokerError>;

@@ -13,7 +13,7 @@ use crate::batch::Batch;
 #[derive(Debug, Default)]
 pub(crate) struct BusyPlaces {
     addresses: Counted<IpAddr>,
-    /// Sites by name that are in no batch by themselves.
+    /// Sites by name that are asked on behalf of those.
     names: Counted<String>,
 }
 

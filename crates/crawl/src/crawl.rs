@@ -26,7 +26,7 @@ use model::SiteId;
 use store::Collection;
 use tokio::runtime::{Builder, Runtime};
 
-use self::elsewhere::begin_workers;
+use self::elsewhere::{LEAST_BATCH_PAGES, begin_workers};
 use crate::batch::Batch;
 use crate::crawl_settings::CrawlSettings;
 use crate::domain_budget;
@@ -114,6 +114,7 @@ const MANAGER_SHARE: u32 = 10;
 /// So many batches may wait in the harvesters.
 const MOST_BATCHES: u64 = 4;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+const LENDING_PAUSE: Duration = Duration::from_millis(200);
 /// Pages become due one after the other: no look for their sake alone comes sooner after the last.
 const DUE_PAUSE: Duration = Duration::from_secs(1);
 /// With nothing to wait for, a continuous crawl looks again after this time.
@@ -274,9 +275,14 @@ impl Cycle {
         Ok(())
     }
 
-    /// Whoever is elsewhere gets fewer and larger batches: each is a commit and some messages.
+    /// Whoever is elsewhere gets fewer and larger batches, for each is a commit and some messages; unless there is little left to do.
     fn shortest_pause(&self) -> Duration {
-        if self.staff.are_elsewhere() { DUE_PAUSE } else { SHORTEST_PAUSE }
+        let waiting = self.running.counters.waiting_pages.load(Ordering::Relaxed);
+        match self.staff.are_elsewhere() {
+            true if waiting >= LEAST_BATCH_PAGES as u64 => DUE_PAUSE,
+            true => LENDING_PAUSE,
+            false => SHORTEST_PAUSE,
+        }
     }
 
     /// How long until pages become due while others are still at work, or a new day begins.

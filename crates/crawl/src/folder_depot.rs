@@ -31,19 +31,19 @@ impl Depot for FolderDepot {
         write_whole(&path, &bytes).map_err(|error| unavailable("put into the depot", &path, &error))
     }
 
-    fn get(&self, name: &str, limit_bytes: u64) -> Result<Vec<u8>, BrokerError> {
+    fn get(&self, name: &str, limit_bytes: u64) -> Result<Option<Vec<u8>>, BrokerError> {
         let path = self.path(name)?;
-        let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound => BrokerError::Refused(format!("`{name}` is not in the depot")),
-            _ => unavailable("get from the depot", &path, &error),
+        let failed = |error: io::Error| unavailable("get from the depot", &path, &error);
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.folder.exists() => return Ok(None),
+            file => file.map_err(failed)?,
         };
-        let file = File::open(&path).map_err(failed)?;
         let mut bytes = Vec::new();
         file.take(limit_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > limit_bytes {
             return Err(too_long(name, limit_bytes));
         }
-        Ok(bytes)
+        Ok(Some(bytes))
     }
 
     fn remove(&self, name: &str) -> Result<(), BrokerError> {
@@ -90,10 +90,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let depot = FolderDepot::open(&folder.path().join("depot")).unwrap();
         depot.put("000007/000001", b"bytes".to_vec()).unwrap();
-        assert_eq!(depot.get("000007/000001", 5).unwrap(), b"bytes");
+        assert_eq!(depot.get("000007/000001", 5).unwrap().as_deref(), Some(&b"bytes"[..]));
         assert!(matches!(depot.get("000007/000001", 4), Err(BrokerError::Refused(_))));
         depot.remove_all("000007").unwrap();
         depot.remove_all("000007").unwrap();
-        assert!(depot.get("000007/000001", 5).is_err());
+        assert_eq!(depot.get("000007/000001", 5).unwrap(), None);
+        fs::remove_dir(folder.path().join("depot")).unwrap();
+        assert!(matches!(depot.get("000007/000001", 5), Err(BrokerError::Unavailable { .. })));
     }
 }

@@ -48,6 +48,10 @@ impl Forgetter {
         self.gone.try_iter()
     }
 
+    pub(crate) fn has_failed(&self) -> bool {
+        self.thread.is_finished()
+    }
+
     /// Waits until everything is taken away that can be now.
     pub(crate) fn end(self) -> Result<(), Error> {
         drop(self.over);

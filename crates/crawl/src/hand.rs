@@ -14,14 +14,14 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::batch::Batch;
 use crate::broker::{self, Broker, BrokerError, Depot, LogEntry, MESSAGE_LIMIT_BYTES};
-use crate::crew::{Crew, CrewPlan};
+use crate::crew::{self, Crew, CrewPlan};
 use crate::error::Error;
 use crate::harvest::HarvestNews;
 use crate::harvester::Piece;
 use crate::harvester_alone::tell;
 use crate::helm::Helm;
 use crate::journal::Entry;
-use crate::messages::{self, LogLine, Skew};
+use crate::messages::{self, LogLine, SharedSkew};
 use crate::segment::SegmentWriter;
 use crate::stop::Stop;
 use crate::territory::Territory;
@@ -38,7 +38,7 @@ pub(crate) struct HandPlan<'h> {
     pub(crate) helm: &'h Helm,
     pub(crate) running: crate::running::Running,
     /// How the collection's clock differs.
-    pub(crate) skew: Skew,
+    pub(crate) skew: &'h SharedSkew,
     /// Different for everyone who takes a batch.
     pub(crate) key: u64,
 }
@@ -55,8 +55,10 @@ pub(crate) enum HandEnd {
 /// A segment is sent when it is this old, or has so many bytes.
 const SEGMENT_AGE: Duration = Duration::from_secs(2);
 const SEGMENT_BYTES: usize = 8 << 20;
-/// Pages that one entry of a log speaks of, and news that one carries: both fit into a message.
+/// Pages and sites that one entry of a log speaks of, and news that one carries: all fit into a message.
 const ENTRY_PAGES: usize = 20_000;
+/// Harvesters of one batch; a worker has several.
+const MOST_THREADS: usize = 4;
 const TOLD_BYTES: usize = MESSAGE_LIMIT_BYTES / 2;
 
 /// Harvests a batch.
@@ -84,7 +86,13 @@ pub(crate) fn harvest(plan: &HandPlan<'_>) -> Result<HandEnd, Error> {
 impl HandPlan<'_> {
     /// Asks until there is an answer; nothing if there is no point in it any more.
     fn insist<T>(&self, ask: impl FnMut() -> Result<T, BrokerError>) -> Result<Option<T>, BrokerError> {
-        broker::insist(|| self.helm.stopping() == Stop::AtOnce, ask)
+        let has_given_up = || match self.helm.stopping() {
+            Stop::No => false,
+            // Who is to end does not wait for servers beyond the time for which anybody counts on him.
+            Stop::InOrder => !self.running.lease.holds(),
+            Stop::AtOnce => true,
+        };
+        broker::insist(has_given_up, ask)
     }
 }
 
@@ -107,7 +115,9 @@ impl Rest {
         let (mut done, mut done_sites, mut told, mut closed) =
             (HashSet::new(), HashSet::new(), Vec::new(), false);
         for entry in log {
-            match LogLine::read(&entry.message)? {
+            // What nobody can read tells nothing; its pages are fetched again.
+            let Ok(line) = LogLine::read(&entry.message) else { continue };
+            match line {
                 LogLine::Taken { .. } => {}
                 LogLine::Told { mut news, ahead_ms, .. } => {
                     let by_collection = |time_ms| messages::by_collection(ahead_ms, time_ms);
@@ -146,7 +156,7 @@ struct Hand<'h, 'p> {
     pages_done: Vec<u32>,
     sites_done: Vec<SiteId>,
     told: Vec<Entry>,
-    /// Sites of which something is still to come, by their names too.
+    /// Sites of which something is still to come, with their names and addresses.
     sites: HashMap<SiteId, (String, Option<std::net::IpAddr>)>,
     pages: HashMap<PageId, u32>,
     by_url: HashMap<String, PageId>,
@@ -178,19 +188,20 @@ impl<'h, 'p> Hand<'h, 'p> {
     fn begin(mut self, rest: Rest, began_unknown: bool) -> Result<Working<'h, 'p>, Error> {
         let Rest { mut batch, told, places, .. } = rest;
         self.pages = places;
-        for (_, news) in tell(&mut batch, &told) {
-            self.segment.push_news(&news);
-        }
-        let skew = self.plan.skew;
+        // The collection has heard it from the log.
+        tell(&mut batch, &told);
+        let skew = self.plan.skew.get();
         batch.addresses.iter_mut().for_each(|(_, until_ms)| *until_ms = skew.here(*until_ms));
         batch.rests.iter_mut().for_each(|(_, until_ms)| *until_ms = skew.here(*until_ms));
         batch.sites.iter_mut().for_each(|site| site.not_before_ms = skew.here(site.not_before_ms));
+        // A batch may have all sites of a crawl, and a worker more than one core.
+        let threads = crew::threads(&self.plan.running.settings()).min(MOST_THREADS);
         let (clocks, rests) = (mem::take(&mut batch.addresses), mem::take(&mut batch.rests));
         let crew = Crew::start(CrewPlan {
             running: &self.plan.running,
             // What must not be forgotten is told in the log of the batch.
             journal: None,
-            committed: &[Arc::default()],
+            committed: &vec![Arc::default(); threads],
             began_unknown,
             clocks,
             rests,
@@ -263,10 +274,17 @@ impl<'h, 'p> Hand<'h, 'p> {
 
     fn append_told(&mut self, news: Vec<Entry>) -> Result<(), Error> {
         if !news.is_empty() {
-            let (worker, ahead_ms) = (self.plan.worker.to_owned(), self.plan.skew.ahead_ms());
+            let (worker, ahead_ms) = (self.plan.worker.to_owned(), self.plan.skew.get().ahead_ms());
             self.append(&LogLine::Told { worker, ahead_ms, news })?;
         }
         Ok(())
+    }
+
+    fn send_if_long(&mut self) -> Result<(), Error> {
+        let is_long = self.segment.bytes() >= SEGMENT_BYTES
+            || self.pages_done.len() >= ENTRY_PAGES
+            || self.sites_done.len() >= ENTRY_PAGES;
+        if is_long { self.send() } else { Ok(()) }
     }
 
     /// Puts the segment into the depot, and says so.
@@ -285,7 +303,7 @@ impl<'h, 'p> Hand<'h, 'p> {
         }
         let line = LogLine::Segment {
             worker: plan.worker.to_owned(),
-            ahead_ms: plan.skew.ahead_ms(),
+            ahead_ms: plan.skew.get().ahead_ms(),
             key: plan.key,
             number: self.segments,
             pages: mem::take(&mut self.pages_done),
@@ -330,6 +348,7 @@ impl Working<'_, '_> {
         while let Some((_, block)) = self.hand.runtime.block_on(self.crew.pieces.recv()) {
             if outcome.is_ok() && !self.hand.lost {
                 self.hand.take(block)?;
+                self.hand.send_if_long()?;
             }
         }
         self.crew.end()?;
@@ -351,11 +370,10 @@ impl Working<'_, '_> {
                 Err(_) => {}
             }
             hand.tell()?;
-            let is_old = hand.segment_began.elapsed() >= SEGMENT_AGE;
-            let is_long = hand.segment.bytes() >= SEGMENT_BYTES || hand.pages_done.len() >= ENTRY_PAGES;
-            if is_long || is_old {
+            if hand.segment_began.elapsed() >= SEGMENT_AGE {
                 hand.send()?;
             }
+            hand.send_if_long()?;
             if self.crew.is_thread_gone() {
                 return Ok(());
             }
@@ -373,9 +391,7 @@ impl Hand<'_, '_> {
         let unasked: Vec<PageId> = self.pages.keys().copied().collect();
         for page in unasked {
             self.take_news(&HarvestNews::Back { page, reason: None });
-            if self.pages_done.len() >= ENTRY_PAGES {
-                self.send()?;
-            }
+            self.send_if_long()?;
         }
         self.send()?;
         let closed = LogLine::Closed { worker: Some(self.plan.worker.to_owned()) };

@@ -6,6 +6,7 @@ use model::{PageId, Reason, SiteId};
 use serde::{Deserialize, Serialize};
 
 use crate::batch::RobotsCopy;
+use crate::clock::seconds;
 
 /// News that are no answer to a request for a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +32,7 @@ pub(crate) enum HarvestNews {
 }
 
 impl HarvestNews {
-    /// Tells all times at which somebody may be asked again by another clock.
+    /// Tells all times by another clock.
     pub(crate) fn set_times(&mut self, other: impl Fn(u64) -> u64) {
         match self {
             HarvestNews::BackOff { until_ms, .. } => *until_ms = other(*until_ms),
@@ -41,10 +42,17 @@ impl HarvestNews {
             HarvestNews::Done(report) => {
                 report.next_request_ms = other(report.next_request_ms);
                 report.back_off_until_ms = other(report.back_off_until_ms);
+                for time_s in
+                    [&mut report.resolved_s, &mut report.resolve_again_s, &mut report.sitemaps_read_s]
+                {
+                    *time_s = seconds(other(u64::from(*time_s) * 1_000));
+                }
+            }
+            HarvestNews::Robots { robots, .. } => {
+                robots.fetched_s = seconds(other(u64::from(robots.fetched_s) * 1_000));
             }
             HarvestNews::Left { .. }
             | HarvestNews::Back { .. }
-            | HarvestNews::Robots { .. }
             | HarvestNews::Refers { .. }
             | HarvestNews::Found { .. } => {}
         }

@@ -90,7 +90,8 @@ pub(crate) struct Harvester<'s> {
 struct Ended {
     turn: Turn,
     job: Job,
-    answer: Answer,
+    /// Nothing if it was broken off because the time was over for which its batch was lent.
+    answer: Option<Answer>,
     connection: Option<Connection>,
 }
 
@@ -174,6 +175,7 @@ impl<'s> Harvester<'s> {
             let can_start = self.has_room() && self.running.may_begin();
             let next = self.workbench.next_ready_ms().filter(|_| can_start);
             let wake = self.running.clock.instant(next.unwrap_or(0).max(self.paced_until_ms));
+            let lease = Arc::clone(&self.running.lease);
             tokio::select! {
                 biased;
                 ended = self.requests.join_next(), if !self.requests.is_empty() => {
@@ -187,6 +189,7 @@ impl<'s> Harvester<'s> {
                     None => closed = true,
                 },
                 () = self.running.changed() => self.obey()?,
+                () = lease.over(), if !self.kept.is_empty() => self.kept.clear(),
                 () = tokio::time::sleep_until(wake.into()), if next.is_some() => {}
             }
         }
@@ -296,6 +299,7 @@ impl<'s> Harvester<'s> {
             Ok(ended) => ended,
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         };
+        let Some(answer) = answer else { return self.put_off(turn, job, ended_ms) };
         let event = event(&answer, self.running.clock.now_s());
         if let Some(run) = self.sites.get_mut(&turn.site) {
             run.pace(answer.status, &self.settings.waits);
@@ -310,6 +314,19 @@ impl<'s> Harvester<'s> {
             Job::Errand(errand) => self.errand_answered(turn, *errand, &answer, ended_ms)?,
         }
         self.close_if_done(turn.site)
+    }
+
+    /// A request that was broken off is sent again, if it ever may be.
+    fn put_off(&mut self, turn: Turn, job: Job, ended_ms: u64) -> std::io::Result<()> {
+        let wait_ms = match (self.sites.get(&turn.site), &job) {
+            (Some(run), _) => run.wait_ms(&self.settings.waits),
+            (None, job) => self.wait_at(job.url(), 0),
+        };
+        let address_wait_ms = self.settings.waits.address_wait_ms.unwrap_or(wait_ms);
+        let job = self.jobs.add(job);
+        self.workbench.push_first(turn.site, job);
+        self.workbench.finish(turn.site, ended_ms + wait_ms, ended_ms + address_wait_ms);
+        Ok(())
     }
 
     /// Leaves a site and its address alone, for as long as they deserve.

@@ -302,12 +302,19 @@ impl Harvesting {
 /// How often to look whether a thread has failed.
 const LOOK_AROUND: Duration = Duration::from_millis(200);
 
-/// Lets a batch know what its sites told an earlier harvester; gives what it did not know.
+/// Lets a batch know what its sites told an earlier harvester, and those that they refer to; gives what it did not know.
 pub(crate) fn tell(batch: &mut Batch, told: &[Entry]) -> Vec<(Entry, HarvestNews)> {
+    let Batch { sites, addresses, rests, .. } = batch;
     let mut sites: HashMap<String, &mut BatchSite> =
-        batch.sites.iter_mut().map(|site| (site.name.clone(), site)).collect();
+        sites.iter_mut().map(|site| (site.name.clone(), site)).collect();
     let mut all = Vec::new();
     for entry in told {
+        if let Some(news @ HarvestNews::Asked { address, until_ms, .. }) = entry.of_anybody() {
+            rests.push((entry.site.clone(), until_ms));
+            addresses.extend(address.map(|address| (address, until_ms)));
+            all.push((entry.clone(), news));
+            continue;
+        }
         let Some(site) = sites.get_mut(&entry.site) else { continue };
         let news = entry.clone().about(site.site);
         match &news {

@@ -49,8 +49,11 @@ pub(crate) struct LogListener {
     skews: HashMap<String, Skew>,
     workers: BTreeMap<String, (Instant, LiveWorker)>,
     last_orders: Option<(Instant, WorkerOrders)>,
-    /// When anybody last gave a sign of life, or was told to stop.
+    /// Different for every start of this program.
+    run: u64,
+    /// When anybody last gave a sign of life, or was told to stop; and when a log last told something, or was.
     last_heard: Instant,
+    last_told: Instant,
     stopping: bool,
 }
 
@@ -75,7 +78,9 @@ impl LogListener {
             skews: HashMap::new(),
             workers: BTreeMap::new(),
             last_orders: None,
+            run: running.clock.now_us(),
             last_heard: Instant::now(),
+            last_told: Instant::now(),
             stopping: false,
         }
     }
@@ -83,19 +88,13 @@ impl LogListener {
     /// Until the crawl is stopped and all logs have ended, or nobody takes what comes.
     pub(crate) fn run(mut self) -> Result<(), Error> {
         loop {
-            let stop = self.running.stop();
-            self.give_orders(stop)?;
-            self.hear_reports()?;
-            if stop == Stop::AtOnce {
-                // What is not told by now is told at the next start.
-                return self.reclaim().and_then(|()| self.say_goodbye());
-            }
+            let stop = self.attend()?;
             if stop != Stop::No {
                 if !std::mem::replace(&mut self.stopping, true) {
-                    self.last_heard = Instant::now();
+                    (self.last_heard, self.last_told) = (Instant::now(), Instant::now());
                 }
                 self.withdraw()?;
-                if self.open.lock().is_empty() {
+                if self.open.lock().is_empty() || self.has_no_patience(stop) {
                     return self.say_goodbye();
                 }
             }
@@ -104,7 +103,7 @@ impl LogListener {
                 continue;
             };
             if !entries.is_empty() {
-                self.last_heard = Instant::now();
+                (self.last_heard, self.last_told) = (Instant::now(), Instant::now());
             }
             for entry in entries {
                 if !self.take(&entry)? {
@@ -117,12 +116,26 @@ impl LogListener {
         }
     }
 
+    /// Gives orders and hears reports; tells what the crawl is to do.
+    fn attend(&mut self) -> Result<Stop, Error> {
+        let stop = self.running.stop();
+        self.give_orders(stop)?;
+        self.hear_reports()?;
+        Ok(stop)
+    }
+
+    /// Whether the crawl ends though logs are open: what is not told by now is told at the next start.
+    fn has_no_patience(&self, stop: Stop) -> bool {
+        stop == Stop::AtOnce || self.stopping && self.last_told.elapsed() >= self.carriers.patience * 2
+    }
+
     /// What workers are to do by now; told again and again, since it tells the time.
     fn give_orders(&mut self, stop: Stop) -> Result<(), Error> {
         let settings = self.running.settings();
         let workers = self.workers.len().max(1) as f64;
         let orders = WorkerOrders {
             protocol: PROTOCOL,
+            run: self.run,
             now_ms: self.running.clock.now_ms(),
             stop,
             paused: self.helm.is_paused(),
@@ -158,16 +171,23 @@ impl LogListener {
         for report in &reports {
             // What cannot be read is of another version, and its worker will say so where it runs.
             let Ok(report) = serde_json::from_slice::<WorkerReport>(report) else { continue };
-            self.skews.entry(report.worker.clone()).or_default().see(now_ms, report.now_ms);
+            let skew = self.skews.entry(report.worker.clone()).or_default();
+            skew.see(report.run, now_ms, report.now_ms);
             if report.leaves {
                 self.workers.remove(&report.worker);
             } else {
-                self.workers.insert(report.worker.clone(), (Instant::now(), LiveWorker::of(&report, now_ms)));
+                let worker = (Instant::now(), LiveWorker::of(&report, now_ms));
+                if self.workers.insert(report.worker.clone(), worker).is_none() {
+                    // It waits for orders that were given after it came.
+                    self.last_orders = None;
+                }
             }
         }
+        let before = self.workers.len();
         self.workers.retain(|_, (heard, _)| heard.elapsed() < SILENCE);
+        self.skews.retain(|worker, _| self.workers.contains_key(worker));
         self.count.store(self.workers.len(), Relaxed);
-        if !reports.is_empty() {
+        if !reports.is_empty() || self.workers.len() < before {
             let all: Vec<LiveWorker> = self.workers.values().map(|(_, worker)| worker.clone()).collect();
             let under_way = all.iter().map(|worker| worker.requests_under_way).sum();
             self.running.counters.requests_under_way.store(under_way, Relaxed);
@@ -233,15 +253,24 @@ impl LogListener {
     }
 
     /// What lies in the depot under a name; nothing if it is not there, or damaged.
-    fn fetch(&self, name: &str) -> Result<Option<Vec<Piece>>, Error> {
-        let mut tries = 0;
+    fn fetch(&mut self, name: &str) -> Result<Option<Vec<Piece>>, Error> {
+        let (mut tries, mut since_stop) = (0, None);
         loop {
-            match self.carriers.depot.get(name, SEGMENT_LIMIT_BYTES) {
-                Ok(bytes) => return Ok(read_segment(&bytes, &self.rules).ok()),
-                Err(BrokerError::Refused(_)) if tries >= SEGMENT_TRIES => return Ok(None),
-                Err(BrokerError::Refused(_)) => tries += 1,
-                Err(error) if self.running.stop() == Stop::AtOnce => return Err(error.into()),
-                Err(BrokerError::Unavailable { .. }) => {}
+            let failure = match self.carriers.depot.get(name, SEGMENT_LIMIT_BYTES) {
+                Ok(Some(bytes)) => return Ok(read_segment(&bytes, &self.rules).ok()),
+                Ok(None) if tries >= SEGMENT_TRIES => return Ok(None),
+                Ok(None) => {
+                    tries += 1;
+                    None
+                }
+                Err(error @ BrokerError::Refused(_)) => return Err(error.into()),
+                Err(error @ BrokerError::Unavailable { .. }) => Some(error),
+            };
+            let stop = self.attend()?;
+            let is_late = stop != Stop::No
+                && since_stop.get_or_insert_with(Instant::now).elapsed() >= self.carriers.patience;
+            if let Some(error) = failure.filter(|_| is_late || stop == Stop::AtOnce) {
+                return Err(error.into());
             }
             thread::sleep(TRY_AGAIN);
         }

@@ -28,6 +28,7 @@ use crate::crawl_settings::CrawlSettings;
 use crate::error::Error;
 use crate::open_batches::OpenBatches;
 use crate::page_ranks::PageRanks;
+use crate::referrals;
 use aliases::mark_aliases;
 use composition::compose;
 use day::Day;
@@ -211,10 +212,17 @@ impl Manager {
         let mut standings = judge_sites(collection, settings)?;
         let over_budget = standings.iter().filter(|standing| standing.over_budget).count();
         self.sites_held = (day.sites_done(), over_budget as u64);
+        for (site, name) in referrals::all(&collection.notes) {
+            if let Some(standing) = standings.get_mut(site.index())
+                && self.open.busy.has_name(name)
+            {
+                standing.open = true;
+            }
+        }
         for (number, standing) in standings.iter_mut().enumerate() {
             let site = SiteId(number as u32);
             let is_busy = || standing.address.is_some_and(|address| self.open.busy.has(address));
-            standing.open = self.open.holds(site) || is_busy();
+            standing.open = standing.open || self.open.holds(site) || is_busy();
             let rests = standing.open || standing.back_off_until_ms > now_ms || day.left_of(site) == Some(0);
             if standing.take == Take::FrontPage && rests {
                 // It is not to be entered now; when its pages are due is seen from them.

@@ -5,6 +5,7 @@
 //! depot, and so does every segment.
 
 use std::io::{self, Read};
+use std::sync::{Mutex, PoisonError};
 
 use model::SiteId;
 use serde::{Deserialize, Serialize};
@@ -57,7 +58,10 @@ pub(crate) fn write_offer(batch: &Batch, depot: &dyn Depot) -> Result<Vec<u8>, B
 /// The batch that a message is about.
 pub(crate) fn read_offer(number: u64, message: &[u8], depot: &dyn Depot) -> Result<Batch, BrokerError> {
     let offer = match unpack(message).map_err(unreadable)? {
-        Offer::There => unpack(&depot.get(&batch_name(number), BATCH_LIMIT_BYTES)?).map_err(unreadable)?,
+        Offer::There => {
+            let batch = depot.get(&batch_name(number), BATCH_LIMIT_BYTES)?;
+            unpack(&batch.ok_or_else(|| unreadable("it is not in the depot"))?).map_err(unreadable)?
+        }
         here @ Offer::Here(_) => here,
     };
     match offer {
@@ -67,7 +71,7 @@ pub(crate) fn read_offer(number: u64, message: &[u8], depot: &dyn Depot) -> Resu
 }
 
 fn unreadable(error: impl std::fmt::Display) -> BrokerError {
-    BrokerError::Refused(format!("a batch cannot be read or written: {error}"))
+    BrokerError::Refused(format!("a batch or its log cannot be read or written: {error}"))
 }
 
 fn pack(offer: &Offer) -> io::Result<Vec<u8>> {
@@ -116,6 +120,8 @@ impl LogLine {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct WorkerOrders {
     pub(crate) protocol: u32,
+    /// Different for every start of the collection's program.
+    pub(crate) run: u64,
     /// The collection's time, in Unix milliseconds.
     pub(crate) now_ms: u64,
     pub(crate) stop: Stop,
@@ -130,6 +136,8 @@ pub(crate) struct WorkerOrders {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct WorkerReport {
     pub(crate) worker: String,
+    /// Different for every start of the worker's program.
+    pub(crate) run: u64,
     /// The worker's time, in Unix milliseconds.
     pub(crate) now_ms: u64,
     pub(crate) batches: Vec<u64>,
@@ -145,9 +153,16 @@ pub(crate) struct WorkerReport {
 }
 
 impl WorkerReport {
-    pub(crate) fn of(worker: &str, now_ms: u64, progress: &Progress, batches: Vec<u64>) -> WorkerReport {
+    pub(crate) fn of(
+        worker: &str,
+        run: u64,
+        now_ms: u64,
+        progress: &Progress,
+        batches: Vec<u64>,
+    ) -> WorkerReport {
         WorkerReport {
             worker: worker.to_owned(),
+            run,
             now_ms,
             batches,
             pages: progress.pages,
@@ -171,26 +186,57 @@ pub(crate) fn by_collection(ahead_ms: Option<i64>, time_ms: u64) -> u64 {
     if time_ms == 0 { 0 } else { time_ms.saturating_add_signed(later_ms) }
 }
 
-/// How much later it may be here than there, by the clock of somebody else.
+/// How much later it may be here than there, by the clock of somebody else. Clocks of programs are steady, so it stays the same for as
+/// long as neither is started again; but no two run quite equally fast.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Skew(Option<i64>);
+pub(crate) struct Skew {
+    /// Which of all programs the other one is.
+    run: u64,
+    /// Since when the latest is seen.
+    since_ms: u64,
+    latest_ms: Option<i64>,
+    before_ms: Option<i64>,
+}
+
+/// What was seen longer ago than twice this says nothing any more.
+const SKEW_PERIOD_MS: u64 = 600_000;
 
 impl Skew {
-    /// Their time, as told by a message that has just come.
-    pub(crate) fn see(&mut self, here_ms: u64, there_ms: u64) {
-        // The way takes its time: of all that were seen, the least is nearest to the truth.
+    /// The time of a program, as told by a message that has just come.
+    pub(crate) fn see(&mut self, run: u64, here_ms: u64, there_ms: u64) {
+        if self.run != run {
+            *self = Skew { run, since_ms: here_ms, ..Skew::default() };
+        }
+        if here_ms.saturating_sub(self.since_ms) >= SKEW_PERIOD_MS {
+            (self.since_ms, self.before_ms, self.latest_ms) = (here_ms, self.latest_ms, None);
+        }
+        // The way takes its time: of all that were seen, the least is nearest to the truth, and never below it.
         let skew_ms = here_ms as i64 - there_ms as i64;
-        self.0 = Some(self.0.map_or(skew_ms, |least_ms| least_ms.min(skew_ms)));
+        self.latest_ms = Some(self.latest_ms.map_or(skew_ms, |least_ms| least_ms.min(skew_ms)));
     }
 
     /// How much later it is here, as far as that is known; rather too much.
     pub(crate) fn ahead_ms(self) -> Option<i64> {
-        self.0
+        self.latest_ms.into_iter().chain(self.before_ms).min()
     }
 
-    /// When a time of theirs is here, never too early: where their clock is ahead it stays as it is, which is late.
+    /// When a time of theirs is here, never too early.
     pub(crate) fn here(self, there_ms: u64) -> u64 {
-        if there_ms == 0 { 0 } else { there_ms + self.0.unwrap_or(0).max(0) as u64 }
+        if there_ms == 0 { 0 } else { there_ms.saturating_add_signed(self.ahead_ms().unwrap_or(0)) }
+    }
+}
+
+/// The same for several threads.
+#[derive(Debug, Default)]
+pub(crate) struct SharedSkew(Mutex<Skew>);
+
+impl SharedSkew {
+    pub(crate) fn get(&self) -> Skew {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn see(&self, run: u64, here_ms: u64, there_ms: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).see(run, here_ms, there_ms);
     }
 }
 
@@ -219,14 +265,21 @@ mod tests {
     #[test]
     fn nobody_is_asked_too_early_because_clocks_differ() {
         let mut ahead = Skew::default();
-        ahead.see(5_000, 1_000);
-        ahead.see(6_000, 2_100);
-        ahead.see(7_000, 2_000);
+        ahead.see(1, 5_000, 1_000);
+        ahead.see(1, 6_000, 2_100);
+        ahead.see(1, 7_000, 2_000);
         assert_eq!(ahead.here(10_000), 13_900, "here it is later by at most what was seen");
+        ahead.see(2, 9_000, 8_990);
+        assert_eq!(ahead.here(10_000), 10_010, "another program has another clock");
         let mut behind = Skew::default();
-        behind.see(1_000, 5_000);
-        assert_eq!(behind.here(10_000), 10_000);
+        behind.see(1, 1_000, 5_000);
+        assert_eq!(behind.here(10_000), 6_000, "a clock that is ahead is no reason to wait");
         assert_eq!(behind.here(0), 0, "no time is no time");
+        behind.see(1, 1_000 + SKEW_PERIOD_MS, 5_100 + SKEW_PERIOD_MS);
+        assert_eq!(behind.ahead_ms(), Some(-4_100));
+        behind.see(1, 1_000 + 3 * SKEW_PERIOD_MS, 4_900 + 3 * SKEW_PERIOD_MS);
+        behind.see(1, 1_000 + 5 * SKEW_PERIOD_MS, 4_900 + 5 * SKEW_PERIOD_MS);
+        assert_eq!(behind.ahead_ms(), Some(-3_900), "what was long ago is forgotten");
         assert_eq!(
             by_collection(Some(3_900), 10_000),
             8_100,

@@ -122,7 +122,7 @@ pub(crate) struct Lent {
     pub(crate) sites: HashSet<SiteId>,
     /// The addresses that the batches own.
     pub(crate) addresses: HashSet<IpAddr>,
-    /// Sites by name that are asked on behalf of others.
+    /// Its sites by name, and those that are asked on behalf of them.
     pub(crate) names: HashSet<String>,
 }
 
@@ -147,8 +147,10 @@ impl Lent {
     pub(crate) fn add(&mut self, batch: &Batch) {
         self.sites.extend(batch.sites.iter().map(|site| site.site));
         self.addresses.extend(territory::addresses(batch));
-        let referrals = batch.sites.iter().flat_map(|site| &site.refers);
-        self.names.extend(referrals.map(|referral| referral.name.clone()));
+        for site in &batch.sites {
+            self.names.insert(site.name.clone());
+            self.names.extend(site.refers.iter().map(|referral| referral.name.clone()));
+        }
     }
 }
 

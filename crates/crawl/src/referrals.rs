@@ -1,6 +1,7 @@
 //! Which other sites does the robots.txt of a site lead to? Whoever crawls with a crew of his own sends somebody there when he learns
 //! of it. A batch that is lent must own where it asks before it leaves: so its harvester gives such a site back, the notes of the
-//! collection remember where it leads, and the next batch with it comes with the other site's address.
+//! collection remember where it leads, and the next batch with it comes with the other site's address. When its robots.txt has come,
+//! that is forgotten: there are as many notes as sites that wait for theirs.
 //!
 //! A note is called `refers`, the number of the site, the name of the other one.
 
@@ -27,8 +28,27 @@ pub(crate) fn of(notes: &BTreeMap<String, u64>, site: SiteId) -> impl Iterator<I
     own.map(move |(name, _)| &name[length..])
 }
 
+/// The site has a robots.txt now.
+pub(crate) fn forget(notes: &mut BTreeMap<String, u64>, site: SiteId) {
+    let own: Vec<String> = of(notes, site).map(|name| format!("{}{name}", prefix(site))).collect();
+    for name in own {
+        notes.remove(&name);
+    }
+}
+
+/// All sites that refer to others, with the names of those.
+pub(crate) fn all(notes: &BTreeMap<String, u64>) -> impl Iterator<Item = (SiteId, &str)> {
+    let notes = notes.range(REFERS.to_owned()..).map_while(|(name, _)| name.strip_prefix(REFERS));
+    notes.filter_map(|note| {
+        let (site, name) = note.split_once(' ')?;
+        Some((SiteId(site.parse().ok()?), name))
+    })
+}
+
+const REFERS: &str = "refers ";
+
 fn prefix(site: SiteId) -> String {
-    format!("refers {} ", site.0)
+    format!("{REFERS}{} ", site.0)
 }
 
 #[cfg(test)]
@@ -43,5 +63,8 @@ mod tests {
         assert_eq!(of(&notes, SiteId(1)).collect::<Vec<_>>(), ["http://a.example"]);
         assert_eq!(of(&notes, SiteId(11)).count(), MOST);
         assert_eq!(of(&notes, SiteId(2)).count(), 0);
+        assert_eq!(all(&notes).filter(|(site, _)| *site == SiteId(11)).count(), MOST);
+        forget(&mut notes, SiteId(11));
+        assert_eq!(all(&notes).collect::<Vec<_>>(), [(SiteId(1), "http://a.example")]);
     }
 }

@@ -179,6 +179,7 @@ pub(crate) fn note_news(collection: &mut Collection, news: Vec<HarvestNews>, wai
                 marks.insert(page, Mark::Back(reason));
             }
             HarvestNews::Robots { site, robots } => {
+                referrals::forget(&mut collection.notes, site);
                 if note_robots(collection, site, &robots)? {
                     noted.changed_robots.push(site);
                 }

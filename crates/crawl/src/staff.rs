@@ -57,7 +57,7 @@ impl OwnCrew {
             began_unknown,
             clocks: recovery::address_clocks(collection, &settings, running.clock.now_ms(), began_unknown)?,
             rests: recovery::rests(collection, running.clock.now_ms())?,
-            territory: Territory::Without(lent.addresses.clone()),
+            territory: Territory::Without { addresses: lent.addresses.clone(), names: lent.names.clone() },
             reads: true,
         })?;
         let own = OwnCrew { crew, journal, taken: vec![0; threads], committed, journals: Vec::new() };

@@ -17,8 +17,8 @@ use crate::referrals;
 /// Where to go and where not to.
 #[derive(Debug)]
 pub(crate) enum Territory {
-    /// Everywhere but at these addresses, where others are at work.
-    Without(HashSet<IpAddr>),
+    /// Everywhere but at these addresses, where others are at work, and at these sites, which are theirs.
+    Without { addresses: HashSet<IpAddr>, names: HashSet<String> },
     /// Where the sites of lent batches are, and these others that they refer to.
     Lent(HashMap<SiteId, Vec<Referral>>),
 }
@@ -50,14 +50,18 @@ impl Territory {
         let known = known.map(|address| address.to_canonical());
         let may_be = |address: &IpAddr| match self {
             Territory::Lent(_) => known == Some(address.to_canonical()),
-            Territory::Without(others) => !others.contains(&address.to_canonical()),
+            Territory::Without { addresses, .. } => !addresses.contains(&address.to_canonical()),
         };
         addresses.iter().copied().find(may_be)
     }
 
     /// The way to a site of this name, on behalf of another.
     pub(crate) fn errand(&self, for_site: SiteId, name: &str) -> ErrandWay {
-        let Territory::Lent(refer) = self else { return ErrandWay::Ask };
+        let refer = match self {
+            Territory::Without { names, .. } if names.contains(name) => return ErrandWay::Nowhere,
+            Territory::Without { .. } => return ErrandWay::Ask,
+            Territory::Lent(refer) => refer,
+        };
         let own = refer.get(&for_site).map_or(&[][..], Vec::as_slice);
         match own.iter().find(|referral| referral.name == name) {
             Some(referral) => referral.address.map_or(ErrandWay::Nowhere, ErrandWay::To),
@@ -83,11 +87,15 @@ mod tests {
 
     #[test]
     fn who_crawls_stays_away_from_what_is_lent() {
-        let territory = Territory::Without([address("192.0.2.1")].into());
+        let territory = Territory::Without {
+            addresses: [address("192.0.2.1")].into(),
+            names: ["http://a.example".to_owned()].into(),
+        };
         let both = [address("::ffff:192.0.2.1"), address("192.0.2.2")];
         assert_eq!(territory.for_site(&both, None), Some(both[1]));
         assert_eq!(territory.for_site(&both[..1], None), None);
         assert_eq!(territory.errand(SiteId(1), "http://b.example"), ErrandWay::Ask);
+        assert_eq!(territory.errand(SiteId(1), "http://a.example"), ErrandWay::Nowhere);
     }
 
     #[test]

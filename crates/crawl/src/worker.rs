@@ -16,8 +16,8 @@ use crate::crawl_settings::CrawlSettings;
 use crate::error::Error;
 use crate::hand::{self, HandEnd, HandPlan};
 use crate::helm::Helm;
-use crate::lease_clock::LeaseClock;
-use crate::messages::{PROTOCOL, Skew, WorkerOrders, WorkerReport};
+use crate::lease_clock::{self, LeaseClock};
+use crate::messages::{PROTOCOL, SharedSkew, WorkerOrders, WorkerReport};
 use crate::progress::Progress;
 use crate::stop::Stop;
 
@@ -59,9 +59,8 @@ const KEEP_SHARE: u32 = 3;
 /// Works until the crawl is over, or the helm stops it.
 pub fn work(plan: &WorkerPlan<'_>, helm: &Helm) -> Result<WorkerSummary, Error> {
     let began = Instant::now();
-    let mut skew = Skew::default();
-    let clock = Clock::start();
-    let Some(orders) = first_orders(plan, helm, &clock, &mut skew)? else {
+    let (skew, clock) = (SharedSkew::default(), Clock::start());
+    let Some(orders) = first_orders(plan, helm, clock, &skew)? else {
         return Ok(WorkerSummary {
             batches: 0,
             lost: 0,
@@ -78,7 +77,8 @@ pub fn work(plan: &WorkerPlan<'_>, helm: &Helm) -> Result<WorkerSummary, Error> 
             helm,
             scope,
             clock,
-            skew,
+            run: clock.now_us(),
+            skew: &skew,
             orders,
             hands: HashMap::new(),
             ended,
@@ -98,28 +98,58 @@ pub fn work(plan: &WorkerPlan<'_>, helm: &Helm) -> Result<WorkerSummary, Error> 
     })
 }
 
-/// Waits for a crawl that goes on.
+/// Waits for a crawl that goes on: one that gives orders after it has heard of this worker. Those that lie there may be old, and
+/// would tell nothing about the collection's clock.
 fn first_orders(
     plan: &WorkerPlan<'_>,
     helm: &Helm,
-    clock: &Clock,
-    skew: &mut Skew,
+    clock: Clock,
+    skew: &SharedSkew,
 ) -> Result<Option<WorkerOrders>, Error> {
     let began = Instant::now();
-    let mut heard = false;
-    while helm.stopping() == Stop::No && (heard || began.elapsed() < NOBODY_THERE) {
-        heard |= matches!(plan.broker.orders(), Ok(Some(_)));
-        if let Some(orders) = read_orders(plan, clock, skew)?.filter(|orders| orders.stop == Stop::No) {
-            return Ok(Some(orders));
+    let (mut old, mut last_report) = (None, None::<Instant>);
+    while helm.stopping() == Stop::No && (old.is_some() || began.elapsed() < NOBODY_THERE) {
+        if let Heard::Orders(orders) = hear_orders(plan)? {
+            let time = (orders.run, orders.now_ms);
+            if *old.get_or_insert(time) != time {
+                skew.see(orders.run, clock.now_ms(), orders.now_ms);
+                if orders.stop == Stop::No {
+                    return Ok(Some(orders));
+                }
+            }
         }
-        thread::sleep(LOOK_EVERY);
+        if last_report.is_none_or(|time| time.elapsed() >= REPORT_EVERY) {
+            last_report = Some(Instant::now());
+            let report =
+                WorkerReport::of(plan.name, clock.now_us(), clock.now_ms(), &helm.progress(), Vec::new());
+            send_report(plan, &report)?;
+        }
+        thread::sleep(LOOK_EVERY / 5);
     }
     Ok(None)
 }
 
-/// What the collection wants, if it can be known now.
-fn read_orders(plan: &WorkerPlan<'_>, clock: &Clock, skew: &mut Skew) -> Result<Option<WorkerOrders>, Error> {
-    let Some(message) = or_later(plan.broker.orders())?.flatten() else { return Ok(None) };
+fn send_report(plan: &WorkerPlan<'_>, report: &WorkerReport) -> Result<(), Error> {
+    let message = serde_json::to_vec(report).unwrap_or_default();
+    or_later(plan.broker.report(plan.name, &message))?;
+    Ok(())
+}
+
+/// What is known of what the collection wants.
+enum Heard {
+    Orders(WorkerOrders),
+    /// There is no collection that could want anything.
+    Nobody,
+    /// The broker cannot be reached.
+    Nothing,
+}
+
+fn hear_orders(plan: &WorkerPlan<'_>) -> Result<Heard, Error> {
+    let message = match or_later(plan.broker.orders())? {
+        Some(Some(message)) => message,
+        Some(None) => return Ok(Heard::Nobody),
+        None => return Ok(Heard::Nothing),
+    };
     #[derive(serde::Deserialize)]
     struct Version {
         protocol: u32,
@@ -135,9 +165,7 @@ fn read_orders(plan: &WorkerPlan<'_>, clock: &Clock, skew: &mut Skew) -> Result<
         );
         return Err(BrokerError::Refused(what).into());
     }
-    let orders: WorkerOrders = serde_json::from_slice(&message).map_err(unreadable)?;
-    skew.see(clock.now_ms(), orders.now_ms);
-    Ok(Some(orders))
+    Ok(Heard::Orders(serde_json::from_slice(&message).map_err(unreadable)?))
 }
 
 fn read_settings(plan: &WorkerPlan<'_>, orders: &WorkerOrders) -> Result<CrawlSettings, Error> {
@@ -161,7 +189,9 @@ struct Worker<'s, 'e, 'w> {
     helm: &'e Helm,
     scope: &'s Scope<'s, 'e>,
     clock: Clock,
-    skew: Skew,
+    /// Different for every start of this program.
+    run: u64,
+    skew: &'e SharedSkew,
     orders: WorkerOrders,
     hands: HashMap<u64, Held<'s>>,
     ended: Sender<()>,
@@ -177,7 +207,8 @@ struct Held<'s> {
     helm: Helm,
     lease: Box<dyn Lease>,
     clock: Arc<LeaseClock>,
-    kept: Instant,
+    /// When it was last asked for.
+    kept: Duration,
     thread: ScopedJoinHandle<'s, Result<HandEnd, Error>>,
 }
 
@@ -197,7 +228,7 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
                 continue;
             }
             // The lease runs from some time after the question on.
-            let asked = Instant::now();
+            let asked = lease_clock::now();
             match or_later(self.plan.broker.take(self.plan.name, LOOK_EVERY))? {
                 Some(Some(lease)) => self.begin(lease, asked),
                 Some(None) => {}
@@ -215,9 +246,15 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
 
     /// Does what the collection wants by now.
     fn obey(&mut self) -> Result<(), Error> {
-        let orders = read_orders(self.plan, &self.clock, &mut self.skew)?;
-        // A collection on this machine that is gone wants nothing more.
-        let Some(orders) = orders.or_else(|| self.is_alone().then(|| self.over())) else { return Ok(()) };
+        let orders = match hear_orders(self.plan)? {
+            Heard::Orders(orders) => orders,
+            // A collection on this machine that is gone wants nothing more.
+            Heard::Nobody => WorkerOrders { stop: Stop::InOrder, ..self.orders.clone() },
+            Heard::Nothing => return Ok(()),
+        };
+        if (orders.run, orders.now_ms) != (self.orders.run, self.orders.now_ms) {
+            self.skew.see(orders.run, self.clock.now_ms(), orders.now_ms);
+        }
         let has_new_settings = orders.settings != self.orders.settings
             || orders.requests_per_second != self.orders.requests_per_second;
         let changed_pause = orders.paused != self.orders.paused;
@@ -234,16 +271,8 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
         Ok(())
     }
 
-    fn is_alone(&self) -> bool {
-        matches!(self.plan.broker.orders(), Ok(None))
-    }
-
-    fn over(&self) -> WorkerOrders {
-        WorkerOrders { stop: Stop::InOrder, ..self.orders.clone() }
-    }
-
     /// Takes a batch in hand.
-    fn begin(&mut self, lease: Box<dyn Lease>, asked: Instant) {
+    fn begin(&mut self, lease: Box<dyn Lease>, asked: Duration) {
         let batch = lease.batch();
         let helm = self.helm.of_part();
         helm.set_paused(self.orders.paused);
@@ -283,10 +312,10 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
     fn keep_leases(&mut self) -> Result<(), Error> {
         for held in self.hands.values_mut() {
             let Some(duration) = held.lease.duration() else { continue };
-            if held.kept.elapsed() < duration / KEEP_SHARE {
+            let asked = lease_clock::now();
+            if asked.saturating_sub(held.kept) < duration / KEEP_SHARE {
                 continue;
             }
-            let asked = Instant::now();
             match or_later(held.lease.keep())? {
                 Some(true) => {
                     let lapsed = !held.clock.holds();
@@ -341,10 +370,9 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
         self.last_report = Some(Instant::now());
         let mut batches: Vec<u64> = self.hands.keys().copied().collect();
         batches.sort_unstable();
-        let report = WorkerReport::of(self.plan.name, self.clock.now_ms(), &self.helm.progress(), batches);
-        let message = serde_json::to_vec(&WorkerReport { leaves, ..report }).unwrap_or_default();
-        or_later(self.plan.broker.report(self.plan.name, &message))?;
-        Ok(())
+        let (progress, now_ms) = (self.helm.progress(), self.clock.now_ms());
+        let report = WorkerReport::of(self.plan.name, self.run, now_ms, &progress, batches);
+        send_report(self.plan, &WorkerReport { leaves, ..report })
     }
 
     /// Lets all hands end.

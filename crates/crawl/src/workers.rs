@@ -139,14 +139,15 @@ impl Workers {
 
     pub(crate) fn is_thread_gone(&self) -> bool {
         self.listener.as_ref().is_some_and(JoinHandle::is_finished)
+            || self.forgetter.as_ref().is_some_and(Forgetter::has_failed)
     }
 
     /// Waits for the end of the listener, once everything is stopped and nothing comes any more.
     pub(crate) fn end(&mut self) -> Result<(), Error> {
-        match self.listener.take() {
-            Some(listener) => listener.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            None => Ok(()),
+        if let Some(listener) = self.listener.take() {
+            listener.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         }
+        self.forgetter.take_if(|forgetter| forgetter.has_failed()).map_or(Ok(()), Forgetter::end)
     }
 }
 
@@ -157,9 +158,9 @@ fn offer(carriers: &Carriers, batch: &Batch, running: &Running) -> Result<(), Er
     })
 }
 
-/// Asks until there is an answer, or the crawl is to end at once.
+/// Asks until there is an answer, or the crawl is to end: the next one offers what this one could not.
 fn insist(running: &Running, ask: impl FnMut() -> Result<(), BrokerError>) -> Result<(), Error> {
-    broker::insist(|| running.stop() == Stop::AtOnce, ask)?;
+    broker::insist(|| running.stop() != Stop::No, ask)?;
     Ok(())
 }
 

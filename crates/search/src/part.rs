@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::{ControlFlow, Range};
 
 use model::PageId;
-use store::{PageRecord, Snapshot};
+use store::{PageRecord, PageSet, Snapshot};
 use tantivy::IndexWriter;
 
 use crate::anchors::Anchors;
@@ -153,7 +153,7 @@ impl Judged {
         let originals = originals_of(&pages, &originals(snapshot, &pages)?);
         let is_copies = work.pass == Pass::Copies;
         let stands_alone = |original: &Option<PageId>| match original {
-            Some(original) => is_copies && work.unwanted.contains(*original),
+            Some(original) => is_copies && work.unwanted.has(*original),
             None => !is_copies,
         };
         let needs_words = work.anchors_changed && originals.iter().any(stands_alone);
@@ -223,23 +223,9 @@ fn originals(snapshot: &Snapshot, pages: &[(PageId, PageRecord)]) -> Result<Hash
     Ok(originals.into_iter().zip(records).collect())
 }
 
-/// Some of the pages, a bit for each.
-pub(crate) struct PageSet(Vec<u64>);
-
-impl PageSet {
-    /// None of those with ids below `known`.
-    pub(crate) fn new(known: u32) -> PageSet {
-        PageSet(vec![0; (known as usize).div_ceil(64)])
-    }
-
-    /// Takes in the pages of a part that ask not to be found.
-    pub(crate) fn add_all(&mut self, part: usize, rows: &[Seen]) {
-        for (page, _) in (part * PART_PAGES..).zip(rows).filter(|(_, row)| row.state == State::Noindex) {
-            self.0[page / 64] |= 1 << (page % 64);
-        }
-    }
-
-    fn contains(&self, page: PageId) -> bool {
-        self.0.get(page.0 as usize / 64).is_some_and(|word| word >> (page.0 % 64) & 1 == 1)
+/// Takes in the pages of a part that ask not to be found.
+pub(crate) fn add_unwanted(unwanted: &mut PageSet, part: usize, rows: &[Seen]) {
+    for (page, _) in (part * PART_PAGES..).zip(rows).filter(|(_, row)| row.state == State::Noindex) {
+        unwanted.set(PageId(page as u32), true);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use store::Snapshot;
+use store::{PageSet, Snapshot};
 use tantivy::{Index, IndexWriter};
 
 use crate::anchors::Anchors;
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::index::{IndexSettings, IndexSummary, Indexed};
 use crate::merging::{merge_segments, writer};
 use crate::note::Note;
-use crate::part::{PageSet, PartOutcome, PartWork, Pass, index_part};
+use crate::part::{PartOutcome, PartWork, Pass, add_unwanted, index_part};
 use crate::schema::Fields;
 use crate::seen::{PART_PAGES, Seen, earlier, read_part, write_part};
 use crate::text_folder::TextFolder;
@@ -82,7 +82,7 @@ impl Run<'_> {
         counts: &WordCounts,
     ) -> Result<u32> {
         let known = self.snapshot.pages.pages();
-        let mut unwanted = PageSet::new(known);
+        let mut unwanted = PageSet::new(known as usize, false);
         let mut has_copies = vec![true; next.parts.len()];
         let mut deletions = Deletions::begin(writer, known)?;
         let (mut since_commit, mut until_s) = (0, 0);
@@ -105,7 +105,7 @@ impl Run<'_> {
                     unwanted: &unwanted,
                 };
                 let outcome = index_part(&work, part, &mut rows, &mut self.summary, self.told)?;
-                unwanted.add_all(part, &rows);
+                add_unwanted(&mut unwanted, part, &rows);
                 self.keep(part, &rows, &outcome, next)?;
                 *has_copies = outcome.has_copies;
                 until_s = earlier(until_s, outcome.until_s);

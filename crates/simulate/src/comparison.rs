@@ -135,7 +135,7 @@ impl<'w> Laboratory<'w> {
         let ranks = page_ranks(web);
         let order = crawl_order(web, &Guide::omniscient(&ranks), &crawl, progress);
         let omniscient = OrderScore::new(web, &order, &ranks);
-        let ceiling = ceiling(&order, &ranks);
+        let ceiling = ceiling(&order.pages, &ranks);
         Laboratory { web, crawl, refresh, aim, ranks, omniscient, ceiling }
     }
 
@@ -163,9 +163,9 @@ impl<'w> Laboratory<'w> {
         guide: &Guide<'_>,
         progress: impl FnMut(usize),
     ) -> (Option<OrderScore>, Option<RefreshScore>) {
-        let pages = crawl_order(self.web, guide, &self.crawl, progress);
-        let qualities = self.qualities(&pages, guide);
-        let score = OrderScore::new(self.web, &pages, &self.ranks);
+        let order = crawl_order(self.web, guide, &self.crawl, progress);
+        let qualities = self.qualities(&order.pages, guide);
+        let score = OrderScore::new(self.web, &order, &self.ranks);
         let revisits = RefreshGuide::Estimated(guide.profit, Some(&qualities));
         (Some(score), Some(keep_fresh(self.web, revisits, &self.refresh)))
     }

@@ -3,6 +3,7 @@
 use model::PageId;
 
 use crate::kendall::kendall_tau;
+use crate::order::CrawlOrder;
 use crate::page_rank::partial_ranks;
 use crate::web::Web;
 
@@ -19,6 +20,10 @@ pub struct OrderScore {
     pub important_share: f64,
     /// Kendall's τ-b of the PageRank of those pages, as known then and in the end.
     pub kendall_tau: f64,
+    /// How long it took until half of the pages had come, and until all had, in milliseconds.
+    pub half_ms: u64,
+    /// See there.
+    pub all_ms: u64,
 }
 
 /// What counts as early: the first fifth.
@@ -28,7 +33,9 @@ const POINTS: usize = 400;
 
 impl OrderScore {
     /// Of pages in the order in which they came, by the PageRank of every page of the Web. What does not come does not count.
-    pub fn new(web: &Web, order: &[PageId], ranks: &[f64]) -> OrderScore {
+    pub fn new(web: &Web, order: &CrawlOrder, ranks: &[f64]) -> OrderScore {
+        let CrawlOrder { pages: order, times_ms } = order;
+        let time_ms = |pages: usize| pages.checked_sub(1).map_or(0, |last| times_ms[last]);
         let values: Vec<f64> = order.iter().map(|page| ranks[page.index()]).collect();
         let sums = cumulative(&values);
         let early = ((order.len() as f64 * EARLY).ceil() as usize).min(order.len());
@@ -39,6 +46,8 @@ impl OrderScore {
             at: [0.1, 0.2, 0.5].map(|share| at(&sums, share)),
             important_share: important_share(web, order, early),
             kendall_tau: kendall_tau(&then, &values[..early]),
+            half_ms: time_ms(order.len().div_ceil(2)),
+            all_ms: time_ms(order.len()),
         }
     }
 }
@@ -118,11 +127,13 @@ mod tests {
     fn the_best_order_touches_the_ceiling() {
         let web = web(&[5], &[(0, 1), (0, 2), (1, 2), (2, 1), (3, 2), (4, 2)]);
         let ranks = page_ranks(&web);
-        let best = [2, 1, 0, 3, 4].map(PageId);
-        let worst = [4, 3, 0, 1, 2].map(PageId);
-        let (_, most) = ceiling(&best, &ranks);
+        let order =
+            |pages: [u32; 5]| CrawlOrder { pages: pages.map(PageId).into(), times_ms: vec![1, 2, 3, 4, 5] };
+        let (best, worst) = (order([2, 1, 0, 3, 4]), order([4, 3, 0, 1, 2]));
+        let (_, most) = ceiling(&best.pages, &ranks);
         let score = OrderScore::new(&web, &best, &ranks);
         assert!((score.area - most).abs() < 1e-12);
+        assert_eq!((score.half_ms, score.all_ms), (3, 5));
         assert_eq!(
             (score.important_share, OrderScore::new(&web, &worst, &ranks).important_share),
             (1.0, 0.0)

@@ -27,7 +27,7 @@ pub use comparison::{Comparison, Entry, Experiment, Laboratory};
 pub use curve::{EARLY, OrderScore, ceiling};
 pub use error::Error;
 pub use kendall::kendall_tau;
-pub use order::{CrawlRules, Guide, Ranks, crawl_order};
+pub use order::{CrawlOrder, CrawlRules, Guide, Ranks, crawl_order};
 pub use page_rank::page_ranks;
 pub use refresh::{RefreshGuide, RefreshRules, RefreshScore, keep_fresh};
 pub use stored::stored_web;

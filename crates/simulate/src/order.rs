@@ -95,17 +95,26 @@ const LOOKS_PER_BATCH: usize = 4;
 /// Where PageRank is among the ranks of a page.
 const PAGE_RANK: usize = 0;
 
-/// Crawls all that can be reached; the pages in the order in which they come. `progress` is told how many have come.
+/// Pages in the order in which they came, and when each was there, in milliseconds of virtual time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CrawlOrder {
+    /// The pages.
+    pub pages: Vec<PageId>,
+    /// As many times.
+    pub times_ms: Vec<u64>,
+}
+
+/// Crawls all that can be reached. `progress` is told how many pages have come.
 pub fn crawl_order(
     web: &Web,
     guide: &Guide<'_>,
     rules: &CrawlRules,
     mut progress: impl FnMut(usize),
-) -> Vec<PageId> {
+) -> CrawlOrder {
     let mut harvest = Harvest::new(web, rules.waits.clone(), rules.connections);
     let mut manager = Manager { web, guide, rules, known: Known::new(web), ranks: KnownRanks::default() };
     let look_every = rules.batch_pages.div_ceil(LOOKS_PER_BATCH).max(1);
-    let mut looked_at = 0;
+    let (mut looked_at, mut times_ms) = (0, Vec::new());
     manager.look(&mut harvest);
     loop {
         let fetched = manager.known.sources.len();
@@ -116,12 +125,15 @@ pub fn crawl_order(
         }
         let known = &manager.known;
         match harvest.next(u64::MAX, |site| known.sites[site.index()].pages_known) {
-            Some(arrival) => manager.known.fetch(arrival.page),
+            Some(arrival) => {
+                manager.known.fetch(arrival.page);
+                times_ms.push(arrival.at_ms);
+            }
             None => {
                 manager.look(&mut harvest);
                 if harvest.waiting() == 0 {
                     progress(fetched);
-                    return manager.known.fetched();
+                    return CrawlOrder { pages: manager.known.fetched(), times_ms };
                 }
             }
         }
@@ -214,7 +226,7 @@ mod tests {
     }
 
     fn order(web: &Web, guide: &Guide<'_>, rules: &CrawlRules) -> Vec<u32> {
-        crawl_order(web, guide, rules, |_| ()).into_iter().map(|page| page.0).collect()
+        crawl_order(web, guide, rules, |_| ()).pages.into_iter().map(|page| page.0).collect()
     }
 
     #[test]
@@ -246,6 +258,16 @@ mod tests {
         }
         let weights = Strategy::PartialPageRank.weights();
         assert!(Guide::own(Strategy::PartialPageRank, weights, Profit::default()).is_ok());
+    }
+
+    #[test]
+    fn a_site_of_its_own_takes_as_long_as_its_waits() {
+        // Four pages of one site that answers in 100 ms: three waits between them.
+        let web = web(&[4], &[(0, 1), (0, 2), (0, 3)]);
+        let waits = Waits { wait_ms: 1_000, ..Waits::default() };
+        let rules = CrawlRules { waits, batch_pages: 9, batch_pages_per_site: 9, ..rules() };
+        let order = crawl_order(&web, &Guide::of(Strategy::BreadthFirst), &rules, |_| ());
+        assert_eq!(order.times_ms, [100, 1_200, 2_300, 3_400]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod growing;
 mod layout;
 mod link_log;
 mod manifest;
+mod page_set;
 mod page_state;
 mod page_store;
 mod page_stream;
@@ -41,6 +42,7 @@ pub use collection::{Collection, StoreSettings};
 pub use error::{Error, Result};
 pub use link_log::{Link, LinkLog, LinkLogReader};
 pub use manifest::{Extent, FORMAT_VERSION, FileEntry, Manifest};
+pub use page_set::PageSet;
 pub use page_state::{Best, Column, PageFlags, PageRecord, PageState, PageStateReader, ScanRow, Stage, TopK};
 pub use page_store::{
     Appended, Compacted, Compaction, IndexMerge, Keep, KeptVersion, MergedIndex, PageCheck, PageDamage,

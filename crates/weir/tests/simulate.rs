@@ -31,6 +31,7 @@ fn one_object_for_each_strategy_and_always_the_same() {
     assert!(fields.iter().all(|name| number(0, name).is_some()), "{}", objects[0]);
     assert_eq!(number(1, "area_relative"), Some(1.0));
     assert!(number(0, "area_relative").is_some_and(|area| area > 0.85 && area <= 1.01), "{}", objects[0]);
+    assert!(number(0, "seconds_half") < number(0, "seconds_all"), "{}", objects[0]);
     assert!(objects[1]["freshness"].is_null() && objects[2]["area_relative"].is_null());
     assert!(number(2, "freshness") < number(3, "freshness"), "nobody beats who knows the rates");
 }

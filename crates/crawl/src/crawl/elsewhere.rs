@@ -30,7 +30,7 @@ use crate::workers::{Carriers, Workers};
 /// Names are resolved before a batch is lent, for no longer than this at a time.
 const LOCATE_SECONDS: usize = 2;
 /// Smaller batches are not worth their messages.
-const LEAST_BATCH_PAGES: usize = 1_000;
+pub(super) const LEAST_BATCH_PAGES: usize = 1_000;
 
 impl Cycle {
     /// How many pages a batch may have: all workers together get as many as a crew of our own would.

@@ -196,7 +196,7 @@ impl Harvester<'_> {
     }
 
     /// How long a site waits of which only the name is known, and what it asks for.
-    fn wait_at(&self, url: &CanonicalUrl, crawl_delay_ms: u64) -> u64 {
+    pub(super) fn wait_at(&self, url: &CanonicalUrl, crawl_delay_ms: u64) -> u64 {
         let own = self.settings.site(url).and_then(|site| site.wait_ms);
         self.settings.waits.site_wait_ms(0, crawl_delay_ms, own)
     }

@@ -63,7 +63,7 @@ impl Harvester<'_> {
             Job::Robots { .. } | Job::Errand(_) => ROBOTS_LIMIT_BYTES,
             Job::Sitemap { .. } => self.settings.sitemap_bytes,
         };
-        let send_before = self.running.lease.end();
+        let lease = Arc::clone(&self.running.lease);
         self.running.counters.requests.fetch_add(1, Relaxed);
         self.running.counters.requests_under_way.fetch_add(1, Relaxed);
         self.requests.spawn_local(async move {
@@ -75,9 +75,19 @@ impl Harvester<'_> {
                 if_modified_since: job.validators().and_then(|held| held.last_modified.as_deref()),
                 body_bytes,
                 any_media_type: !matches!(job, Job::Page { .. }),
-                send_before,
+                send_before: lease.last_begin(),
             };
-            let (answer, connection) = fetcher.fetch(&asked, kept.map(|(_, connection)| connection)).await;
+            let fetch = fetcher.fetch(&asked, kept.map(|(_, connection)| connection));
+            let (answer, connection) = tokio::select! {
+                biased;
+                (answer, connection) = fetch => {
+                    // A server is not to be blamed for what we have slept through.
+                    let is_told = answer.failure.is_none() || lease.holds();
+                    (Some(answer).filter(|_| is_told), connection)
+                }
+                // By then somebody else may be there.
+                () = lease.over() => (None, None),
+            };
             Ended { turn, job, answer, connection }
         });
     }

@@ -8,8 +8,9 @@ use std::borrow::Cow;
 use model::PageId;
 
 use super::predicate::{Cell, Column, Condition, Order, Predicate, Question, Source, Test};
-use super::selection::{PageSet, host};
+use super::selection::host;
 use crate::error::Result;
+use crate::page_set::PageSet;
 use crate::page_state::PageRecord;
 use crate::page_store::StoredPage;
 use crate::snapshot::Snapshot;

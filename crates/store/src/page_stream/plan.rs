@@ -9,8 +9,9 @@ use model::{PageId, SiteId};
 
 use super::judge::{Judge, Known};
 use super::position::{PageOrder, PagePlace, Part, PlaceKey};
-use super::selection::{PageSet, SiteSet};
+use super::selection::SiteSet;
 use crate::error::Result;
+use crate::page_set::PageSet;
 use crate::page_state::PageRecord;
 use crate::snapshot::Snapshot;
 

@@ -8,6 +8,7 @@ use model::{PageId, SiteId};
 use super::judge::Judge;
 use super::predicate::Predicate;
 use crate::error::{Error, Result};
+use crate::page_set::PageSet;
 use crate::page_store::StoredPage;
 use crate::snapshot::Snapshot;
 use crate::tables::{DocumentRows, TableReader};
@@ -158,28 +159,6 @@ impl SiteSet {
 
     fn and(&self, other: &SiteSet) -> SiteSet {
         SiteSet(self.iter().filter(|site| other.has(*site)).collect())
-    }
-}
-
-/// Some of the pages of a collection, a bit each.
-#[derive(Debug)]
-pub(super) struct PageSet(Vec<u64>);
-
-impl PageSet {
-    /// None of them, or all.
-    pub(super) fn new(pages: usize, all: bool) -> PageSet {
-        PageSet(vec![if all { u64::MAX } else { 0 }; pages / 64 + 1])
-    }
-
-    pub(super) fn has(&self, page: PageId) -> bool {
-        self.0.get(page.0 as usize / 64).is_some_and(|word| word >> (page.0 % 64) & 1 == 1)
-    }
-
-    pub(super) fn set(&mut self, page: PageId, to: bool) {
-        if let Some(word) = self.0.get_mut(page.0 as usize / 64) {
-            let bit = 1 << (page.0 % 64);
-            *word = if to { *word | bit } else { *word & !bit };
-        }
     }
 }
 

@@ -1,7 +1,11 @@
 //! What fails: workers, the broker, the store, and the way between them.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
+use crate::process::Collection;
+use crate::servers::{Server, hosts};
 use crate::site::{Site, assert_ends_well};
 use crate::small_disk::SmallDisk;
 
@@ -68,6 +72,41 @@ fn the_broker_may_be_killed_and_started_again() {
 }
 
 #[test]
+fn a_request_ends_with_the_lease() {
+    let Some(mut site) = Site::new(false) else { return };
+    let calm = Arc::new(AtomicBool::new(false));
+    let is_calm = Arc::clone(&calm);
+    let server = Server::site("slow", [127, 77, 10, 1], move |path, peer| match path {
+        "/slow" if !is_calm.load(Ordering::Relaxed) => {
+            peer.say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\n");
+            while peer.say("x") {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+        _ => peer.page("<a href=/slow>slow</a>"),
+    });
+    site.collection =
+        Collection::new(&[server.url("/")], &(hosts(&[&server]) + "politeness.wait = '100ms'\n"));
+    let mut crawl = site.crawl();
+    crawl.wait_for("workers");
+    let worker = site.worker("a");
+    crawl.until(|| server.paths().iter().any(|path| path == "/slow"));
+    site.broker.kill();
+    let killed = Instant::now();
+    // Whoever would take the batch by now finds nobody there any more.
+    crawl.until(|| server.log().iter().all(|asked| asked.ended.is_some()));
+    assert!(killed.elapsed() < Duration::from_secs(4), "{:?}", killed.elapsed());
+    calm.store(true, Ordering::Relaxed);
+    site.broker.start_again();
+    assert_ends_well(crawl);
+    assert_ends_well(worker);
+    let asked = server.paths().iter().filter(|path| *path == "/slow").count();
+    assert_eq!(asked, 2, "{:?}", server.log());
+    let again = site.collection.urls(|record| record.visits != 1);
+    assert!(again.is_empty(), "{again:?}");
+}
+
+#[test]
 fn the_store_may_be_down_for_a_while() {
     let Some(mut site) = Site::new(true) else { return };
     let mut crawl = site.crawl();
@@ -86,18 +125,20 @@ fn the_store_may_be_down_for_a_while() {
 #[test]
 fn a_full_disk_at_a_worker_loses_nothing() {
     let Some(site) = Site::new(false) else { return };
-    let Some(disk) = SmallDisk::mount(&site.depot(), "64k") else {
+    let Some(_disk) = SmallDisk::mount(&site.depot(), "64m") else {
         eprintln!("skipped: this process may not mount a small disk");
         return;
     };
     let mut crawl = site.crawl();
     crawl.wait_for("workers");
     let workers: Vec<_> = ["a", "b"].map(|name| site.worker(name)).into();
-    // A worker that cannot hand over what it has soon asks for no more.
-    let probe = site.depot().join("probe");
-    crawl.until(|| std::fs::write(&probe, [0; 16 << 10]).is_err());
-    let _ = std::fs::remove_file(probe);
-    disk.resize("64m");
+    site.await_requests(&mut crawl, 80);
+    let ballast = site.depot().join("ballast");
+    let full = std::fs::write(&ballast, vec![1; 128 << 20]).unwrap_err();
+    assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+    // Longer than a lease: who cannot hand over what he has keeps it nevertheless.
+    std::thread::sleep(Duration::from_secs(4));
+    std::fs::remove_file(ballast).unwrap();
     assert_ends_well(crawl);
     workers.into_iter().for_each(assert_ends_well);
     site.assert_right();

@@ -18,7 +18,11 @@ mod request_log;
 #[path = "../../../cluster/tests/servers/s3_server.rs"]
 #[allow(dead_code, reason = "others use the rest")]
 mod s3_server;
+#[path = "../crawl/servers.rs"]
+#[allow(dead_code, reason = "others use the rest")]
+mod servers;
 #[path = "../../../store/tests/faults/small_disk.rs"]
+#[allow(dead_code, reason = "others use the rest")]
 mod small_disk;
 #[path = "../../../store/tests/python/venv.rs"]
 #[allow(dead_code, reason = "others run its tools")]

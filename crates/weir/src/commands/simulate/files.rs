@@ -30,7 +30,7 @@ pub(super) fn write(folder: &Path, comparison: &Comparison, page: &Page) -> anyh
 
 fn table(comparison: &Comparison) -> String {
     let mut csv =
-        "strategy,area_relative,at_10,at_20,at_50,important_share,kendall_tau,freshness,age,requests\n"
+        "strategy,area_relative,at_10,at_20,at_50,important_share,kendall_tau,seconds_half,seconds_all,freshness,age,requests\n"
             .to_owned();
     for entry in &comparison.entries {
         let Answer {
@@ -41,11 +41,14 @@ fn table(comparison: &Comparison) -> String {
             at_50,
             important_share,
             kendall_tau,
+            seconds_half,
+            seconds_all,
             freshness,
             age,
             requests,
         } = sheet::answer(entry);
-        let numbers = [area_relative, at_10, at_20, at_50, important_share, kendall_tau, freshness, age];
+        let scores = [area_relative, at_10, at_20, at_50, important_share, kendall_tau];
+        let numbers = scores.into_iter().chain([seconds_half, seconds_all, freshness, age]);
         csv.push_str(strategy);
         for number in numbers {
             csv.push(',');

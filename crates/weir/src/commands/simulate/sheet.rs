@@ -20,6 +20,9 @@ pub(super) struct Answer {
     pub(super) important_share: Option<f64>,
     /// Of their PageRank then and in the end.
     pub(super) kendall_tau: Option<f64>,
+    /// How many seconds it took until half of the pages had come, and until all had.
+    pub(super) seconds_half: Option<f64>,
+    pub(super) seconds_all: Option<f64>,
     /// Share of the copies that are as their pages.
     pub(super) freshness: Option<f64>,
     /// In days.
@@ -39,6 +42,8 @@ pub(super) fn answer(entry: &Entry) -> Answer {
         at_50: at(2),
         important_share: order.map(|order| order.important_share),
         kendall_tau: order.map(|order| order.kendall_tau),
+        seconds_half: order.map(|order| order.half_ms as f64 / 1_000.0),
+        seconds_all: order.map(|order| order.all_ms as f64 / 1_000.0),
         freshness: entry.refresh.map(|refresh| refresh.freshness),
         age: entry.refresh.map(|refresh| refresh.age_days),
         requests: entry.refresh.map(|refresh| refresh.requests),
