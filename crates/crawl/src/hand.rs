@@ -14,7 +14,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::batch::Batch;
 use crate::broker::{self, Broker, BrokerError, Depot, LogEntry, MESSAGE_LIMIT_BYTES};
-use crate::crew::{self, Crew, CrewPlan};
+use crate::crew::{Crew, CrewPlan};
 use crate::error::Error;
 use crate::harvest::HarvestNews;
 use crate::harvester::Piece;
@@ -57,8 +57,6 @@ const SEGMENT_AGE: Duration = Duration::from_secs(2);
 const SEGMENT_BYTES: usize = 8 << 20;
 /// Pages and sites that one entry of a log speaks of, and news that one carries: all fit into a message.
 const ENTRY_PAGES: usize = 20_000;
-/// Harvesters of one batch; a worker has several.
-const MOST_THREADS: usize = 4;
 const TOLD_BYTES: usize = MESSAGE_LIMIT_BYTES / 2;
 
 /// Harvests a batch.
@@ -71,7 +69,7 @@ pub(crate) fn harvest(plan: &HandPlan<'_>) -> Result<HandEnd, Error> {
     };
     let Some(batch) = read else { return Ok(HandEnd::Left) };
     let Some(log) = plan.insist(|| plan.broker.log(number))? else { return Ok(HandEnd::Left) };
-    let left = Rest::of(batch, &log)?;
+    let left = Rest::of(batch, &log);
     if left.closed {
         return Ok(HandEnd::Closed);
     }
@@ -108,7 +106,7 @@ struct Rest {
 }
 
 impl Rest {
-    fn of(mut batch: Batch, log: &[LogEntry]) -> Result<Rest, Error> {
+    fn of(mut batch: Batch, log: &[LogEntry]) -> Rest {
         let pages = batch.sites.iter().flat_map(|site| &site.pages);
         let mut places: HashMap<PageId, u32> =
             pages.zip(0..).map(|(page, place)| (page.page, place)).collect();
@@ -138,7 +136,7 @@ impl Rest {
         let left: HashSet<PageId> =
             batch.sites.iter().flat_map(|site| &site.pages).map(|page| page.page).collect();
         places.retain(|page, _| left.contains(page));
-        Ok(Rest { batch, told, last: log.last().map_or(0, |entry| entry.number), closed, places })
+        Rest { batch, told, last: log.last().map_or(0, |entry| entry.number), closed, places }
     }
 }
 
@@ -194,14 +192,12 @@ impl<'h, 'p> Hand<'h, 'p> {
         batch.addresses.iter_mut().for_each(|(_, until_ms)| *until_ms = skew.here(*until_ms));
         batch.rests.iter_mut().for_each(|(_, until_ms)| *until_ms = skew.here(*until_ms));
         batch.sites.iter_mut().for_each(|site| site.not_before_ms = skew.here(site.not_before_ms));
-        // A batch may have all sites of a crawl, and a worker more than one core.
-        let threads = crew::threads(&self.plan.running.settings()).min(MOST_THREADS);
         let (clocks, rests) = (mem::take(&mut batch.addresses), mem::take(&mut batch.rests));
         let crew = Crew::start(CrewPlan {
             running: &self.plan.running,
             // What must not be forgotten is told in the log of the batch.
             journal: None,
-            committed: &vec![Arc::default(); threads],
+            committed: &[Arc::default()],
             began_unknown,
             clocks,
             rests,
@@ -396,5 +392,50 @@ impl Hand<'_, '_> {
         self.send()?;
         let closed = LogLine::Closed { worker: Some(self.plan.worker.to_owned()) };
         Ok(if self.append(&closed)? { HandEnd::Closed } else { HandEnd::Left })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::{RobotsCopy, test_site};
+
+    fn entry(number: u64, message: &[u8]) -> LogEntry {
+        LogEntry { batch: 7, number, message: message.to_vec() }
+    }
+
+    #[test]
+    fn who_takes_over_knows_what_was_told_and_an_unreadable_entry_harms_nobody() {
+        let batch = Batch { number: 7, sites: vec![test_site()], ..Batch::default() };
+        let asked = HarvestNews::Asked {
+            name: "http://b.example".to_owned(),
+            address: Some([192, 0, 2, 2].into()),
+            ended_ms: 9_000,
+            until_ms: 70_000,
+        };
+        let robots = RobotsCopy { fetched_s: 99, status: 404, text: Vec::new() };
+        let robots = HarvestNews::Robots { site: SiteId(3), robots };
+        let place = |_| Some(("http://a.example", [192, 0, 2, 1].into()));
+        let news = [&asked, &robots].into_iter().filter_map(|news| Entry::of(news, place)).collect();
+        let told = LogLine::Told { worker: "dead".to_owned(), ahead_ms: Some(60_000), news };
+        let done = LogLine::Segment {
+            worker: "dead".to_owned(),
+            ahead_ms: None,
+            key: 1,
+            number: 1,
+            pages: vec![0],
+            sites: vec![],
+        };
+        let log = [entry(1, &told.write().unwrap()), entry(2, b""), entry(5, &done.write().unwrap())];
+        let Rest { mut batch, told, last, closed, places } = Rest::of(batch, &log);
+        assert_eq!((last, closed, batch.pages(), places.len()), (5, false, 1, 1));
+        tell(&mut batch, &told);
+        // Its clock was a minute ahead, or two seconds less.
+        assert_eq!(batch.rests, [("http://b.example".to_owned(), 12_000)]);
+        assert_eq!(batch.addresses, [([192, 0, 2, 2].into(), 12_000)]);
+        assert_eq!(
+            batch.sites[0].robots.as_ref().map(|robots| (robots.status, robots.fetched_s)),
+            Some((404, 41))
+        );
     }
 }

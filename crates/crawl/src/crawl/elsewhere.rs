@@ -33,7 +33,8 @@ const LOCATE_SECONDS: usize = 2;
 pub(super) const LEAST_BATCH_PAGES: usize = 1_000;
 
 impl Cycle {
-    /// How many pages a batch may have: all workers together get as many as a crew of our own would.
+    /// How many pages a batch may have: all workers together get as many as a crew of our own would. Smaller ones cost more than
+    /// they bring: each is a commit.
     pub(super) fn batch_pages(&self, settings: &CrawlSettings) -> usize {
         if !self.staff.are_elsewhere() {
             return settings.batch_pages;

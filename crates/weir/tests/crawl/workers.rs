@@ -135,6 +135,19 @@ fn a_crawl_that_is_stopped_waits_for_its_workers_and_goes_on_later() {
 }
 
 #[test]
+fn a_crawl_by_workers_ends_when_enough_pages_have_come() {
+    let web = web();
+    let collection = collection(&web);
+    let summary = collection.crawl(&["--workers", "local:2", "--pages", "100"]);
+    assert_eq!(summary["stopped"], true);
+    let pages = summary["pages_now"].as_u64().unwrap();
+    assert!((100..600).contains(&pages), "{pages}");
+    collection.crawl(&["--workers", "local:2", "--cycles", "1"]);
+    collection.crawl(&["--workers", "local:2"]);
+    assert_right(&collection, &web, Vec::new());
+}
+
+#[test]
 fn a_robots_txt_at_another_site_is_asked_for_by_whoever_was_lent_both() {
     let kept = Server::start("kept", [127, 77, 9, 1], |path, peer| match path {
         "/robots.txt" => peer.content("text/plain", "", "User-agent: *\nCrawl-delay: 1\nDisallow: /no\n"),
