@@ -57,8 +57,15 @@ impl FolderBroker {
             }
             Err(TryLockError::Error(error)) => return Err(failed("lock the folder for workers")(error)),
         }
-        // Orders of a crawl that is over are nobody's.
-        remove_if_there(&folder.join(ORDERS)).map_err(failed("begin the folder for workers"))?;
+        // Orders of a crawl that is over are nobody's, and its workers are gone.
+        let clear = || {
+            remove_if_there(&folder.join(ORDERS))?;
+            for report in fs::read_dir(folder.join("reports"))? {
+                remove_if_there(&report?.path())?;
+            }
+            Ok(())
+        };
+        clear().map_err(failed("begin the folder for workers"))?;
         Ok(broker)
     }
 
@@ -392,7 +399,10 @@ mod tests {
         worker.report("a", b"fine").unwrap();
         assert_eq!(collection.reports().unwrap(), [b"fine".to_vec()]);
         assert!(collection.reports().unwrap().is_empty());
+        worker.report("b", b"fine").unwrap();
         drop(collection);
         assert_eq!(worker.orders().unwrap(), None);
+        let collection = FolderBroker::of_collection(folder.path()).unwrap();
+        assert!(collection.reports().unwrap().is_empty(), "they are of another crawl");
     }
 }

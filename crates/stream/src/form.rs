@@ -42,6 +42,11 @@ impl Format {
     const ALL: [Format; 7] =
         [Format::Warc, Format::Jsonl, Format::Text, Format::Urls, Format::Kept, Format::Wet, Format::Wat];
 
+    /// Whether it is nothing for people to read.
+    pub fn is_compressed(self) -> bool {
+        matches!(self, Format::Warc | Format::Wet | Format::Wat)
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {

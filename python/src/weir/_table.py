@@ -16,8 +16,7 @@ COLUMNS = ("url", "page_id", "time", "status", "mime", "language", "title", "tex
 
 def batches(url: str, *, rows: int = 1000, columns: Sequence[str] = COLUMNS, **conditions: Any) -> "Iterator[pyarrow.RecordBatch]":
     """Gives the pages in batches of so many rows; the conditions are those of :func:`weir.stream`."""
-    import pyarrow
-
+    pyarrow = _pyarrow()
     schema = pyarrow.schema([(name, _type(pyarrow, name)) for name in columns])
     pending: List[Page] = []
 
@@ -36,10 +35,17 @@ def batches(url: str, *, rows: int = 1000, columns: Sequence[str] = COLUMNS, **c
 
 def table(url: str, *, columns: Sequence[str] = COLUMNS, **conditions: Any) -> "pyarrow.Table":
     """All of them as one table: ``weir.table(url, max=1000).to_pandas()``. It must fit into memory."""
-    import pyarrow
-
+    pyarrow = _pyarrow()
     schema = pyarrow.schema([(name, _type(pyarrow, name)) for name in columns])
     return pyarrow.Table.from_batches(batches(url, columns=columns, **conditions), schema=schema)
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError("tables need pyarrow: pip install pyarrow") from error
+    return pyarrow
 
 
 def _type(pyarrow: Any, name: str) -> Any:

@@ -180,7 +180,7 @@ impl<'q> Lexer<'q> {
         Ok(Some(match name {
             "site" => Condition::Site(self.name("a host such as site:www.example.org")?),
             "domain" => Condition::Domain(self.name("a domain such as domain:example.org")?),
-            "lang" => Condition::Language(self.name("a language such as lang:en")?),
+            "lang" => Condition::Language(self.language()?),
             "type" => Condition::Type(self.name("a type such as type:html or type:text/plain")?),
             "date" => self.date()?,
             "links-to" => self.link(Neighbours::LinksTo)?,
@@ -248,6 +248,15 @@ impl<'q> Lexer<'q> {
             Some(period) => Ok(Condition::Date { compare, period }),
             None => self.wrong(start, "a date such as date:2024, date:>=2024-01 or date:<2024-01-31"),
         }
+    }
+
+    /// Nobody would find anything by the name of a language.
+    fn language(&mut self) -> Result<String> {
+        const EXPECTED: &str = "the code of a language, such as lang:en";
+        let start = self.at;
+        let code = self.name(EXPECTED)?;
+        let is_code = code.split('-').next().is_some_and(|code| matches!(code.len(), 2 | 3));
+        if is_code { Ok(code) } else { self.wrong(start, EXPECTED) }
     }
 
     /// A value of letters, digits and the signs that hosts and types have.

@@ -82,6 +82,7 @@ fn a_mistake_is_pointed_at() {
         ("titel:x", 1, "title:"),
         ("http://example.org/", 1, "quotes around it"),
         ("title: x", 7, "right after title:"),
+        ("lang:english", 6, "such as lang:en"),
         ("date:>yesterday", 7, "date:>=2024-01"),
         ("date:2024-02-30", 6, "a date such as"),
         ("size:>big", 7, "size:>100k"),

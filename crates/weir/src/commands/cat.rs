@@ -1,7 +1,7 @@
 //! `weir cat`: the pages of a collection, one after the other, to the standard output.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -111,6 +111,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let ask = ask(args, printer.json())?;
+    if ask.form.format.is_compressed() && io::stdout().is_terminal() {
+        let format = ask.form.format.name();
+        let what =
+            format!("{format} is compressed: write it to a file (> pages.warc.gz), or choose --format text");
+        return Err(WrongUse(what).into());
+    }
     if args.dir.contains("://") {
         return pour_remote(args, ask);
     }

@@ -32,6 +32,18 @@ fn records_are_forwarded_as_they_are_stored() {
 }
 
 #[test]
+fn nobody_gets_compressed_records_on_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(sample::make(&folder.path().join("c"), 1));
+    let command = format!("{} cat {}/c", env!("CARGO_BIN_EXE_weir"), folder.path().display());
+    // It makes a terminal, and gives the command's exit code.
+    let output = Command::new("script").args(["-qec", &command, "/dev/null"]).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("--format text"), "{told}");
+}
+
+#[test]
 fn rows_tell_what_is_known_of_a_page() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
