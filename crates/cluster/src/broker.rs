@@ -95,6 +95,10 @@ impl NatsBroker {
 }
 
 impl Broker for NatsBroker {
+    fn name(&self) -> String {
+        format!("--broker with --collection {}", self.carrier.names.collection)
+    }
+
     fn offer(&self, batch: u64, message: &[u8]) -> Result<(), BrokerError> {
         let (subject, message) = (self.carrier.names.batch(Some(batch)), within_limit(message)?);
         self.carrier.link.persist("offer a batch", || async {

@@ -56,6 +56,9 @@ pub(crate) fn insist<T>(
 
 /// Carries messages between one collection and its workers.
 pub trait Broker: Send + Sync {
+    /// What tells it from others that a collection may have had batches with.
+    fn name(&self) -> String;
+
     /// Offers a batch to the workers, once: a second offer of the same number changes nothing.
     fn offer(&self, batch: u64, message: &[u8]) -> Result<(), BrokerError>;
 

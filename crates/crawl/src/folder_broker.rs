@@ -193,6 +193,10 @@ impl FolderBroker {
 }
 
 impl Broker for FolderBroker {
+    fn name(&self) -> String {
+        "--workers".to_owned()
+    }
+
     fn offer(&self, batch: u64, message: &[u8]) -> Result<(), BrokerError> {
         self.create(&self.batch(batch), message).map(drop).map_err(failed("offer a batch"))
     }

@@ -233,6 +233,20 @@ impl<'h, 'p> Hand<'h, 'p> {
         Ok(())
     }
 
+    /// Pages that nobody will be told of are not waiting any more either.
+    fn drop_block(&mut self, block: &[Piece]) {
+        for piece in block {
+            let id = match piece {
+                Piece::Gathered(page) => self.by_url.get(page.url().as_str()).copied(),
+                Piece::News(HarvestNews::Left { page, .. } | HarvestNews::Back { page, .. }) => Some(*page),
+                _ => None,
+            };
+            if let Some(id) = id {
+                self.pages.remove(&id);
+            }
+        }
+    }
+
     fn take_news(&mut self, news: &HarvestNews) {
         let place = |site| self.sites.get(&site).and_then(|(name, at)| Some((name.as_str(), (*at)?)));
         self.told.extend(Entry::of(news, place));
@@ -345,6 +359,8 @@ impl Working<'_, '_> {
             if outcome.is_ok() && !self.hand.lost {
                 self.hand.take(block)?;
                 self.hand.send_if_long()?;
+            } else {
+                self.hand.drop_block(&block);
             }
         }
         self.crew.end()?;

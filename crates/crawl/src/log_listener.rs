@@ -65,6 +65,7 @@ impl LogListener {
         shared: SharedLogs,
         pieces: Sender<(usize, Vec<Piece>)>,
         folder: &Path,
+        run: u64,
     ) -> LogListener {
         LogListener {
             carriers: carriers.clone(),
@@ -78,7 +79,7 @@ impl LogListener {
             skews: HashMap::new(),
             workers: BTreeMap::new(),
             last_orders: None,
-            run: running.clock.now_us(),
+            run,
             last_heard: Instant::now(),
             last_told: Instant::now(),
             stopping: false,
@@ -99,6 +100,10 @@ impl LogListener {
                 }
             }
             let Some(entries) = or_later(self.carriers.broker.listen(LOOK_EVERY))? else {
+                if stop != Stop::No {
+                    // Nobody can tell anything; the next start hears it.
+                    return Ok(());
+                }
                 thread::sleep(TRY_AGAIN);
                 continue;
             };
@@ -254,7 +259,7 @@ impl LogListener {
 
     /// What lies in the depot under a name; nothing if it is not there, or damaged.
     fn fetch(&mut self, name: &str) -> Result<Option<Vec<Piece>>, Error> {
-        let (mut tries, mut since_stop) = (0, None);
+        let mut tries = 0;
         loop {
             let failure = match self.carriers.depot.get(name, SEGMENT_LIMIT_BYTES) {
                 Ok(Some(bytes)) => return Ok(read_segment(&bytes, &self.rules).ok()),
@@ -266,12 +271,11 @@ impl LogListener {
                 Err(error @ BrokerError::Refused(_)) => return Err(error.into()),
                 Err(error @ BrokerError::Unavailable { .. }) => Some(error),
             };
-            let stop = self.attend()?;
-            let is_late = stop != Stop::No
-                && since_stop.get_or_insert_with(Instant::now).elapsed() >= self.carriers.patience;
-            if let Some(error) = failure.filter(|_| is_late || stop == Stop::AtOnce) {
+            // Who stops does not wait for a server: the next start takes it in.
+            if let Some(error) = failure.filter(|_| self.running.stop() != Stop::No) {
                 return Err(error.into());
             }
+            self.attend()?;
             thread::sleep(TRY_AGAIN);
         }
     }

@@ -36,6 +36,9 @@ pub(crate) fn depot_folder(batch: u64) -> String {
     format!("{batch:06}")
 }
 
+/// What a collection puts into its depot: which start of its program it is. Workers look whether theirs is the same depot.
+pub(crate) const STORE_MARK: &str = "collection";
+
 fn batch_name(batch: u64) -> String {
     format!("{}/batch", depot_folder(batch))
 }

@@ -135,7 +135,8 @@ impl Counters {
             errors: self.errors.load(Relaxed),
             left_out: self.left_out.load(Relaxed),
             active_sites: self.active_sites.load(Relaxed),
-            waiting_pages: self.waiting_pages.load(Relaxed),
+            // Of what is given up, some may count twice for a moment.
+            waiting_pages: (self.waiting_pages.load(Relaxed) as i64).max(0) as u64,
             links: self.links.load(Relaxed),
             pages_known: self.pages_known.load(Relaxed),
             cycles: self.cycles.load(Relaxed),

@@ -10,14 +10,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::broker::{Broker, BrokerError, Depot, Lease, or_later};
+use crate::broker::{Broker, BrokerError, Depot, Lease, insist, or_later};
 use crate::clock::Clock;
 use crate::crawl_settings::CrawlSettings;
 use crate::error::Error;
 use crate::hand::{self, HandEnd, HandPlan};
 use crate::helm::Helm;
 use crate::lease_clock::{self, LeaseClock};
-use crate::messages::{PROTOCOL, SharedSkew, WorkerOrders, WorkerReport};
+use crate::messages::{self, PROTOCOL, SharedSkew, WorkerOrders, WorkerReport};
 use crate::progress::Progress;
 use crate::stop::Stop;
 
@@ -68,6 +68,7 @@ pub fn work(plan: &WorkerPlan<'_>, helm: &Helm) -> Result<WorkerSummary, Error> 
             duration: began.elapsed(),
         });
     };
+    check_store(plan, helm, &orders)?;
     let settings = read_settings(plan, &orders)?;
     helm.replace(settings);
     let (ended, ends) = channel();
@@ -109,14 +110,19 @@ fn first_orders(
     let began = Instant::now();
     let (mut old, mut last_report) = (None, None::<Instant>);
     while helm.stopping() == Stop::No && (old.is_some() || began.elapsed() < NOBODY_THERE) {
-        if let Heard::Orders(orders) = hear_orders(plan)? {
-            let time = (orders.run, orders.now_ms);
-            if *old.get_or_insert(time) != time {
-                skew.see(orders.run, clock.now_ms(), orders.now_ms);
-                if orders.stop == Stop::No {
-                    return Ok(Some(orders));
+        match hear_orders(plan)? {
+            Heard::Orders(orders) => {
+                let time = (orders.run, orders.now_ms);
+                if *old.get_or_insert(time) != time {
+                    skew.see(orders.run, clock.now_ms(), orders.now_ms);
+                    if orders.stop == Stop::No {
+                        return Ok(Some(orders));
+                    }
                 }
             }
+            // It was there, and is not any more.
+            Heard::Nobody if old.is_some() => return Ok(None),
+            Heard::Nobody | Heard::Nothing => {}
         }
         if last_report.is_none_or(|time| time.elapsed() >= REPORT_EVERY) {
             last_report = Some(Instant::now());
@@ -166,6 +172,23 @@ fn hear_orders(plan: &WorkerPlan<'_>) -> Result<Heard, Error> {
         return Err(BrokerError::Refused(what).into());
     }
     Ok(Heard::Orders(serde_json::from_slice(&message).map_err(unreadable)?))
+}
+
+/// What is put into another store, nobody would ever find.
+fn check_store(plan: &WorkerPlan<'_>, helm: &Helm, orders: &WorkerOrders) -> Result<(), Error> {
+    const MOST_BYTES: u64 = 64;
+    let has_given_up = || helm.stopping() != Stop::No;
+    let mark = insist(has_given_up, || plan.depot.get(messages::STORE_MARK, MOST_BYTES))?;
+    match mark {
+        // Or nobody wants to know any more.
+        Some(Some(run)) if run == orders.run.to_string().as_bytes() => Ok(()),
+        None => Ok(()),
+        Some(_) => Err(BrokerError::Refused(
+            "the crawl puts nothing where this worker looks for it: give --store as the crawl has it"
+                .to_owned(),
+        )
+        .into()),
+    }
 }
 
 fn read_settings(plan: &WorkerPlan<'_>, orders: &WorkerOrders) -> Result<CrawlSettings, Error> {

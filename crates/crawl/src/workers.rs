@@ -80,13 +80,17 @@ impl Workers {
         running: &Running,
         helm: &Helm,
     ) -> Result<(Workers, Vec<Batch>), Error> {
+        check_carrier(collection, carriers)?;
+        // Who puts segments elsewhere would work for nothing.
+        let run = running.clock.now_us();
+        insist(running, || carriers.depot.put(messages::STORE_MARK, run.to_string().into_bytes()))?;
         let open = OpenLogs::default();
         let recovered = recover(collection, carriers, &open, running)?;
         let (sender, pieces) = channel(BLOCKS);
         let count = Arc::new(AtomicUsize::new(0));
         let (shared, folder) =
             (SharedLogs { open: open.clone(), count: Arc::clone(&count) }, collection.folder());
-        let listener = LogListener::new(carriers, running, helm, shared, sender, folder);
+        let listener = LogListener::new(carriers, running, helm, shared, sender, folder, run);
         let listener = thread::Builder::new()
             .name("workers".to_owned())
             .spawn(move || listener.run())
@@ -164,6 +168,19 @@ fn insist(running: &Running, ask: impl FnMut() -> Result<(), BrokerError>) -> Re
     Ok(())
 }
 
+/// Batches that workers of another broker have cannot be taken back from here: they would go on asking.
+fn check_carrier(collection: &mut Collection, carriers: &Carriers) -> Result<(), Error> {
+    if mark::change_carrier(&mut collection.notes, &carriers.broker.name()) {
+        let what = format!(
+            "workers of another crawl of this collection may still have batches: go on with --workers or --broker as before; if all of \
+             them are gone, remove {} and start again",
+            collection.folder().join("lent").display()
+        );
+        return Err(BrokerError::Refused(what).into());
+    }
+    Ok(())
+}
+
 /// Finds the batches that workers had, and offers them again in case that nobody got them.
 fn recover(
     collection: &mut Collection,
@@ -187,7 +204,7 @@ fn recover(
         }
         // A log that does not reach where we were is another's, or was lost: whatever was asked for, nobody will tell it.
         let is_lost = path.exists() && log.last().map_or(0, |entry| entry.number) < taken;
-        if is_lost {
+        if is_lost || !path.exists() {
             recovery::let_rest(collection, &running.settings(), running.clock.now_ms())?;
         }
         if closed || is_lost || !path.exists() {

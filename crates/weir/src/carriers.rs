@@ -106,6 +106,10 @@ pub(crate) fn connect(args: &CarrierArgs, role: Role<'_>) -> anyhow::Result<Conn
     let (Some(broker), Some(store)) = (&args.broker, &args.store) else {
         return Err(WrongUse("--broker and --store go together".to_owned()).into());
     };
+    if !["file:///", "s3://"].iter().any(|scheme| store.starts_with(scheme)) {
+        let what = format!("`{store}` is no store: file:///FOLDER and s3://BUCKET/FOLDER are");
+        return Err(WrongUse(what).into());
+    }
     let own_name = match role {
         Role::Collection(folder, _) => Some(name_of(folder)),
         Role::Worker => None,

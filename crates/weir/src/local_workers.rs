@@ -17,8 +17,8 @@ pub(crate) struct LocalWorkers {
 
 /// How often to look whether one has died.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// At the end they have heard the orders; who does not end is ended.
-const LAST_WAIT: Duration = Duration::from_secs(60);
+/// What they have is not lost if they are killed then: others, or the next crawl, go on with it.
+const LAST_WAIT: Duration = Duration::from_secs(10);
 
 impl LocalWorkers {
     /// Starts so many for a collection.

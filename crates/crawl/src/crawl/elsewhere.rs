@@ -138,6 +138,7 @@ impl Cycle {
             recovery::let_sites_rest(collection, &settings, &left, self.running.clock.passed_ms())?;
         }
         left.iter().for_each(|site| self.manager.open.close(*site));
+        self.worth_a_look = true;
         let left: HashSet<SiteId> = left.into_iter().collect();
         Ok(release_queued_of(collection, &left)?)
     }

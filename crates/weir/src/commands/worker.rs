@@ -1,5 +1,6 @@
 //! `weir worker`: fetches and reads pages for a crawl in another process, or on another machine.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -19,9 +20,9 @@ Examples:
   weir worker --broker nats://broker:4222 --store s3://crawl --collection web
 
 A worker writes no files, and reads only those that the settings of the crawl name (--files):
-settings and all that must be known about sites come to it. It is started after the crawl, works until that
-is over, and ends. Ctrl-C (or SIGTERM) stops in order: what has come is handed over, the rest
-goes back. If it is killed, others go on with its batches. See docs/cluster.md.";
+settings and all that must be known about sites come to it. It waits for the crawl to begin, works
+until that is over, and ends. Ctrl-C (or SIGTERM) stops in order: what has come is handed over, the
+rest goes back. If it is killed, others go on with its batches. See docs/cluster.md.";
 
 /// Fetch and read pages for a crawl elsewhere.
 #[derive(clap::Args)]
@@ -71,7 +72,10 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let files = args.dir.as_ref().unwrap_or(&args.files);
     let settings = |text: &str| -> Result<CrawlSettings, String> {
         let settings = Settings::parse(text)?;
-        settings.crawl_settings(files).map_err(|error| error.to_string())
+        let place = files.display();
+        settings
+            .crawl_settings(files)
+            .map_err(|error| format!("{error}; files are looked for in {place} (--files)"))
     };
     let plan = WorkerPlan {
         broker: &*broker,
@@ -81,6 +85,12 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         settings: &settings,
     };
     let helm = Helm::new(CrawlSettings::default());
+    if !printer.json() {
+        writeln!(
+            io::stderr(),
+            "worker {name} takes batches as soon as there is a crawl; Ctrl-C hands over what it has"
+        )?;
+    }
     let style = Style::choose(printer.json(), args.progress);
     let reload = || "the settings are those of the collection".to_owned();
     let (summary, interrupted) = steering::steer(&helm, style, reload, |_| Ok(work(&plan, &helm)?))?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::process::Collection;
+use crate::process::{Collection, run};
 use crate::servers::{Server, hosts};
 use crate::site::{Site, assert_ends_well};
 use crate::small_disk::SmallDisk;
@@ -141,6 +141,42 @@ fn a_full_disk_at_a_worker_loses_nothing() {
     std::fs::remove_file(ballast).unwrap();
     assert_ends_well(crawl);
     workers.into_iter().for_each(assert_ends_well);
+    site.assert_right();
+}
+
+#[test]
+fn batches_that_workers_have_are_not_given_to_others_by_another_way() {
+    let Some(site) = Site::new(false) else { return };
+    let mut crawl = site.crawl();
+    crawl.wait_for("workers");
+    let worker = site.worker("a");
+    site.await_requests(&mut crawl, 80);
+    crawl.kill();
+    let refused = run(&["crawl", &site.collection.dir(), "--workers", "local:1"]);
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{told}");
+    assert!(told.contains("as before"), "{told}");
+    let crawl = site.crawl();
+    assert_ends_well(crawl);
+    assert_ends_well(worker);
+    site.assert_right();
+}
+
+#[test]
+fn a_worker_with_another_store_is_refused() {
+    let Some(site) = Site::new(false) else { return };
+    let mut crawl = site.crawl();
+    crawl.wait_for("workers");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let store = format!("file://{}", elsewhere.path().display());
+    let way = ["--broker", &site.broker.url(), "--store", &store, "--collection", "example"];
+    let refused = run(&[&["worker", "--name", "lost"], &way[..]].concat());
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{told}");
+    assert!(told.contains("give --store as the crawl has it"), "{told}");
+    let worker = site.worker("right");
+    assert_ends_well(crawl);
+    assert_ends_well(worker);
     site.assert_right();
 }
 
