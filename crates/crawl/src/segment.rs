@@ -100,11 +100,14 @@ impl SegmentWriter {
 pub(crate) fn read_segment(segment: &[u8], rules: &UrlRules) -> Result<Vec<Piece>, SegmentError> {
     let (content, footer) = split_footer(segment)?;
     let number = |place: usize| Some(u64::from_le_bytes(*footer.get(place..)?.first_chunk()?));
-    let (Some(hash), Some(records_bytes)) = (number(0), number(8)) else { return Err(SegmentError::Damaged) };
-    let records_bytes = usize::try_from(records_bytes).unwrap_or(usize::MAX);
-    if xxh3_64(content) != hash || records_bytes > content.len() {
+    let (Some(hash), Some(records_bytes), Some(pieces_bytes)) = (number(0), number(8), number(16)) else {
+        return Err(SegmentError::Damaged);
+    };
+    if xxh3_64(content) != hash || records_bytes.checked_add(pieces_bytes) != Some(content.len() as u64) {
         return Err(SegmentError::Damaged);
     }
+    // No longer than what is in memory.
+    let records_bytes = records_bytes as usize;
     let (records, pieces) = content.split_at(records_bytes);
     let pieces = unpack(pieces).map_err(|_| SegmentError::Damaged)?;
     let (mut rest, mut all) = (pieces.as_slice(), Vec::new());
@@ -481,12 +484,20 @@ mod tests {
         }
 
         #[test]
+        fn no_damage_of_the_footer_goes_unnoticed(place in 1..=FOOTER_BYTES, bit in 0..8u32) {
+            let mut damaged = segment(&[page("", 200, BODY)], &[]);
+            let place = damaged.len() - place;
+            damaged[place] ^= 1 << bit;
+            prop_assert!(read_segment(&damaged, &UrlRules::default()).is_err());
+        }
+
+        #[test]
         fn nothing_that_has_the_right_hash_does_harm(mut bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let pieces = zstd::bulk::compress(&bytes, 1).unwrap();
             bytes.extend_from_slice(&pieces);
             let hash = xxh3_64(&bytes);
             let records = (bytes.len() - pieces.len()) as u64;
-            [hash, records, 0].iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+            [hash, records, pieces.len() as u64].iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
             bytes.extend_from_slice(&VERSION.to_le_bytes());
             let _ = read_segment(&bytes, &UrlRules::default());
         }
