@@ -96,7 +96,7 @@ impl NatsBroker {
 
 impl Broker for NatsBroker {
     fn name(&self) -> String {
-        format!("--broker with --collection {}", self.carrier.names.collection)
+        format!("NATS {}", self.carrier.names.collection)
     }
 
     fn offer(&self, batch: u64, message: &[u8]) -> Result<(), BrokerError> {

@@ -90,9 +90,7 @@ impl S3Depot {
         let answer = runtime.block_on(async { timeout(PATIENCE + ANSWER_WAIT, question).await });
         answer.map_err(|elapsed| BrokerError::Unavailable { what, source: elapsed.into() })
     }
-}
 
-impl S3Depot {
     fn delete(&self, path: &Path) -> Result<(), BrokerError> {
         match self.ask(REMOVE, self.store.delete(path))? {
             Ok(()) | Err(Error::NotFound { .. }) => Ok(()),

@@ -79,6 +79,11 @@ impl BatchSite {
         self.address.is_some() && self.resolve_again_s > now_s
     }
 
+    /// How many names have to be resolved before it can be lent.
+    pub(crate) fn unknown_names(&self, now_s: u32) -> usize {
+        usize::from(!self.is_located(now_s)) + self.refers.len()
+    }
+
     /// Where it is asked, and the others that its robots.txt has led to.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = IpAddr> {
         let others = self.refers.iter().filter_map(|referral| referral.address);

@@ -127,7 +127,7 @@ pub trait Depot: Send + Sync {
     /// Keeps something under a name. What is put there twice is the same.
     fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), BrokerError>;
 
-    /// Brings it back; refused if it is longer than so much.
+    /// Brings it back; nothing if it is not there, refused if it is longer than so much.
     fn get(&self, name: &str, limit_bytes: u64) -> Result<Option<Vec<u8>>, BrokerError>;
 
     /// Nobody needs it any more; it need not be there.

@@ -194,7 +194,7 @@ impl FolderBroker {
 
 impl Broker for FolderBroker {
     fn name(&self) -> String {
-        "--workers".to_owned()
+        "folder".to_owned()
     }
 
     fn offer(&self, batch: u64, message: &[u8]) -> Result<(), BrokerError> {

@@ -207,8 +207,8 @@ impl FrontDesk {
             ErrandWay::Ask => self.waiting.push_back(Question::Errand(errand)),
             ErrandWay::To(address) => self.send_errand(errand, address),
             ErrandWay::Nowhere => {
-                let robots = RobotsCopy::none(self.running.clock.now_s());
-                self.hand_to(harvester, Work::Returned { site, robots });
+                let nothing = RobotsCopy::none(self.running.clock.now_s());
+                self.accept(DeskRequest::Returned(errand, nothing));
             }
             ErrandWay::NotLent => self.hand_to(harvester, Work::NotLent { site, name: name.into() }),
         }

@@ -43,11 +43,6 @@ pub(crate) struct Taken<'t> {
     pub(crate) site: &'t dyn Fn(SiteId) -> bool,
 }
 
-/// How many names have to be resolved for a batch.
-pub(crate) fn unknown(batch: &Batch, now_s: u32) -> usize {
-    batch.sites.iter().map(|site| usize::from(!site.is_located(now_s)) + site.refers.len()).sum()
-}
-
 impl Locator<'_> {
     pub(crate) fn new(settings: &CrawlSettings) -> Result<Locator<'_>, Error> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;

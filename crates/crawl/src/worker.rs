@@ -60,7 +60,8 @@ const KEEP_SHARE: u32 = 3;
 pub fn work(plan: &WorkerPlan<'_>, helm: &Helm) -> Result<WorkerSummary, Error> {
     let began = Instant::now();
     let (skew, clock) = (SharedSkew::default(), Clock::start());
-    let Some(orders) = first_orders(plan, helm, clock, &skew)? else {
+    let run = clock.now_us();
+    let Some(orders) = first_orders(plan, helm, clock, run, &skew)? else {
         return Ok(WorkerSummary {
             batches: 0,
             lost: 0,
@@ -78,7 +79,7 @@ pub fn work(plan: &WorkerPlan<'_>, helm: &Helm) -> Result<WorkerSummary, Error> 
             helm,
             scope,
             clock,
-            run: clock.now_us(),
+            run,
             skew: &skew,
             orders,
             hands: HashMap::new(),
@@ -105,6 +106,7 @@ fn first_orders(
     plan: &WorkerPlan<'_>,
     helm: &Helm,
     clock: Clock,
+    run: u64,
     skew: &SharedSkew,
 ) -> Result<Option<WorkerOrders>, Error> {
     let began = Instant::now();
@@ -126,8 +128,7 @@ fn first_orders(
         }
         if last_report.is_none_or(|time| time.elapsed() >= REPORT_EVERY) {
             last_report = Some(Instant::now());
-            let report =
-                WorkerReport::of(plan.name, clock.now_us(), clock.now_ms(), &helm.progress(), Vec::new());
+            let report = WorkerReport::of(plan.name, run, clock.now_ms(), &helm.progress(), Vec::new());
             send_report(plan, &report)?;
         }
         thread::sleep(LOOK_EVERY / 5);
@@ -180,8 +181,8 @@ fn check_store(plan: &WorkerPlan<'_>, helm: &Helm, orders: &WorkerOrders) -> Res
     let has_given_up = || helm.stopping() != Stop::No;
     let mark = insist(has_given_up, || plan.depot.get(messages::STORE_MARK, MOST_BYTES))?;
     match mark {
-        // Or nobody wants to know any more.
         Some(Some(run)) if run == orders.run.to_string().as_bytes() => Ok(()),
+        // Nobody wants to know any more.
         None => Ok(()),
         Some(_) => Err(BrokerError::Refused(
             "the crawl puts nothing where this worker looks for it: give --store as the crawl has it"

@@ -170,11 +170,14 @@ fn insist(running: &Running, ask: impl FnMut() -> Result<(), BrokerError>) -> Re
 
 /// Batches that workers of another broker have cannot be taken back from here: they would go on asking.
 fn check_carrier(collection: &mut Collection, carriers: &Carriers) -> Result<(), Error> {
-    if mark::change_carrier(&mut collection.notes, &carriers.broker.name()) {
+    let folder = collection.folder().to_owned();
+    let is_away = |batch: u64| Place::Lent.of(&folder, batch).exists();
+    let is_other = mark::change_carrier(&mut collection.notes, &carriers.broker.name());
+    if is_other && mark::all(&collection.notes).any(is_away) {
         let what = format!(
             "workers of another crawl of this collection may still have batches: go on with --workers or --broker as before; if all of \
              them are gone, remove {} and start again",
-            collection.folder().join("lent").display()
+            folder.join("lent").display()
         );
         return Err(BrokerError::Refused(what).into());
     }
@@ -189,6 +192,10 @@ fn recover(
     running: &Running,
 ) -> Result<Vec<Batch>, Error> {
     let folder = collection.folder().to_owned();
+    if mark::all(&collection.notes).next().is_some() && !folder.join("lent").exists() {
+        // Somebody has taken them back by hand; when their sites were last asked, nobody knows.
+        recovery::let_rest(collection, &running.settings(), running.clock.now_ms())?;
+    }
     let mut recovered = Vec::new();
     for number in mark::all(&collection.notes).collect::<Vec<u64>>() {
         let path = Place::Lent.of(&folder, number);
@@ -204,7 +211,7 @@ fn recover(
         }
         // A log that does not reach where we were is another's, or was lost: whatever was asked for, nobody will tell it.
         let is_lost = path.exists() && log.last().map_or(0, |entry| entry.number) < taken;
-        if is_lost || !path.exists() {
+        if is_lost {
             recovery::let_rest(collection, &running.settings(), running.clock.now_ms())?;
         }
         if closed || is_lost || !path.exists() {

@@ -17,7 +17,7 @@ use crate::harvest::HarvestNews;
 use crate::helm::Helm;
 use crate::journal;
 use crate::live::LiveBatch;
-use crate::locate::{self, Addresses, Locator, Taken};
+use crate::locate::{Addresses, Locator, Taken};
 use crate::manager::Manager;
 use crate::mark::{self, LogEnd};
 use crate::places;
@@ -51,7 +51,7 @@ impl Cycle {
         let mut room = settings.names_per_second.max(1) as usize * LOCATE_SECONDS;
         let (taken, left): (Vec<BatchSite>, Vec<BatchSite>) =
             mem::take(&mut batch.sites).into_iter().partition(|site| {
-                let names = usize::from(!site.is_located(now_s)) + site.refers.len();
+                let names = site.unknown_names(now_s);
                 let fits = names == 0 || room > 0;
                 room = room.saturating_sub(names);
                 fits
@@ -59,7 +59,7 @@ impl Cycle {
         batch.sites = taken;
         self.put_back(collection, &left)?;
         self.worth_a_look |= !left.is_empty();
-        if locate::unknown(&batch, now_s) == 0 {
+        if batch.sites.iter().all(|site| site.unknown_names(now_s) == 0) {
             return self.lend(collection, batch, &Addresses::default());
         }
         let find = move || Ok((Locator::new(&settings)?.locate(&batch, clock), batch));

@@ -160,6 +160,23 @@ fn batches_that_workers_have_are_not_given_to_others_by_another_way() {
     assert_ends_well(crawl);
     assert_ends_well(worker);
     site.assert_right();
+    // Nobody has any more.
+    site.collection.crawl(&["--workers", "local:1"]);
+    site.assert_right();
+}
+
+#[test]
+fn batches_that_somebody_has_taken_back_by_hand_are_crawled_as_politely() {
+    let Some(site) = Site::new(false) else { return };
+    let mut crawl = site.crawl();
+    crawl.wait_for("workers");
+    let worker = site.worker("a");
+    site.await_requests(&mut crawl, 80);
+    crawl.kill();
+    worker.kill();
+    std::fs::remove_dir_all(site.collection.path().join("lent")).unwrap();
+    site.collection.crawl(&["--workers", "local:1"]);
+    site.assert_right();
 }
 
 #[test]
