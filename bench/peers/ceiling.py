@@ -1,5 +1,5 @@
-"""How fast can this server be asked here? wrk fetches the pages of the truth, parses nothing and keeps nothing: no
-crawler on the same cores can be faster."""
+"""Upper bound of the fetch rate: wrk fetches the pages of the ground truth without parsing or storing them. No crawler on
+the same cores can be faster."""
 
 import random
 import subprocess
@@ -30,7 +30,7 @@ end
 
 
 def find(server, truth, folder):
-    """Pages in a second and what wrk took for them; the disk's cache is warm afterwards."""
+    """Returns the pages per second and the cost of wrk; the disk cache is warm afterwards."""
     pages = sorted(truth.reachable)
     random.Random(1).shuffle(pages)
     listed = folder / "pages.txt"
@@ -38,7 +38,7 @@ def find(server, truth, folder):
     script = folder / "wrk.lua"
     script.write_text(SCRIPT.format(list=listed))
     command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s", "-s", script, f"http://{web.EVERY_HOST}/"]
-    # Once unmeasured, since the first look at a page may come from the disk.
+    # The first run is not measured, because it may read pages from the disk.
     subprocess.run(["wrk", "-t1", f"-c{CONNECTIONS}", "-d2s", *command[4:]], check=True, stdout=subprocess.DEVNULL)
     log = folder / "wrk.log"
     cost = measure.run(command, folder, server, log)

@@ -1,5 +1,5 @@
-"""Which crawler needs how much for the same pages? Runs them one after another and prints one table; `run` beside this
-file installs what is needed and calls this one."""
+"""Comparison of crawlers on the same pages: runs them one after another and prints one table. Called by `run` in this
+directory, which installs the requirements."""
 
 import argparse
 import json
@@ -17,19 +17,20 @@ import truth as truths
 import web
 
 COLUMNS = [
-    ("crawler", "{crawler}"), ("keeps", "{keeps}"), ("pages", "{pages:,}"), ("again", "{again:,}"),
-    ("missed", "{missed:,}"), ("owed", "{owed:,}"), ("beyond", "{beyond:,}"), ("wall s", "{wall_s:.1f}"),
+    ("crawler", "{crawler}"), ("keeps", "{keeps}"), ("pages", "{pages:,}"), ("repeated", "{repeated:,}"),
+    ("missed", "{missed:,}"), ("unexplained", "{unexplained:,}"), ("extra", "{extra:,}"), ("wall s", "{wall_s:.1f}"),
     ("pages/s", "{pages_s:,.0f}"), ("of wrk", "{share_of_wrk:.1%}"), ("CPU s", "{cpu_s:.2f}"),
     ("CPU s/1,000", "{cpu_s_per_1000:.3f}"), ("peak MB", "{peak_mb:,.0f}"), ("kept MB", "{kept_mb:,.0f}"),
     ("server CPU s", "{server_cpu_s:.1f}"), ("other CPU s", "{other_cpu_s:.1f}"),
 ]
-# Part of all CPU time that others may take before a run counts as disturbed; the kernel's own is about half of it.
-MOST_DISTURBANCE = 0.10
+# Maximum share of the CPU time used by other processes; a run above it counts as disturbed. The kernel alone takes about
+# half of it.
+MAX_DISTURBANCE = 0.10
 
 
 def main():
     arguments = parse_arguments()
-    # As with Ctrl-C: whatever was started is ended on the way out.
+    # Like Ctrl-C: child processes are stopped on exit.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     work = arguments.work.resolve()
     hosts = web.build(work, arguments.set)
@@ -41,10 +42,10 @@ def main():
     context = {"date": time.strftime("%Y-%m-%dT%H:%M:%S"), "set": arguments.set, "cores": os.cpu_count()}
     rows = []
     with web.Server(work, hosts) as server:
-        answers, ceiling_pages_s, cost = ceiling.find(server, truth, crawlers.empty_folder(work, "wrk"))
+        responses, ceiling_pages_s, cost = ceiling.find(server, truth, crawlers.empty_folder(work, "wrk"))
         log = measure.Log(server.log)
         log.skip()
-        rows.append(ceiling_row(answers, ceiling_pages_s, cost))
+        rows.append(ceiling_row(responses, ceiling_pages_s, cost))
         write_result(work, context, rows[-1])
         for crawler in chosen:
             rows.append(crawl(crawler, target, server, log, truth, ceiling_pages_s))
@@ -56,14 +57,14 @@ def main():
 def parse_arguments():
     names = [crawler.name for crawler in crawlers.CRAWLERS]
     parser = argparse.ArgumentParser(prog="bench/peers/run", description="Compares crawlers on one Web of real pages.")
-    parser.add_argument("--weir", type=Path, help="the weir to measure; without it only the peers are")
+    parser.add_argument("--weir", type=Path, help="weir binary to measure; without it only the peers are measured")
     parser.add_argument("--set", choices=web.SETS, default="5k", help="7,700 pages (default) or 26,000")
-    parser.add_argument("--only", default=",".join(names), help="names with commas between, of " + ", ".join(names))
+    parser.add_argument("--only", default=",".join(names), help="comma-separated names of crawlers: " + ", ".join(names))
     parser.add_argument("--work", type=Path, required=True, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     arguments.only = arguments.only.split(",")
     if unknown := set(arguments.only) - set(names):
-        parser.error(f"there is no crawler {', '.join(sorted(unknown))}")
+        parser.error(f"unknown crawler {', '.join(sorted(unknown))}")
     if arguments.weir is None:
         arguments.only = [name for name in arguments.only if name != "weir"]
     else:
@@ -78,8 +79,7 @@ def write_seeds(work, name, hosts):
 
 
 def name_hosts(work, hosts):
-    """Lets all that this process starts see the hosts in /etc/hosts. `run` gave it a view of the file system of its own,
-    so nobody else sees them, and nothing is left of it at the end."""
+    """Adds the hosts to /etc/hosts for this process and its children only: `run` has given it a separate mount namespace."""
     names = work / "hosts"
     names.write_text("127.0.0.1 localhost\n" + "".join(f"{host.address} {host.name}\n" for host in hosts))
     subprocess.run(["mount", "--bind", names, "/etc/hosts"], check=True)
@@ -91,24 +91,24 @@ def crawl(crawler, target, server, log, truth, ceiling_pages_s):
     command = crawler.command(target, folder)
     words = target.work / "out" / f"{crawler.name}.log"
     cost = measure.run(command, folder, server, words)
-    visits, found = log.read()
-    print(f"{visits.pages:,} pages in {cost.wall_s:.1f} s", flush=True)
-    # The exit code says little: that of wget is 8 whenever a link was dead. What counts is what was fetched.
-    if visits.pages == 0 or cost.stopped:
-        print(f"  this is not a result: see {words}", flush=True)
-    lists = {"missed": truth.reachable - found, "owed": truth.owed(found), "beyond": found - truth.reachable}
-    for what, pages in lists.items():
-        listed = target.work / "out" / f"{crawler.name}.{what}"
+    fetches, found = log.read()
+    print(f"{fetches.pages:,} pages in {cost.wall_s:.1f} s", flush=True)
+    # The exit code is not reliable: wget returns 8 if any link is dead. The fetched pages decide.
+    if fetches.pages == 0 or cost.stopped:
+        print(f"  run failed: see {words}", flush=True)
+    lists = {"missed": truth.reachable - found, "unexplained": truth.unexplained(found), "extra": found - truth.reachable}
+    for name, pages in lists.items():
+        listed = target.work / "out" / f"{crawler.name}.{name}"
         listed.write_text("".join(f"{page}\n" for page in sorted(pages)))
-    figures = measure.row(cost, visits, measure.size_mb(folder), lists, truth, ceiling_pages_s)
+    figures = measure.row(cost, fetches, measure.size_mb(folder), lists, truth, ceiling_pages_s)
     return {"crawler": crawler.name, "keeps": crawler.keeps, **figures}
 
 
-def ceiling_row(answers, pages_s, cost):
+def ceiling_row(responses, pages_s, cost):
     return {
         "crawler": "wrk", "keeps": "nothing", "wall_s": cost.wall_s, "cpu_s": cost.cpu_s, "peak_mb": cost.peak_mb,
-        "server_cpu_s": cost.server_cpu_s, "other_cpu_s": cost.other_cpu_s, "requests": answers, "pages_s": pages_s,
-        "share_of_wrk": 1.0, "cpu_s_per_1000": cost.cpu_s / answers * 1000,
+        "server_cpu_s": cost.server_cpu_s, "other_cpu_s": cost.other_cpu_s, "requests": responses, "pages_s": pages_s,
+        "share_of_wrk": 1.0, "cpu_s_per_1000": cost.cpu_s / responses * 1000,
     }
 
 
@@ -137,17 +137,17 @@ def cell(form, row):
 
 
 def print_verdict(rows):
-    """What weir's row says beside the others, and whether the machine was quiet enough to believe it."""
+    """Prints weir's figures relative to the peers, and warns of runs that were disturbed by other processes."""
     for row in rows:
         share = row["other_cpu_s"] / (row["wall_s"] * os.cpu_count())
-        if share > MOST_DISTURBANCE:
-            print(f"{row['crawler']}: others took {share:.0%} of the machine; run it again when it is quiet")
+        if share > MAX_DISTURBANCE:
+            print(f"{row['crawler']}: disturbed: other processes used {share:.0%} of the CPU time; run it again")
     peers = [row for row in rows if row["crawler"] not in ("wrk", "weir") and row["pages"]]
     for row in rows:
         if row["crawler"] != "weir":
             continue
-        owed = f"and owes {row['owed']:,}" if row["owed"] else "all of them for a reason"
-        whole = f"all but {row['missed']:,} of the {row['truth']:,} pages, {owed}" if row["missed"] else "every page"
+        unexplained = f"{row['unexplained']:,} of them without a reason" if row["unexplained"] else "all of them for a reason"
+        whole = f"all but {row['missed']:,} of the {row['truth']:,} pages, {unexplained}" if row["missed"] else "every page"
         print(f"weir found {whole}: {row['cpu_s_per_1000']:.3f} CPU s per 1,000 pages, "
               f"{row['share_of_wrk']:.1%} of wrk's pages/s")
         if peers:

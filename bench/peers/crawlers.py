@@ -1,4 +1,4 @@
-"""How is each crawler called? Each in the way that costs it the least CPU of those that were tried, without waits, and
+"""Commands of the crawlers: each with the options that cost the least CPU of those that were tried, without delays, and
 obeying robots.txt."""
 
 import json
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Callable
 
 HERE = Path(__file__).resolve().parent
-# Links are matched before their fragment is cut off, so it must be allowed: without it most pages are missed. wget2 also
-# matches the names of its files, and deletes those that do not fit, so the pattern cannot begin with the host; neither
-# program leaves the hosts of the seeds.
+# Links are matched with their fragment, so it must be allowed: otherwise most pages are missed. wget2 also matches the names
+# of its files, and deletes those that do not match, so the pattern cannot start with the host; neither program leaves the
+# hosts of the seeds.
 PAGE_PATTERN = r"^[^?#]*(/|\.html?)(#.*)?$"
 WGET_OPTIONS = ["--recursive", "--level=inf", f"--accept-regex={PAGE_PATTERN}", "--no-hsts"]
 
@@ -20,7 +20,7 @@ WGET_OPTIONS = ["--recursive", "--level=inf", f"--accept-regex={PAGE_PATTERN}", 
 class Crawler:
     name: str
     keeps: str
-    # From the Web to be crawled and an empty folder to the command.
+    # Function from the target and an empty directory to the command.
     command: Callable
     version: Callable
 
@@ -34,12 +34,12 @@ class Target:
 
 
 def wget2(target, folder):
-    # Without --filter-urls it asks for everything and then drops what does not match. Two threads: more cost more.
+    # Without --filter-urls it requests everything and then discards pages that do not match. More than two threads cost more CPU.
     return ["wget2", "-q", *WGET_OPTIONS, "--filter-urls", "--max-threads=2", f"--input-file={target.seeds}"]
 
 
 def wget(target, folder):
-    # It parses files it has written: they are deleted as soon as it is done with them, the WARC stays.
+    # It parses files that it has written; they are deleted after parsing, the WARC file is kept.
     return ["wget", "-q", *WGET_OPTIONS, "--delete-after", "--warc-file=pages", f"--input-file={target.seeds}"]
 
 
@@ -53,31 +53,31 @@ def scrapy(target, folder):
     return [program, "runspider", HERE / "scrapy_peer.py", *arguments]
 
 
-# Beyond the defaults: no waits, loopback allowed and named, and no limit that the peers do not have (depth, size of a
-# page, number of links), since all are to find the same pages. Queries are out of scope for all.
+# Differences from the defaults: no delays, loopback allowed and named, and no limits that the peers do not have (depth, page
+# size, number of links), because all crawlers should find the same pages. Queries are out of scope for all.
 WEIR_SETTINGS = """\
 [scope]
 accept = [".test"]
 reject = ["?"]
-links_of_duplicates = true
+follow_duplicates = true
 
 [politeness]
-wait = "0s"
-large_site_wait = "0s"
-address_wait = "0s"
+delay = "0s"
+large_site_delay = "0s"
+ip_delay = "0s"
 
 [limits]
-depth_static = 255
+max_depth_static = 255
 
 [fetch]
-body = "50 MB"
-media_types = ["text/html"]
+max_body_size = "50 MB"
+mime_types = ["text/html"]
 
 [parse]
-links = 1_000_000
+max_links = 1_000_000
 
 [network]
-allowed = ["127.0.0.0/8"]
+allowed_networks = ["127.0.0.0/8"]
 
 [dns.hosts]
 """

@@ -1,5 +1,5 @@
-"""What did one crawl cost, and what did it find? The cost is that of the crawler's processes alone, as the kernel counts
-it; what was fetched is told by the server's log, never by the crawler."""
+"""Cost and result of one crawl. The cost is that of the crawler's processes alone, as counted by the kernel; the fetched
+pages are taken from the log of the server, not from the crawler."""
 
 import os
 import signal
@@ -9,12 +9,12 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from truth import spelled
+from truth import page_name
 
-# Whoever takes longer is stopped, and the row says so.
-MOST_SECONDS = 3600
-# Longer than nginx holds back lines of its log.
-LOG_REST_SECONDS = 1.5
+# Maximum duration; a crawler that takes longer is stopped, and its row says so.
+MAX_SECONDS = 3600
+# Longer than the interval at which nginx flushes its log.
+LOG_FLUSH_SECONDS = 1.5
 
 
 @dataclass
@@ -23,27 +23,27 @@ class Cost:
     cpu_s: float
     peak_mb: float
     server_cpu_s: float
-    # Of all processes but these two, in the same time: what the machine did besides.
+    # CPU time of all other processes during the run.
     other_cpu_s: float
     exit_code: int
     stopped: bool
 
 
 @dataclass
-class Visits:
+class Fetches:
     requests: int
-    # Different pages that were answered with 200 and HTML.
+    # Distinct pages with status 200 and HTML.
     pages: int
-    # Answers with such a page that had been sent before.
-    again: int
-    other_answers: dict
+    # Repeated responses with such a page.
+    repeated: int
+    other_responses: dict
     mb: float
 
 
 def run(command, folder, server, log):
-    """Runs a crawler in `folder` until it ends; its words go to `log`."""
+    """Runs a crawler in `folder` until it ends; its output goes to `log`."""
     os.sync()
-    # GNU time starts the crawler from a process so small that the peak is the crawler's own.
+    # GNU time is small enough that the peak memory is that of the crawler.
     figures = Path(f"{log}.time")
     timed = ["/usr/bin/time", "-q", "-o", figures, "-f", "%U %S %M", *command]
     before, server_before, start = busy_seconds(), server.cpu_seconds(), time.monotonic()
@@ -62,17 +62,17 @@ def run(command, folder, server, log):
 
 def ends_in_time(child):
     try:
-        child.wait(MOST_SECONDS)
+        child.wait(MAX_SECONDS)
         return True
     except subprocess.TimeoutExpired:
         return False
     finally:
-        # Too slow, or whoever started all this has had enough.
+        # After a timeout, or if this program is stopped.
         stop(child)
 
 
 def stop(child):
-    """Ends the crawler, by force if need be, and not `time`, which tells what the crawler took until then."""
+    """Stops the crawler, by SIGKILL if necessary, but not `time`, which reports its cost so far."""
     for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         if child.poll() is not None:
             return
@@ -85,55 +85,55 @@ def stop(child):
 
 
 def busy_seconds():
-    """CPU time of the whole machine since it started, without idling and waiting for disks."""
+    """CPU time of the machine since its start, without idle time and I/O wait."""
     user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, Path("/proc/stat").read_text().split()[1:9])
     return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
 
 
 class Log:
-    """The server's log of visits; each crawl reads on from where the one before ended."""
+    """Request log of the server; each crawl reads from the end of the previous one."""
 
     def __init__(self, file):
         self.file = file
         self.at = 0
 
     def skip(self):
-        time.sleep(LOG_REST_SECONDS)
+        time.sleep(LOG_FLUSH_SECONDS)
         self.at = self.file.stat().st_size
 
     def read(self):
-        """The visits since the last `skip` or `read`, and the pages that were sent."""
-        time.sleep(LOG_REST_SECONDS)
+        """Returns the fetches since the last `skip` or `read`, and the set of pages."""
+        time.sleep(LOG_FLUSH_SECONDS)
         with open(self.file, errors="surrogateescape") as log:
             log.seek(self.at)
             lines = log.readlines()
             self.at = log.tell()
         sent, others, size = Counter(), Counter(), 0
         for line in lines:
-            method, status, body_bytes, host, path, media_type = line.rstrip("\n").split("\t")
+            method, status, body_bytes, host, path, mime_type = line.rstrip("\n").split("\t")
             size += int(body_bytes)
-            if method == "GET" and status == "200" and media_type.startswith("text/html"):
-                sent[spelled(host, path)] += 1
+            if method == "GET" and status == "200" and mime_type.startswith("text/html"):
+                sent[page_name(host, path)] += 1
             elif path != "/robots.txt":
                 others[f"{method} {status}"] += 1
         pages = set(sent)
-        again = sent.total() - len(pages)
-        return Visits(len(lines), len(pages), again, dict(others), size / 1e6), pages
+        repeated = sent.total() - len(pages)
+        return Fetches(len(lines), len(pages), repeated, dict(others), size / 1e6), pages
 
 
 def size_mb(folder):
-    """What the crawler left on the disk."""
+    """Size of the files that the crawler stored."""
     files = (file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
     return sum(file.stat().st_size for file in files) / 1e6
 
 
-def row(cost, visits, kept_mb, lists, truth, ceiling_pages_s):
-    """All figures of one crawl, as they go into the results."""
-    thousands = max(visits.pages, 1) / 1000
-    pages_s = visits.pages / cost.wall_s
+def row(cost, fetches, kept_mb, lists, truth, ceiling_pages_s):
+    """All figures of one crawl, for the results."""
+    thousands = max(fetches.pages, 1) / 1000
+    pages_s = fetches.pages / cost.wall_s
     return {
         **asdict(cost),
-        **asdict(visits),
+        **asdict(fetches),
         "kept_mb": kept_mb,
         "pages_s": pages_s,
         "share_of_wrk": pages_s / ceiling_pages_s,

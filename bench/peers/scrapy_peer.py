@@ -1,5 +1,4 @@
-"""How does Scrapy do on the same Web? Its own link extractor and scheduler, in breadth-first order, and warcio to keep
-the pages.
+"""Crawler with Scrapy: its link extractor and scheduler in breadth-first order, and warcio to store the pages.
 
 Usage: scrapy runspider scrapy_peer.py -a seeds=FILE -a warc=FILE"""
 
@@ -12,7 +11,7 @@ from scrapy.linkextractors import LinkExtractor
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-# Matched before the fragment is cut off, so it must be allowed.
+# Matched with the fragment, so it must be allowed.
 PAGE_PATTERN = r"^http://[a-z0-9-]+\.test/([^?#]*/)?([^/?#]*\.html?)?(#.*)?$"
 
 

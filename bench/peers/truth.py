@@ -1,4 +1,4 @@
-"""Which pages can be found at all? A breadth-first walk over the files from the front pages, along the links of `a`,
+"""Ground truth: pages found by a breadth-first walk over the files from the front pages, along the links of `a`,
 `area`, `frame` and `iframe`, read by a parser that is none of the crawlers' own (libxml2).
 
 In scope are the hosts of the set, paths that end in `/`, `.html` or `.htm`, and no queries. A page is written as
@@ -24,13 +24,13 @@ DIRECTIVES = "//meta[translate(@name, 'ROBTS', 'robts') = 'robots']/@content"
 @dataclass
 class Page:
     digest: bytes
-    # To pages that are there.
+    # Links to existing pages.
     links: set
     nofollow: bool
 
 
-def spelled(host, path):
-    """One spelling of a page, however a crawler escapes its path."""
+def page_name(host, path):
+    """Returns the normalised name of a page, independent of the escaping of its path."""
     path = quote(unquote(path, errors="surrogateescape"), safe="/", errors="surrogateescape")
     return sys.intern(host + path)
 
@@ -38,7 +38,7 @@ def spelled(host, path):
 class Truth:
     def __init__(self, hosts):
         self.hosts = {host.name: host for host in hosts}
-        self.seeds = {spelled(host.name, "/") for host in hosts}
+        self.seeds = {page_name(host.name, "/") for host in hosts}
         self.pages = {}
         waiting = sorted(self.seeds)
         seen = set(waiting)
@@ -68,18 +68,18 @@ class Truth:
         return Page(digest, links, bool(directives & {"nofollow", "none"}))
 
     def target(self, base, link):
-        """The page that a link leads to, if it is there and in scope."""
+        """Returns the target page of a link, if it exists and is in scope."""
         try:
             url = urldefrag(urljoin(base, link.strip()))[0]
         except ValueError:
             return None
         if not IN_SCOPE.match(url):
             return None
-        page = spelled(urlsplit(url).hostname, urlsplit(url).path)
+        page = page_name(urlsplit(url).hostname, urlsplit(url).path)
         return page if self.file(page) else None
 
-    def owed(self, found):
-        """Pages that are missing from `found` without an excuse.
+    def unexplained(self, found):
+        """Returns pages that are missing from `found` without a reason.
 
         A careful crawler does not follow the links of a page marked `nofollow`, and of pages that are equal byte for
         byte it follows those of one only, whichever came first. So for each different content at least one page must
@@ -93,7 +93,7 @@ class Truth:
 
 
 def load(file, hosts):
-    """The truth as the last walk left it, or by a new one."""
+    """Loads the ground truth of the last walk, or computes it."""
     if file.exists():
         return pickle.loads(file.read_bytes())
     print("walking over the files", flush=True)

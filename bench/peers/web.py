@@ -1,5 +1,5 @@
-"""Which Web do the crawlers see? Documentation packages of Debian, unpacked and never installed; each is a host of its own
-with an address of its own, served by one nginx process on loopback. The pages are as their authors wrote them."""
+"""Web of real pages: documentation packages of Debian, unpacked and not installed. Each is a host with its own IP address,
+served by one nginx process on loopback. The pages are unchanged."""
 
 import html
 import os
@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-# In the order of their addresses, so that a host keeps its address whichever set is served.
+# In the order of their IP addresses, so that a host has the same address in every set.
 PACKAGES = """
     ant-doc apache2-doc clang-14-doc cmake-doc debian-handbook debian-reference-en erlang-doc gap-doc gimp-help-en git-doc
     installation-guide-amd64 libeigen3-doc libglib2.0-doc libglibmm-2.4-doc libgtk-3-doc llvm-15-doc maxima-doc nodejs-doc
@@ -23,9 +23,9 @@ SETS = {
     "20k": PACKAGES,
 }
 PAGE_ENDINGS = (".html", ".htm")
-# Rules that forbid nothing that is there: crawlers have to fetch and to apply them, and lose no page by it.
+# Rules that match no existing page: crawlers have to fetch and apply them, but lose no page.
 ROBOTS = "User-agent: *\nDisallow: /cgi-bin/\nDisallow: /private/\n"
-# All hosts at one address, for a client that sends the Host header by itself.
+# All hosts at one address, for a client that sets the Host header.
 EVERY_HOST = "127.0.0.1:8080"
 MOST_ENTRIES = 200
 DEEPEST_ENTRY = 4
@@ -36,7 +36,7 @@ class Host:
     name: str
     address: str
     root: Path
-    # Holds robots.txt, and a front page if the package has none.
+    # Contains robots.txt, and a front page if the package has none.
     made: Path
 
     def front_page(self):
@@ -44,7 +44,7 @@ class Host:
         return made if made.exists() else self.root / "index.html"
 
     def file(self, path):
-        """The file that nginx answers with for this path, or None."""
+        """Returns the file that nginx serves for this path, or None."""
         if path in ("/", "/index.html"):
             return self.front_page()
         file = str(self.root) + path + ("index.html" if path.endswith("/") else "")
@@ -57,7 +57,7 @@ def host_name(package):
 
 
 def build(work, name):
-    """Fetches and unpacks the packages of a set, as far as they are not there; returns its hosts."""
+    """Downloads and unpacks the missing packages of a set; returns its hosts."""
     hosts = []
     for package in SETS[name]:
         root = unpacked(work, package)
@@ -83,7 +83,7 @@ def unpacked(work, package):
     debs.mkdir(parents=True, exist_ok=True)
     if not list(debs.glob(f"{package}_*.deb")):
         print(f"fetching {package}", flush=True)
-        # As root, apt would like to hand the download to a user who may not write here, and says so at length.
+        # As root, apt downloads as another user without write permission here, and prints a warning.
         command = ["apt-get", "download", "-q", "-o", "APT::Sandbox::User=root", package]
         done = subprocess.run(command, cwd=debs, capture_output=True, text=True)
         if done.returncode != 0:
@@ -98,7 +98,7 @@ def unpacked(work, package):
 
 
 def front_page(host, root):
-    """A list of entries: the pages at the top, and of each folder below the first place that has any page."""
+    """Returns the entries of a front page: the pages at the top, and the first directory with pages of each subtree."""
     entries = []
     for folder, folders, files in os.walk(root):
         folders.sort()
@@ -113,8 +113,8 @@ def front_page(host, root):
     return f"<!DOCTYPE html>\n<title>{host}</title>\n<h1>{host}</h1>\n<ul>\n{items}</ul>\n"
 
 
-# No cache of open files: with it nginx runs out of descriptors in the middle of a run. One worker, so that the server
-# takes the same core's worth whoever asks.
+# No cache of open files: with it nginx runs out of file descriptors. One worker, so that the server uses at most one core
+# with every crawler.
 NGINX = """\
 daemon off;
 user root;
@@ -156,7 +156,7 @@ MADE_FRONT = """\
 
 
 class Server:
-    """nginx, from `with` to its end."""
+    """nginx as a context manager."""
 
     def __init__(self, work, hosts):
         self.run = work / "nginx"
@@ -198,7 +198,7 @@ class Server:
     def cpu_seconds(self):
         ticks = 0
         for pid in self.processes:
-            # The name of the command may hold blanks; what follows it does not.
+            # The name of the command may contain spaces; the fields after it do not.
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
             ticks += int(fields[11]) + int(fields[12])
         return ticks / os.sysconf("SC_CLK_TCK")

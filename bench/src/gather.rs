@@ -1,26 +1,26 @@
-//! From fetched bytes to a committed collection: what does a page cost, in time of the processor?
+//! Gatherer: CPU time per page from fetched bytes to a committed collection.
 //!
-//! Real pages are taken for fetched ones, read by one [`Gatherer`], taken in by [`Fold`] in batches, and committed now
-//! and then, as an import does it. Every stage is counted by the processor time of the whole process, so that other
-//! threads and the kernel's part are in it, and waiting for the disk is not.
+//! Real pages are treated as fetched responses, parsed by a [`Gatherer`], ingested in batches and committed
+//! periodically, as in an import. Each stage is measured by the CPU time of the whole process, which includes other
+//! threads and the kernel, but not waiting for the disk.
 //!
-//! The pages of each package are a site, under their own paths: their links lead to each other, as on the Web. The
-//! yardstick is libdeflate, which compresses the same bodies at the level of the store and does nothing else.
+//! The pages of each package are a site with their own paths, so that their links lead to each other, as on the Web.
+//! The baseline is libdeflate, which only compresses the same bodies at the level of the store.
 
 use std::io::{self, Write};
 
-use crawl::{Fetched, Fold, GatherSettings, Gathered, Gatherer};
+use crawl::{FetchedPage, GatherSettings, GatheredPage, Gatherer, Ingest};
 use libdeflater::{CompressionLvl, Compressor};
 use model::UrlRules;
 use rustix::time::{ClockId, clock_gettime};
-use store::{Collection, FileEntry, PageSettings};
+use store::{Collection, FileEntry, PageStoreSettings};
 
 use crate::corpus::{self, Page};
 
 const ROUNDS: usize = 3;
-/// A batch is taken in when it has so many bytes.
+/// Bytes of a batch.
 const BATCH_BYTES: u64 = 8 << 20;
-/// A commit comes after so many batches: what two cores fetch in a second or two.
+/// Batches per commit: the pages that two cores fetch in one or two seconds.
 const BATCHES_PER_COMMIT: usize = 8;
 const START_MS: i64 = 1_794_731_400_000;
 const DUPLICATE_WINDOW: usize = 1 << 20;
@@ -29,9 +29,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let pages = fetched(&corpus::load(usize::MAX)?)?;
     let megabytes = pages.iter().map(|page| page.body.len()).sum::<usize>() as f64 / 1e6;
     let mut best: Option<Cost> = None;
-    let mut yardstick_s = f64::MAX;
+    let mut baseline_s = f64::MAX;
     for _ in 0..ROUNDS {
-        yardstick_s = yardstick_s.min(compress_alone(&pages)?);
+        baseline_s = baseline_s.min(compress_alone(&pages)?);
         let cost = measure(&pages)?;
         if best.as_ref().is_none_or(|best| cost.seconds() < best.seconds()) {
             best = Some(cost);
@@ -43,7 +43,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let (disk, tables) = (best.disk_bytes as f64 / 1e6, best.table_bytes as f64 / 1e6);
     writeln!(out, "gather: {disk:.1} MB on disk, of which tables {tables:.1} MB")?;
     let stages = [
-        ("libdeflate", yardstick_s),
+        ("libdeflate", baseline_s),
         ("read", best.read_s),
         ("fold", best.fold_s),
         ("commit", best.commit_s),
@@ -53,15 +53,15 @@ pub(crate) fn run() -> anyhow::Result<()> {
         let per_thousand = seconds * 1e3 / pages.len() as f64;
         writeln!(
             out,
-            "gather: {stage:10} {per_thousand:6.3} s a thousand pages, {:7.1} MB/s",
+            "gather: {stage:10} {per_thousand:6.3} s per thousand pages, {:7.1} MB/s",
             megabytes / seconds
         )?;
     }
-    writeln!(out, "gather: ratio      {:6.2}", best.seconds() / yardstick_s)?;
+    writeln!(out, "gather: ratio      {:6.2}", best.seconds() / baseline_s)?;
     Ok(())
 }
 
-/// What one run took.
+/// Times of one run.
 #[derive(Default)]
 struct Cost {
     read_s: f64,
@@ -79,18 +79,18 @@ impl Cost {
     }
 }
 
-/// The pages as their server would have sent them.
-pub(crate) fn fetched(pages: &[Page]) -> anyhow::Result<Vec<Fetched>> {
+/// Converts the pages to responses.
+pub(crate) fn fetched(pages: &[Page]) -> anyhow::Result<Vec<FetchedPage>> {
     let rules = UrlRules::default();
     let mut fetched = Vec::with_capacity(pages.len());
     for (number, page) in pages.iter().enumerate() {
         let path = page.path.to_string_lossy();
         let (package, path) = path.split_once('/').unwrap_or(("corpus", &path));
-        // A dot in the name of a package is no dot of a host's.
+        // Dots in package names would be dots of host names.
         let host = package.replace('.', "-");
         let path = path.strip_suffix(".gz").unwrap_or(path);
         let url = rules.canonical(&format!("https://{host}.example.org/{path}"))?;
-        fetched.push(Fetched {
+        fetched.push(FetchedPage {
             url,
             fetched_ms: START_MS + number as i64,
             address: Some([192, 0, 2, 1].into()),
@@ -118,12 +118,12 @@ fn head(body_bytes: usize) -> Vec<u8> {
     .into_bytes()
 }
 
-fn measure(pages: &[Fetched]) -> anyhow::Result<Cost> {
-    let folder = tempfile::tempdir()?;
+fn measure(pages: &[FetchedPage]) -> anyhow::Result<Cost> {
+    let dir = tempfile::tempdir()?;
     let settings = GatherSettings::default();
-    let mut collection = Collection::create(&folder.path().join("crawl"), PageSettings::default().into())?;
+    let mut collection = Collection::create(&dir.path().join("crawl"), PageStoreSettings::default().into())?;
     let mut gatherer = Gatherer::new(&settings);
-    let mut fold = Fold::new(DUPLICATE_WINDOW);
+    let mut fold = Ingest::new(DUPLICATE_WINDOW);
     let mut cost = Cost::default();
     let mut rest = pages;
     let mut batches = 0;
@@ -132,7 +132,7 @@ fn measure(pages: &[Fetched]) -> anyhow::Result<Cost> {
         let batch = read_batch(&mut gatherer, &mut rest);
         cost.read_s += cpu_seconds() - start;
         let start = cpu_seconds();
-        cost.links += fold.fold(&mut collection, batch)?.links;
+        cost.links += fold.ingest(&mut collection, batch)?.links;
         cost.fold_s += cpu_seconds() - start;
         batches += 1;
         if batches % BATCHES_PER_COMMIT == 0 || rest.is_empty() {
@@ -149,9 +149,9 @@ fn measure(pages: &[Fetched]) -> anyhow::Result<Cost> {
     Ok(cost)
 }
 
-/// The seconds of the yardstick.
-fn compress_alone(pages: &[Fetched]) -> anyhow::Result<f64> {
-    let level = i32::from(PageSettings::default().level);
+/// Measures the baseline in seconds.
+fn compress_alone(pages: &[FetchedPage]) -> anyhow::Result<f64> {
+    let level = i32::from(PageStoreSettings::default().compression_level);
     let mut compressor = Compressor::new(CompressionLvl::new(level).unwrap_or_default());
     let mut out = Vec::new();
     let start = cpu_seconds();
@@ -162,18 +162,18 @@ fn compress_alone(pages: &[Fetched]) -> anyhow::Result<f64> {
     Ok(cpu_seconds() - start)
 }
 
-fn read_batch(gatherer: &mut Gatherer<'_>, rest: &mut &[Fetched]) -> Vec<Gathered> {
+fn read_batch(gatherer: &mut Gatherer<'_>, rest: &mut &[FetchedPage]) -> Vec<GatheredPage> {
     let mut batch = Vec::new();
     let mut bytes = 0;
     while let Some((page, behind)) = rest.split_first().filter(|_| bytes < BATCH_BYTES) {
         bytes += page.body.len() as u64;
-        batch.push(gatherer.read(page));
+        batch.push(gatherer.gather(page));
         *rest = behind;
     }
     batch
 }
 
-/// Of all threads, theirs and the kernel's work for them.
+/// CPU time of all threads, user and system.
 pub(crate) fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9

@@ -1,8 +1,8 @@
-//! The index of the text: how large is it, and how fast is it made, from the page store to the commit?
+//! Text index: size, and time from the page store to the commit.
 //!
-//! Real pages are taken in as a crawl would, and analysed, so that the words of links are indexed as well. Ours then reads
-//! bodies, parses them, finds languages and indexes; the yardstick is tantivy alone, on as many threads and with as much memory,
-//! which is given the same texts of the same pages, extracted before, and makes terms of them by its own English rules.
+//! Real pages are imported as by a crawl and analysed, so that anchor texts are indexed too. Weir reads bodies,
+//! parses them, detects languages and indexes. The baseline is tantivy alone, with the same number of threads and the
+//! same memory, on texts of the same pages extracted before, with its own English tokenizer.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -10,13 +10,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use analysis::{Cores, GraphSettings};
-use crawl::{Fetched, Fold, GatherSettings, Gatherer};
+use analysis::{GraphSettings, Threads};
+use crawl::{FetchedPage, GatherSettings, Gatherer, Ingest};
 use model::PageId;
 use parse::Document;
 use parse::html::Options;
 use search::{IndexSettings, IndexSummary};
-use store::{AnchorRows, Collection, PageSettings, Snapshot, TableReader};
+use store::{AnchorRows, Collection, PageStoreSettings, Snapshot, TableReader};
 use tantivy::schema::{Schema, TextFieldIndexing, TextOptions};
 use tantivy::{Index, IndexWriter, TantivyDocument};
 
@@ -30,8 +30,8 @@ const THREADS: usize = 2;
 const BATCH_PAGES: usize = 500;
 
 pub(crate) fn run() -> anyhow::Result<()> {
-    let folder = tempfile::tempdir()?;
-    let collection = folder.path().join("crawl");
+    let dir = tempfile::tempdir()?;
+    let collection = dir.path().join("crawl");
     let pages = fetched(&corpus::load(usize::MAX)?)?;
     take_in(&collection, &pages)?;
     let anchors = anchors(&collection)?;
@@ -44,7 +44,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         let start_s = cpu_seconds();
         best[0] = best[0].min(index(&collection, true)?.duration);
         let between_s = cpu_seconds();
-        best[1] = best[1].min(tantivy_alone(&folder.path().join("bare"), &texts)?);
+        best[1] = best[1].min(tantivy_alone(&dir.path().join("bare"), &texts)?);
         best_cpu_s[0] = best_cpu_s[0].min(between_s - start_s);
         best_cpu_s[1] = best_cpu_s[1].min(cpu_seconds() - between_s);
     }
@@ -57,34 +57,34 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let [ours, bare] = best.map(|time| megabytes / time.as_secs_f64());
     writeln!(
         out,
-        "index: weir    {ours:6.1} MB of HTML/s on two cores (goal 35), {:.0} MB",
+        "index: weir    {ours:6.1} MB of HTML/s on two threads (goal 35), {:.0} MB",
         memory_mb("VmHWM")
     )?;
     writeln!(out, "index: tantivy {bare:6.1} MB of HTML/s, text extracted before")?;
     writeln!(out, "index: ratio   {:6.2} (goal 0.8)", ours / bare)?;
     let [ours, bare] = best_cpu_s.map(|seconds| megabytes / seconds);
-    writeln!(out, "index: by processor time {ours:.1} and {bare:.1} MB a second, ratio {:.2}", ours / bare)?;
+    writeln!(out, "index: by CPU time {ours:.1} and {bare:.1} MB/s, ratio {:.2}", ours / bare)?;
     Ok(())
 }
 
-/// Makes a collection of the pages, with an analysis.
-fn take_in(folder: &Path, pages: &[Fetched]) -> anyhow::Result<()> {
+/// Creates a collection of the pages, with an analysis.
+fn take_in(dir: &Path, pages: &[FetchedPage]) -> anyhow::Result<()> {
     let settings = GatherSettings::default();
-    let mut collection = Collection::create(folder, PageSettings::default().into())?;
+    let mut collection = Collection::create(dir, PageStoreSettings::default().into())?;
     let mut gatherer = Gatherer::new(&settings);
-    let mut fold = Fold::new(1 << 20);
+    let mut fold = Ingest::new(1 << 20);
     for pages in pages.chunks(BATCH_PAGES) {
-        let batch = pages.iter().map(|page| gatherer.read(page)).collect();
-        fold.fold(&mut collection, batch)?;
+        let batch = pages.iter().map(|page| gatherer.gather(page)).collect();
+        fold.ingest(&mut collection, batch)?;
     }
     collection.commit(0)?;
     drop(collection);
-    let settings = GraphSettings { memory_bytes: MEMORY_BYTES as u64, cores: Cores(THREADS) };
-    analysis::analyze(folder, &settings, &mut |_| {})?;
+    let settings = GraphSettings { memory_bytes: MEMORY_BYTES as u64, threads: Threads(THREADS) };
+    analysis::analyze(dir, &settings, &mut |_| {})?;
     Ok(())
 }
 
-/// An index made from nothing.
+/// Builds an index from scratch.
 fn index(collection: &Path, positions: bool) -> anyhow::Result<IndexSummary> {
     let text = collection.join("text");
     if text.exists() {
@@ -94,16 +94,16 @@ fn index(collection: &Path, positions: bool) -> anyhow::Result<IndexSummary> {
         positions,
         memory_bytes: MEMORY_BYTES,
         threads: THREADS,
-        options: Options::default(),
+        parse_options: Options::default(),
     };
     Ok(search::index(&Snapshot::open(collection, None)?, &settings, &mut |_| ControlFlow::Continue(()))?)
 }
 
-/// What others call each page, by its URL.
+/// Reads the anchor texts of each page, by its URL.
 fn anchors(collection: &Path) -> anyhow::Result<HashMap<String, String>> {
     let snapshot = Snapshot::open(collection, None)?;
     let mut words: HashMap<u32, String> = HashMap::new();
-    if let Some(table) = TableReader::<AnchorRows>::derived(collection)? {
+    if let Some(table) = TableReader::<AnchorRows>::open_derived(collection)? {
         table.for_each_row(|row| {
             let words = words.entry(row.page_id).or_default();
             words.push_str(row.anchor);
@@ -114,7 +114,7 @@ fn anchors(collection: &Path) -> anyhow::Result<HashMap<String, String>> {
     words.into_iter().map(by_url).collect()
 }
 
-/// What tantivy is given of a page.
+/// Document of the baseline.
 struct Text {
     url: String,
     anchors: String,
@@ -124,7 +124,7 @@ struct Text {
 }
 
 impl Text {
-    fn of(page: &Fetched, anchors: &HashMap<String, String>) -> Text {
+    fn of(page: &FetchedPage, anchors: &HashMap<String, String>) -> Text {
         let mut document = Document::default();
         document.read(&page.body, Some("text/html"), None, &Options::default());
         let headings: Vec<&str> = document.headings().map(|heading| heading.text).collect();
@@ -138,11 +138,11 @@ impl Text {
     }
 }
 
-fn tantivy_alone(folder: &Path, texts: &[Text]) -> anyhow::Result<Duration> {
-    if folder.exists() {
-        std::fs::remove_dir_all(folder)?;
+fn tantivy_alone(dir: &Path, texts: &[Text]) -> anyhow::Result<Duration> {
+    if dir.exists() {
+        std::fs::remove_dir_all(dir)?;
     }
-    std::fs::create_dir_all(folder)?;
+    std::fs::create_dir_all(dir)?;
     let start = Instant::now();
     let mut schema = Schema::builder();
     let indexing = TextFieldIndexing::default()
@@ -151,7 +151,7 @@ fn tantivy_alone(folder: &Path, texts: &[Text]) -> anyhow::Result<Duration> {
     let words = TextOptions::default().set_indexing_options(indexing);
     let fields =
         ["url", "anchor", "title", "headings", "body"].map(|name| schema.add_text_field(name, words.clone()));
-    let index = Index::create_in_dir(folder, schema.build())?;
+    let index = Index::create_in_dir(dir, schema.build())?;
     let mut writer: IndexWriter = index.writer_with_num_threads(THREADS, MEMORY_BYTES / 2)?;
     for text in texts {
         let mut document = TantivyDocument::new();

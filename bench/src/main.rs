@@ -1,7 +1,8 @@
-//! How fast is it? `cargo run --release -p bench -- [gather|graph|index|parse|robots|scores|search|similarity|simulate|state|stream|url|urls|warc|simweb|all]`
+//! Benchmarks: `cargo run --release -p bench --
+//! [gather|graph|index|parse|robots|scores|search|similarity|simulate|state|stream|url|urls|warc|simweb|all]`
 //!
-//! Every figure is a ratio to a well-known yardstick that is measured in the same run, on the same data: absolute
-//! numbers say more about the machine than about the program. README.md tells how to read them.
+//! Every figure is a ratio to a baseline that is measured in the same run on the same data, because absolute numbers
+//! depend on the machine. README.md explains the figures.
 
 mod corpus;
 mod gather;
@@ -26,7 +27,7 @@ use std::process::ExitCode;
 
 type Bench = fn() -> anyhow::Result<()>;
 
-/// One file per row, named after it.
+/// Benchmarks; each has a file of the same name.
 const BENCHES: &[(&str, Bench)] = &[
     ("gather", gather::run),
     ("graph", graph::run),

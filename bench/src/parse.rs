@@ -1,9 +1,8 @@
-//! Parsing: links, text and title of real pages on one core, against a pass of lol_html that collects the same.
+//! Parsing: links, text and title of real pages on one core, compared with a pass of lol_html that collects the same.
 //!
-//! Ours starts from the bytes of the page, so that finding the charset and decoding are part of it; lol_html is told
-//! that the pages are UTF-8. The two do not count quite alike, in small things: lol_html is not asked to tell options
-//! that are links from others, nor icons and `srcset`; its text is raw, where ours has its white space collapsed and
-//! its references decoded.
+//! Weir starts from the bytes of the page, including charset detection and decoding; lol_html gets the pages as
+//! UTF-8. The results differ in details: lol_html does not distinguish options that are links, nor icons and
+//! `srcset`; its text is raw, while Weir collapses white space and decodes references.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -25,7 +24,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let megabytes = pages.iter().map(|page| page.bytes.len()).sum::<usize>() as f64 / 1e6;
     let mut best = [Duration::MAX; 2];
     let mut found = [Collected::default(), Collected::default()];
-    // Turn and turn about, so that a disturbance of the machine meets both.
+    // The sides alternate, so that a disturbance of the machine affects both.
     for _ in 0..ROUNDS {
         for (side, pass) in [by_weir as fn(&[Page]) -> Collected, by_lol_html].into_iter().enumerate() {
             let start = Instant::now();
@@ -41,7 +40,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a pass found, to show that both did the work.
+/// Result of a pass, as evidence that both did the work.
 #[derive(Default)]
 struct Collected {
     links: usize,
@@ -65,14 +64,14 @@ fn by_weir(pages: &[Page]) -> Collected {
         let decoded = decode(&page.bytes, None, None);
         parse_html(&decoded.text, &options, &mut document);
         collected.links += document.links().len();
-        collected.link_bytes += document.links().map(|link| link.raw.len()).sum::<usize>();
+        collected.link_bytes += document.links().map(|link| link.href.len()).sum::<usize>();
         collected.text_bytes += document.text.len();
         collected.title_bytes += document.title.len();
     }
     collected
 }
 
-/// What lol_html's handlers fill: the same things in the same places.
+/// State of lol_html's handlers.
 #[derive(Default)]
 struct Found {
     links: Vec<(String, String)>,
@@ -84,7 +83,7 @@ struct Found {
 const LINKS: &str = "a[href], area[href], link[href], form[action], option[value], object[data], img[src], \
                      iframe[src], frame[src], embed[src], script[src], video[src], audio[src], source[src]";
 
-/// Parsed once for all pages.
+/// Selectors, parsed once for all pages.
 struct Selectors {
     links: Selector,
     title: Selector,
@@ -139,7 +138,7 @@ fn lol_html_page(bytes: &[u8], selectors: &Selectors, found: &Rc<RefCell<Found>>
             Ok(())
         }));
     let mut rewriter = HtmlRewriter::new(settings, |_: &[u8]| {});
-    // A page that lol_html refuses is left out of its work, to its advantage.
+    // A page that lol_html rejects is skipped, to its advantage.
     if rewriter.write(bytes).is_ok() {
         let _ = rewriter.end();
     }

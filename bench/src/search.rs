@@ -1,25 +1,26 @@
-//! Questions to the text of a collection: how long they take, and how long bare tantivy takes for the same on the same index.
+//! Full-text queries: latency, compared with tantivy alone on the same index.
 //!
-//! `WEIR_BENCH_PAGES` sets how many pages; a million by default. Words are as frequent as in texts of people (Zipf), pages have
-//! 150 of them and a title; in-links follow a power law. Questions are made of words of pages, so that each has an
-//! answer, but for the fifty most frequent, which would be stop words. One core. The yardstick is asked for the same words in the same fields with the same weights, the ten best and
-//! their number; ours goes without reading the pages found there, since tantivy shows nothing of them.
+//! `WEIR_BENCH_PAGES` sets the number of pages; a million by default. Word frequencies follow Zipf's law; pages have
+//! 150 words and a title; in-degrees follow a power law. Queries consist of words of pages, without the fifty most
+//! frequent ones, so that each has results. One core. The baseline gets the same words in the same fields with the
+//! same weights, and returns the ten best results and their number; Weir is measured without snippets, because
+//! tantivy shows none.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use model::UrlBatch;
 use model::UrlRules;
 use parse::html::Options;
-use search::{IndexSettings, LinkAnswers, Query, Ranking, Request, Searcher};
-use store::{
-    Capture, Collection, PageFlags, PageRecord, Ranked, Snapshot, Stage, StoreSettings, UrlBatch, write_ranks,
-};
+use search::{IndexSettings, LinkMatches, Query, Ranking, SearchOptions, Searcher};
+use store::{Collection, PageFlags, PageRecord, PageStage, RankTarget, Snapshot, StoreSettings, write_ranks};
 use tantivy::collector::{Count, TopDocs};
 use tantivy::query::{BooleanQuery, BoostQuery, Occur, TermQuery};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{Index, Term};
+use warc::Capture;
 
 use crate::process;
 
@@ -28,12 +29,12 @@ const BATCH_PAGES: u32 = 50_000;
 const PAGES_OF_A_SITE: u32 = 500;
 const WORDS_OF_A_PAGE: u64 = 150;
 const VOCABULARY: f64 = 500_000.0;
-/// Nobody asks for the most frequent words: languages leave them out of the index.
+/// The most frequent words are never queried: they are stop words.
 const LEFT_OUT: u64 = 50;
 const QUESTIONS: u64 = 200;
 const ROUNDS: usize = 3;
 
-/// Measures and prints the figures.
+/// Runs the benchmark and prints its figures.
 pub(crate) fn run() -> anyhow::Result<()> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     std::fs::create_dir_all(&target)?;
@@ -41,8 +42,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let pages = std::env::var("WEIR_BENCH_PAGES").ok().and_then(|pages| pages.parse().ok()).unwrap_or(PAGES);
     fill(scratch.path(), pages)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let settings =
-        IndexSettings { positions: true, memory_bytes: 512 << 20, threads, options: Options::default() };
+    let settings = IndexSettings {
+        positions: true,
+        memory_bytes: 512 << 20,
+        threads,
+        parse_options: Options::default(),
+    };
     let start = Instant::now();
     let summary =
         search::index(&Snapshot::open(scratch.path(), None)?, &settings, &mut |_| ControlFlow::Continue(()))?;
@@ -53,14 +58,14 @@ pub(crate) fn run() -> anyhow::Result<()> {
     questions(&searcher, pages)?;
     beside_tantivy(&searcher, scratch.path(), pages)?;
     chair(&searcher)?;
-    writeln!(io::stdout(), "search, load of the machine: {}", process::load())?;
+    writeln!(io::stdout(), "search, machine load: {}", process::load())?;
     Ok(())
 }
 
-/// Makes a query of three words.
+/// Creates a query of three words.
 type MakeQuery = fn(&[String; 3]) -> String;
 
-/// How long questions take that somebody waits for: ten pages with snippets.
+/// Measures interactive queries: ten results with snippets.
 fn questions(searcher: &Searcher, pages: u32) -> anyhow::Result<()> {
     let kinds: [(&str, MakeQuery); 4] = [
         ("AND", |[a, b, _]| format!("{a} {b}")),
@@ -75,7 +80,7 @@ fn questions(searcher: &Searcher, pages: u32) -> anyhow::Result<()> {
             let query = Query::parse(&format!("({}) inlinks:>=10", write(&words(question, pages))))?;
             for round in 0..ROUNDS {
                 let (total, ms) = ask(searcher, &query, 10)?;
-                // The first time warms what the others find warm.
+                // The first run warms the caches.
                 if round > 0 {
                     times_ms.push(ms);
                 }
@@ -95,9 +100,9 @@ fn questions(searcher: &Searcher, pages: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The same words, asked here and of tantivy alone.
-fn beside_tantivy(searcher: &Searcher, folder: &Path, pages: u32) -> anyhow::Result<()> {
-    let index = Index::open_in_dir(folder.join("text").join("index"))?;
+/// Measures the same words in Weir and in tantivy alone.
+fn beside_tantivy(searcher: &Searcher, dir: &Path, pages: u32) -> anyhow::Result<()> {
+    let index = Index::open_in_dir(dir.join("text").join("index"))?;
     let bare = index.reader()?.searcher();
     for (name, occur, between) in [("AND", Occur::Must, " "), ("OR", Occur::Should, " OR ")] {
         let (mut ours_ms, mut bare_ms) = (Vec::new(), Vec::new());
@@ -120,7 +125,7 @@ fn beside_tantivy(searcher: &Searcher, folder: &Path, pages: u32) -> anyhow::Res
         let (ours, theirs) = (ours_ms.iter().sum::<f64>(), bare_ms.iter().sum::<f64>());
         writeln!(
             io::stdout(),
-            "search, {name} of two words: {:.2} of bare tantivy's speed ({:.2} ms and {:.2} ms each)",
+            "search, {name} of two words: {:.2} of the speed of tantivy alone ({:.2} ms and {:.2} ms each)",
             theirs / ours,
             ours / QUESTIONS as f64,
             theirs / QUESTIONS as f64
@@ -129,7 +134,7 @@ fn beside_tantivy(searcher: &Searcher, folder: &Path, pages: u32) -> anyhow::Res
     Ok(())
 }
 
-/// What tantivy's own parser makes of words in all fields.
+/// Builds the query that tantivy's parser creates for words in all fields.
 fn plain(index: &Index, words: &[String], occur: Occur) -> anyhow::Result<BooleanQuery> {
     let ranking = Ranking::default();
     let fields = [
@@ -152,7 +157,7 @@ fn plain(index: &Index, words: &[String], occur: Occur) -> anyhow::Result<Boolea
     Ok(BooleanQuery::new(clauses))
 }
 
-/// WebBase's question: a word, and at least ten in-links.
+/// WebBase's query: a word, and at least ten inlinks.
 fn chair(searcher: &Searcher) -> anyhow::Result<()> {
     for rank in [LEFT_OUT, 500, 5_000] {
         let word = format!("w{rank}");
@@ -166,7 +171,7 @@ fn chair(searcher: &Searcher) -> anyhow::Result<()> {
         }
         writeln!(
             io::stdout(),
-            "search, a word of {pages} pages {alone_ms:.2} ms, with ten in-links {linked_ms:.2} ms: {:.2} times",
+            "search, a word of {pages} pages {alone_ms:.2} ms, with ten inlinks {linked_ms:.2} ms: {:.2} times",
             linked_ms / alone_ms
         )?;
     }
@@ -174,13 +179,13 @@ fn chair(searcher: &Searcher) -> anyhow::Result<()> {
 }
 
 fn ask(searcher: &Searcher, query: &Query, count: usize) -> anyhow::Result<(u64, f64)> {
-    let request = Request { count, ..Request::default() };
+    let request = SearchOptions { limit: count, ..SearchOptions::default() };
     let start = Instant::now();
-    let answer = searcher.search(query, &LinkAnswers::default(), &request)?;
+    let answer = searcher.search(query, &LinkMatches::default(), &request)?;
     Ok((answer.total, start.elapsed().as_secs_f64() * 1e3))
 }
 
-/// Three words that follow each other in a page, none of them among those that an index leaves out.
+/// Returns three consecutive words of a page, none of them a stop word.
 fn words(question: u64, pages: u32) -> [String; 3] {
     let mut tries = (0..).map(|number| {
         let page = random(question << 20 | number << 1) % u64::from(pages);
@@ -191,15 +196,15 @@ fn words(question: u64, pages: u32) -> [String; 3] {
     found.unwrap_or_default().map(|rank| format!("w{rank}"))
 }
 
-/// One word of a page: the n-th most frequent with a probability of about 1/n.
+/// Selects a word of a page: the n-th most frequent with a probability of about 1/n.
 fn rank(page: u64, place: u64) -> u64 {
     let share = (random(page << 20 | place) >> 11) as f64 / (1_u64 << 53) as f64;
     VOCABULARY.powf(share) as u64
 }
 
-fn fill(folder: &Path, pages: u32) -> anyhow::Result<()> {
+fn fill(dir: &Path, pages: u32) -> anyhow::Result<()> {
     let rules = UrlRules::default();
-    let mut collection = Collection::create(folder, StoreSettings::default())?;
+    let mut collection = Collection::create(dir, StoreSettings::default())?;
     for first in (0..pages).step_by(BATCH_PAGES as usize) {
         let numbers = first..pages.min(first + BATCH_PAGES);
         let url = |page: u32| format!("http://www.site{}.example/{page}", page / PAGES_OF_A_SITE);
@@ -214,7 +219,7 @@ fn fill(folder: &Path, pages: u32) -> anyhow::Result<()> {
             let capture = Capture {
                 url,
                 fetched_at_ms: 0,
-                address: None,
+                ip_address: None,
                 protocols: &[],
                 head: b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n",
                 body: body.as_bytes(),
@@ -222,14 +227,21 @@ fn fill(folder: &Path, pages: u32) -> anyhow::Result<()> {
                 request: None,
                 metadata: &[],
             };
-            stored.push(collection.bodies.append(&capture, None)?.location);
+            stored.push(collection.page_store.append(&capture, None)?.location);
         }
         let mut stored = stored.into_iter().zip(u64::from(first) + 1..);
         let describe = |new: &store::NewPage| {
             let record = PageRecord::new(new.site, 0, PageFlags(0));
             let (stored, content_hash) = stored.next().unzip();
             let content_hash = content_hash.unwrap_or(0);
-            PageRecord { stage: Stage::Fetched, status: 200, visits: 1, stored, content_hash, ..record }
+            PageRecord {
+                stage: PageStage::Fetched,
+                status: 200,
+                fetch_count: 1,
+                record_location: stored,
+                content_hash,
+                ..record
+            }
         };
         collection.resolve(&batch, 0, describe)?;
         collection.commit(0)?;
@@ -238,9 +250,9 @@ fn fill(folder: &Path, pages: u32) -> anyhow::Result<()> {
         let share = (random(u64::from(page) << 1) >> 11) as f64 / (1_u64 << 53) as f64;
         (1.0 / (1.0 - share)).powf(0.9)
     };
-    write_ranks(folder, Ranked::Pages, "in-degree", 1, (0..pages).map(|page| links(page) as u32))?;
+    write_ranks(dir, RankTarget::Pages, "in-degree", 1, (0..pages).map(|page| links(page) as u32))?;
     let all: f64 = (0..pages).map(links).sum();
-    write_ranks(folder, Ranked::Pages, "pagerank", 1, (0..pages).map(|page| (links(page) / all) as f32))?;
+    write_ranks(dir, RankTarget::Pages, "pagerank", 1, (0..pages).map(|page| (links(page) / all) as f32))?;
     Ok(())
 }
 
@@ -253,7 +265,7 @@ fn body(page: u32) -> String {
     format!("<html><title>{title}</title><h1>{title}</h1><main><p>{text}</p></main>")
 }
 
-/// SplitMix64: noise that is the same in every run.
+/// SplitMix64: the same random numbers in every run.
 fn random(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

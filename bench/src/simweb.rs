@@ -1,8 +1,8 @@
-//! How many pages does the synthetic Web make, and serve? It must never be what a crawler waits for: at least 15,000
-//! pages a second over keep-alive connections on two cores that the client shares.
+//! Synthetic Web: pages generated and served per second. It must never be the bottleneck of a crawl: at least 15,000
+//! pages per second over keep-alive connections on two cores that it shares with the client.
 //!
-//! Three figures: pages made in one thread, without a socket; pages served to a bare client that reads and forgets; the
-//! same by wrk, when it is installed. Each page is another one, so nothing can be remembered.
+//! Three figures: pages generated in one thread without a socket; pages served to a minimal client; the same with
+//! wrk, if it is installed. Each page is requested once, so that caching has no effect.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,14 +10,14 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use simweb::{Ask, Endpoints, PageRef, Settings, SimWeb, Site, World};
+use simweb::{Endpoints, PageRef, Settings, SimRequest, SimWeb, Site, World};
 
 const LASTS: Duration = Duration::from_secs(5);
 const CONNECTIONS: usize = 32;
-/// The site that is asked: plain, large and popular.
+/// The requested site: plain, large and popular.
 const SITE: u32 = 1;
 
-/// Measures and prints.
+/// Runs the benchmark and prints its figures.
 pub(crate) fn run() -> anyhow::Result<()> {
     let settings = Settings { sites: 1_000, pages: 1_000_000, seed: 7, ..Settings::plain() };
     let running = SimWeb::start(settings, &Endpoints::default())?;
@@ -25,28 +25,31 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let (pages, bytes) = made(&running.world);
     writeln!(
         out,
-        "simweb made    {:>8.0} pages/s in one thread, {:.1} KB a page, {:.0} MB/s",
+        "simweb generated {:>8.0} pages/s in one thread, {:.1} KB per page, {:.0} MB/s",
         pages,
         bytes / 1e3,
         pages * bytes / 1e6
     )?;
     let served = served(&running)?;
-    writeln!(out, "simweb served  {served:>8.0} pages/s to a bare client on {CONNECTIONS} connections")?;
+    writeln!(out, "simweb served    {served:>8.0} pages/s to a minimal client on {CONNECTIONS} connections")?;
     match by_wrk(&running)? {
-        Some(rate) => writeln!(out, "simweb by wrk  {rate:>8.0} pages/s (at least 15000 wanted)")?,
-        None => writeln!(out, "simweb by wrk  not measured: wrk is not installed")?,
+        Some(rate) => writeln!(out, "simweb by wrk    {rate:>8.0} pages/s (goal 15000)")?,
+        None => writeln!(out, "simweb by wrk    skipped: wrk is not installed")?,
     }
     Ok(())
 }
 
-/// Pages a second, and bytes a page, without a socket.
+/// Pages per second and bytes per page, without a socket.
 fn made(world: &World) -> (f64, f64) {
     let site = world.site(SITE);
     let began = Instant::now();
     let (mut pages, mut bytes) = (0u32, 0);
     while began.elapsed() < LASTS {
         for _ in 0..100 {
-            bytes += world.answer(&site, &Ask::new(&path(world, &site, pages % site.linked), 0)).body.len();
+            bytes += world
+                .respond(&site, &SimRequest::new(&path(world, &site, pages % site.linked), 0))
+                .body
+                .len();
             pages += 1;
         }
     }
@@ -58,10 +61,10 @@ fn path(world: &World, site: &Site, page: u32) -> String {
     url.splitn(4, '/').nth(3).map_or_else(|| "/".to_owned(), |path| format!("/{path}"))
 }
 
-/// Pages a second to threads that read a reply, forget it and ask for the next page.
+/// Pages per second, served to threads that read and discard responses.
 fn served(running: &SimWeb) -> anyhow::Result<f64> {
     let site = running.world.site(SITE);
-    let address = SocketAddr::from((running.world.address(SITE), running.http.port()));
+    let address = SocketAddr::from((running.world.ip_address(SITE), running.http.port()));
     let host = format!("{}:{}", running.world.name(SITE), running.http.port());
     let pages = AtomicU64::new(0);
     let began = Instant::now();
@@ -108,7 +111,7 @@ fn read_reply(stream: &mut BufReader<TcpStream>) -> io::Result<()> {
     Ok(())
 }
 
-/// wrk asks for a page chosen anew each time.
+/// Measures with wrk, which requests a random page each time.
 fn by_wrk(running: &SimWeb) -> anyhow::Result<Option<f64>> {
     let script = std::env::temp_dir().join(format!("simweb-wrk-{}.lua", std::process::id()));
     let site = running.world.site(SITE);
@@ -122,7 +125,7 @@ fn by_wrk(running: &SimWeb) -> anyhow::Result<Option<f64>> {
             paths.join(",")
         ),
     )?;
-    let url = format!("http://{}:{}/", running.world.address(SITE), running.http.port());
+    let url = format!("http://{}:{}/", running.world.ip_address(SITE), running.http.port());
     let duration = format!("-d{}s", LASTS.as_secs());
     let output = Command::new("wrk")
         .args(["-t1", &format!("-c{CONNECTIONS}"), &duration, "-s"])

@@ -1,15 +1,16 @@
-//! Streams: the pages of a collection to somebody who does nothing with them, against the ceiling of each way.
+//! Streams: the pages of a collection sent to a consumer that discards them, compared with an upper bound for each
+//! transport.
 //!
-//! - compressed, through a pipe: against the plain bytes of the same files through the same pipe, as `cat` would;
-//! - decompressed, to a handler that does nothing: against libdeflate alone over the same members, in memory; and two parts
-//!   on two threads against one;
-//! - over HTTP on loopback: against the same bytes as a static file of the same server;
-//! - by Arrow Flight on loopback, with bodies: against the pages decompressed to nobody; in a build with the feature `flight`, and to
-//!   Python if `BENCH_PYTHON` names one that has pyarrow;
-//! - the memory of the server for a client that does not take what it asked for.
+//! - compressed, through a pipe: compared with the plain bytes of the same files through the same pipe, as by `cat`;
+//! - decompressed, to an empty handler: compared with libdeflate alone over the same members in memory; and two
+//!   shards on two threads compared with one;
+//! - over HTTP on loopback: compared with the same bytes as a static file of the same server;
+//! - by Arrow Flight on loopback, with bodies: compared with decompression alone; needs the feature `flight`, and for
+//!   Python `BENCH_PYTHON` with the path of a Python with pyarrow;
+//! - memory of the server for a client that does not read.
 //!
-//! The pages are real ones, several copies of each with a mark of its own. What WebBase did with one CPU of 2004 stands beside:
-//! 22,000 pages/s compressed, 4,300 decompressed, 3,400 to another machine.
+//! The pages are real ones, several copies of each with a distinct marker. For comparison, WebBase with one CPU of
+//! 2004: 22,000 pages/s compressed, 4,300 decompressed, 3,400 to another machine.
 
 #[cfg(feature = "flight")]
 mod flight;
@@ -29,42 +30,44 @@ use anyhow::{Context, ensure};
 use axum::body::{Body, Bytes};
 use futures_core::Stream;
 use libdeflater::Decompressor;
+use model::UrlBatch;
 use model::UrlRules;
 use store::{
-    Capture, Collection, PageFlags, PageRecord, PageStream, Part, Snapshot, StoreSettings, StreamRequest,
-    Streamed, UrlBatch,
+    Collection, PageFlags, PageRecord, PageStream, PageStreamItem, PageStreamRequest, Snapshot,
+    StoreSettings, StreamPartition,
 };
+use warc::Capture;
 
 use crate::corpus::{self, Page};
 use crate::process;
 
 const ROUNDS: usize = 5;
 const COPIES: usize = 8;
-/// Clients that sleep, for the memory of each.
+/// Number of idle clients, for the memory of each.
 const CLIENTS: usize = 8;
-/// By then all that can be on its way to them is.
+/// Time after which all buffers on the way to them are full.
 const SETTLED: Duration = Duration::from_secs(1);
-/// As `cat` reads and writes.
+/// Buffer size of `cat`.
 const PIECE_BYTES: usize = 128 << 10;
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nServer: nginx\r\nContent-Type: text/html; charset=utf-8\r\n\r\n";
 
 pub(crate) fn run() -> anyhow::Result<()> {
-    let folder = tempfile::tempdir()?;
-    make(&corpus::load(usize::MAX)?, folder.path())?;
-    let snapshot = Snapshot::open(folder.path(), None)?;
-    let static_file = folder.path().join("static");
+    let dir = tempfile::tempdir()?;
+    make(&corpus::load(usize::MAX)?, dir.path())?;
+    let snapshot = Snapshot::open(dir.path(), None)?;
+    let static_file = dir.path().join("static");
     let (pages, bytes) = forward(&snapshot, &mut File::create(&static_file)?)?;
-    let files = snapshot.manifest.files_in("pages").map(|file| folder.path().join(&file.name));
+    let files = snapshot.manifest.files_in("pages").map(|file| dir.path().join(&file.name));
     let files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "gz")).collect();
-    let server = serve(folder.path(), &static_file)?;
+    let server = serve(dir.path(), &static_file)?;
     let members = members(&snapshot)?;
     let mut best = Best::default();
-    // Turn and turn about, so that a disturbance of the machine meets both.
+    // The sides alternate, so that a disturbance of the machine affects both.
     for _ in 0..ROUNDS {
         best.time(Way::Cat, || through_pipe(|out| cat(&files, out)))?;
         best.time(Way::Forwarded, || through_pipe(|out| forward(&snapshot, out).map(drop)))?;
         best.time(Way::Inflated, || inflate(&members))?;
-        best.time(Way::OnePart, || read_part(&snapshot, Part::WHOLE))?;
+        best.time(Way::OnePart, || read_part(&snapshot, StreamPartition::ALL))?;
         best.time(Way::TwoParts, || read_parts(&snapshot))?;
         best.time(Way::StaticFile, || get(server, "/static", bytes))?;
         best.time(Way::Http, || get(server, "/stream", bytes))?;
@@ -82,9 +85,9 @@ fn measure_flight(
     best: &mut Best,
     memory: &mut Vec<(&str, f64)>,
 ) -> anyhow::Result<()> {
-    let flight = flight::Served::start(snapshot.folder())?;
+    let flight = flight::Served::start(snapshot.dir())?;
     for _ in 0..ROUNDS {
-        best.time(Way::OnePart, || read_part(snapshot, Part::WHOLE))?;
+        best.time(Way::OnePart, || read_part(snapshot, StreamPartition::ALL))?;
         best.time(Way::Flight, || flight.read(pages))?;
         if let Some(time) = flight.read_by_python(pages)? {
             best.keep(Way::FlightToPython, time);
@@ -99,7 +102,7 @@ fn measure_flight(_: &Snapshot, _: u64, _: &mut Best, _: &mut Vec<(&str, f64)>) 
     Ok(())
 }
 
-/// What is measured.
+/// Data of the benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Way {
     Cat,
@@ -113,7 +116,7 @@ enum Way {
     FlightToPython,
 }
 
-/// The shortest time of each way.
+/// Best time of each transport.
 #[derive(Default)]
 struct Best(HashMap<Way, Duration>);
 
@@ -147,7 +150,7 @@ fn report(pages: u64, bytes: u64, best: &Best, memory: &[(&str, f64)]) -> anyhow
         ("Flight to Python", Way::FlightToPython, Way::OnePart, "decompressed, no-op", 0.4, Some(3_400)),
     ] {
         let (Some(time), Some(ceiling)) = (best.seconds(way), best.seconds(ceiling)) else {
-            writeln!(out, "stream: {name:28} not measured: see README.md")?;
+            writeln!(out, "stream: {name:28} skipped: see README.md")?;
             continue;
         };
         let (rate, megabytes, ratio) = (pages as f64 / time, bytes as f64 / 1e6 / time, ceiling / time);
@@ -162,8 +165,8 @@ fn report(pages: u64, bytes: u64, best: &Best, memory: &[(&str, f64)]) -> anyhow
     Ok(())
 }
 
-fn make(pages: &[Page], folder: &Path) -> anyhow::Result<()> {
-    let mut collection = Collection::create(folder, StoreSettings::default())?;
+fn make(pages: &[Page], dir: &Path) -> anyhow::Result<()> {
+    let mut collection = Collection::create(dir, StoreSettings::default())?;
     let mut batch = UrlBatch::new();
     let url = |number: usize| format!("https://site-{}.example.org/{number}", number % 100);
     for number in 0..pages.len() * COPIES {
@@ -176,7 +179,7 @@ fn make(pages: &[Page], folder: &Path) -> anyhow::Result<()> {
         let capture = Capture {
             url: &url(number),
             fetched_at_ms: 1_794_731_400_000 + number as i64,
-            address: None,
+            ip_address: None,
             protocols: &[],
             head: HEAD,
             body: &body,
@@ -184,14 +187,14 @@ fn make(pages: &[Page], folder: &Path) -> anyhow::Result<()> {
             request: None,
             metadata: &[],
         };
-        let stored = collection.bodies.append(&capture, None)?.location;
-        collection.pages.update(&[*id], |_, page| page.stored = Some(stored))?;
+        let stored = collection.page_store.append(&capture, None)?.location;
+        collection.page_state.update(&[*id], |_, page| page.record_location = Some(stored))?;
     }
     collection.commit(1)?;
     Ok(())
 }
 
-/// All bytes of files, as `cat` writes them.
+/// Copies all bytes of files, as `cat` does.
 fn cat(files: &[PathBuf], out: &mut dyn Write) -> anyhow::Result<()> {
     let mut piece = vec![0; PIECE_BYTES];
     for path in files {
@@ -207,12 +210,12 @@ fn cat(files: &[PathBuf], out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// All records, as `weir cat` writes them.
+/// Writes all records, as `weir cat` does.
 fn forward(snapshot: &Snapshot, out: &mut dyn Write) -> anyhow::Result<(u64, u64)> {
-    let mut stream = PageStream::open(snapshot, &StreamRequest::default())?;
+    let mut stream = PageStream::open(snapshot, &PageStreamRequest::default())?;
     let mut pending = Vec::with_capacity(2 * PIECE_BYTES);
     let (mut pages, mut bytes) = (0, 0);
-    while let Some(Streamed::Page(_, member)) = stream.next_member(false)? {
+    while let Some(PageStreamItem::Page(_, member)) = stream.next_member(false)? {
         pending.extend_from_slice(member);
         pages += 1;
         bytes += member.len() as u64;
@@ -235,9 +238,9 @@ fn through_pipe(write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> any
 }
 
 fn members(snapshot: &Snapshot) -> anyhow::Result<Vec<Vec<u8>>> {
-    let mut stream = PageStream::open(snapshot, &StreamRequest::default())?;
+    let mut stream = PageStream::open(snapshot, &PageStreamRequest::default())?;
     let mut members = Vec::new();
-    while let Some(Streamed::Page(_, member)) = stream.next_member(false)? {
+    while let Some(PageStreamItem::Page(_, member)) = stream.next_member(false)? {
         members.push(member.to_vec());
     }
     Ok(members)
@@ -254,17 +257,18 @@ fn inflate(members: &[Vec<u8>]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn read_part(snapshot: &Snapshot, part: Part) -> anyhow::Result<()> {
-    let mut stream = PageStream::open(snapshot, &StreamRequest { part, ..StreamRequest::default() })?;
+fn read_part(snapshot: &Snapshot, part: StreamPartition) -> anyhow::Result<()> {
+    let mut stream =
+        PageStream::open(snapshot, &PageStreamRequest { partition: part, ..PageStreamRequest::default() })?;
     while let Some(streamed) = stream.next_page()? {
-        ensure!(matches!(streamed, Streamed::Page(..)), "a page is damaged");
+        ensure!(matches!(streamed, PageStreamItem::Page(..)), "a page is damaged");
     }
     Ok(())
 }
 
 fn read_parts(snapshot: &Snapshot) -> anyhow::Result<()> {
     thread::scope(|scope| {
-        let parts = [1, 2].into_iter().filter_map(|number| Part::new(number, 2));
+        let parts = [1, 2].into_iter().filter_map(|number| StreamPartition::new(number, 2));
         let threads: Vec<_> = parts.map(|part| scope.spawn(move || read_part(snapshot, part))).collect();
         let join = |thread: thread::ScopedJoinHandle<'_, anyhow::Result<()>>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -273,13 +277,13 @@ fn read_parts(snapshot: &Snapshot) -> anyhow::Result<()> {
     })
 }
 
-/// Streams and one file, on loopback, until the process ends.
-fn serve(folder: &Path, static_file: &Path) -> anyhow::Result<SocketAddr> {
+/// Serves streams and one file on loopback, until the process ends.
+fn serve(dir: &Path, static_file: &Path) -> anyhow::Result<SocketAddr> {
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
     let static_file = static_file.to_owned();
-    let router: axum::Router = ::stream::router(folder, StreamLimits::default());
+    let router: axum::Router = ::stream::router(dir, StreamLimits::default());
     let router = router.route("/static", axum::routing::get(move || send_file(static_file.clone())));
     thread::spawn(move || -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
@@ -291,7 +295,7 @@ fn serve(folder: &Path, static_file: &Path) -> anyhow::Result<SocketAddr> {
     Ok(address)
 }
 
-/// As a plain file server does: read a piece, send a piece.
+/// Serves a file as a plain file server does.
 async fn send_file(path: PathBuf) -> Body {
     let (send, receive) = tokio::sync::mpsc::channel(4);
     tokio::task::spawn_blocking(move || {
@@ -333,7 +337,7 @@ fn get(server: SocketAddr, path: &str, expected: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The memory that a client takes which reads nothing but the beginning of the answer, in MB.
+/// Memory of the server for a client that reads only the start of the response, in MB.
 fn memory_mb(server: SocketAddr) -> anyhow::Result<f64> {
     let before = process::memory_mb("VmRSS");
     let mut asleep = Vec::new();

@@ -1,7 +1,8 @@
-//! URLs: references made canonical a second, with all rules, against `Url::join` alone on the same references.
+//! URL canonicalisation: references per second with all rules, compared with `Url::join` alone on the same
+//! references.
 //!
-//! The references are the links of the corpus as they stand in its pages, page by page. Both sides are given the
-//! base parsed, as a crawler has it; ours writes into one buffer, `Url::join` cannot.
+//! The references are the links of the corpus as written, page by page. Both sides get the base parsed, as a crawler
+//! has it; Weir writes into one buffer, which `Url::join` cannot.
 
 use std::hint::black_box;
 use std::io::{self, Write};
@@ -12,18 +13,19 @@ use url::Url;
 
 use crate::corpus::{self, Page};
 
-/// Pages enough for some 200,000 references.
+/// Size of the corpus: about 200,000 references.
 const CORPUS_LIMIT_BYTES: usize = 24 << 20;
-/// The two sides take turns, and the best round of each counts: other programs only ever slow one down.
+/// Number of rounds. The sides alternate, and the best round of each counts: other programs can only slow a round
+/// down.
 const ROUNDS: usize = 15;
 
-/// The references of one page.
+/// References of one page.
 struct Links {
     base: String,
     references: Vec<String>,
 }
 
-/// Measures and prints the figures.
+/// Runs the benchmark and prints its figures.
 pub(crate) fn run() -> anyhow::Result<()> {
     let pages: Vec<Links> = corpus::load(CORPUS_LIMIT_BYTES)?.iter().map(links).collect();
     compare("all references", &pages)?;
@@ -86,7 +88,7 @@ fn select(pages: &[Links], wanted: impl Fn(&String) -> bool) -> Vec<Links> {
     pages.iter().map(of_page).collect()
 }
 
-/// A plain search for `href="..."`, so that this figure stands without the parser's.
+/// Finds references by a plain search for `href="..."`, independent of the parser.
 fn links(page: &Page) -> Links {
     let text = String::from_utf8_lossy(&page.bytes);
     let attributes = text.split("href=\"").skip(1);

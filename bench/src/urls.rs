@@ -1,8 +1,7 @@
-//! The URL table: links resolved a second, with durable commits, against a hash table in memory that has no text and
-//! forgets everything.
+//! URL table: links resolved per second with durable commits, compared with an in-memory hash table without text.
 //!
-//! Eight batches of five million links, 70 % of them to known pages, make 12 million pages on the way. Half of the
-//! links to known pages go to few popular ones (Zipf's law), half to any. `WEIR_BENCH_URLS=huge` builds 100 million
+//! Eight batches of five million links, 70 % of them to known pages, create 12 million pages. Half of the links to
+//! known pages lead to a few popular ones (Zipf's law), half to any page. `WEIR_BENCH_URLS=huge` builds 100 million
 //! pages instead, and then resolves one more batch.
 
 use std::collections::HashMap;
@@ -11,71 +10,72 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use model::UrlBatch;
 use model::{PageId, UrlHasher, UrlRules};
-use store::{FileEntry, Manifest, UrlBatch, UrlReader, UrlTable};
+use store::{FileEntry, Manifest, UrlReader, UrlTable};
 
 use crate::process;
 
-/// How much is measured.
+/// Size of the benchmark.
 struct Size {
     batches: usize,
     links: usize,
-    /// Links to new pages among 100.
+    /// Links to new pages, in percent.
     new_percent: u64,
 }
 
 const NORMAL: Size = Size { batches: 8, links: 5_000_000, new_percent: 30 };
 const HUGE: Size = Size { batches: 20, links: 5_000_000, new_percent: 100 };
 
-/// Measures and prints the figures.
+/// Runs the benchmark and prints its figures.
 pub(crate) fn run() -> anyhow::Result<()> {
     let huge = std::env::var("WEIR_BENCH_URLS").is_ok_and(|size| size == "huge");
-    let folder = scratch_folder()?;
-    let result = if huge { run_huge(&folder) } else { run_normal(&folder) };
-    fs::remove_dir_all(&folder)?;
+    let dir = scratch_folder()?;
+    let result = if huge { run_huge(&dir) } else { run_normal(&dir) };
+    fs::remove_dir_all(&dir)?;
     result
 }
 
-fn run_normal(folder: &Path) -> anyhow::Result<()> {
+fn run_normal(dir: &Path) -> anyhow::Result<()> {
     let mut links = Links::new();
-    let mut filled = fill(folder, &NORMAL, &mut links)?;
+    let mut filled = fill(dir, &NORMAL, &mut links)?;
     let rates = std::mem::take(&mut filled.rates);
     filled.resolve_and_commit(links.next_batch(SMALL_BATCH_LINKS, NORMAL.new_percent)?)?;
     drop(filled);
-    let yardstick = hash_table_rates(&NORMAL)?;
-    let (ours, theirs) = (mean(&rates), mean(&yardstick));
+    let baseline = hash_table_rates(&NORMAL)?;
+    let (ours, theirs) = (mean(&rates), mean(&baseline));
     print(format_args!(
-        "urls: {ours:.2} M links/s with commits, the last batch {:.2} of the first; {:.2} times a hash table in \
+        "urls: {ours:.2} M links/s with commits, last batch {:.2} of the first; {:.2} times a hash table in \
          memory ({theirs:.2} M/s)",
         rates.last().unwrap_or(&0.0) / rates.first().unwrap_or(&1.0),
         ours / theirs
     ))
 }
 
-fn run_huge(folder: &Path) -> anyhow::Result<()> {
+fn run_huge(dir: &Path) -> anyhow::Result<()> {
     let mut links = Links::new();
-    let mut filled = fill(folder, &HUGE, &mut links)?;
+    let mut filled = fill(dir, &HUGE, &mut links)?;
     for count in [NORMAL.links, NORMAL.links, SMALL_BATCH_LINKS] {
         filled.resolve_and_commit(links.next_batch(count, NORMAL.new_percent)?)?;
     }
     print_memory()
 }
 
-/// A harvest of some hundred pages.
+/// Links per batch: a harvest of some hundred pages.
 const SMALL_BATCH_LINKS: usize = 10_000;
 
-/// A table and what was measured about it.
+/// A table and its measurements.
 struct Filled<'f> {
-    folder: &'f Path,
+    dir: &'f Path,
     table: UrlTable,
     manifest: Manifest,
     rates: Vec<f64>,
 }
 
-fn fill<'f>(folder: &'f Path, size: &Size, links: &mut Links) -> anyhow::Result<Filled<'f>> {
+fn fill<'f>(dir: &'f Path, size: &Size, links: &mut Links) -> anyhow::Result<Filled<'f>> {
     let manifest = Manifest::empty();
-    let table = UrlTable::open(folder, &manifest)?;
-    let mut filled = Filled { folder, table, manifest, rates: Vec::new() };
+    let table = UrlTable::open(dir, &manifest)?;
+    let mut filled = Filled { dir, table, manifest, rates: Vec::new() };
     for _ in 0..size.batches {
         filled.resolve_and_commit(links.next_batch(size.links, size.new_percent)?)?;
     }
@@ -99,25 +99,25 @@ impl Filled<'_> {
             "urls: {} links, {} new: {seconds:.3} s ({resolve_seconds:.3} + commit), {:.2} s of CPU, {runs} runs, \
              load {}",
             batch.len(),
-            resolved.new.len(),
+            resolved.new_pages.len(),
             process::cpu_seconds() - cpu_start,
             process::load()
         ))
     }
 
-    /// As the collection does after a commit.
+    /// Commits as the collection does.
     fn remove_unnamed(&self) -> anyhow::Result<()> {
-        for file in fs::read_dir(self.folder.join("urls"))? {
+        for file in fs::read_dir(self.dir.join("urls"))? {
             let name = format!("urls/{}", file?.file_name().to_string_lossy());
             if !self.manifest.files.iter().any(|file| file.name == name) {
-                fs::remove_file(self.folder.join(name))?;
+                fs::remove_file(self.dir.join(name))?;
             }
         }
         Ok(())
     }
 
     fn print_sizes(&self, links: &mut Links) -> anyhow::Result<()> {
-        let pages = f64::from(self.table.known().pages());
+        let pages = f64::from(self.table.reader().pages());
         let bytes = |wanted: fn(&FileEntry) -> bool| {
             let files = self.manifest.files.iter().filter(|file| wanted(file));
             files.map(FileEntry::length).sum::<u64>() as f64 / pages
@@ -126,20 +126,20 @@ impl Filled<'_> {
         print(format_args!(
             "urls: {pages} pages of {} sites, {characters:.1} characters each: {:.1} bytes on disk (index {:.1}, text \
              {:.1}, sites {:.1})",
-            self.table.known().sites(),
+            self.table.reader().sites(),
             bytes(|_| true),
             bytes(is_run),
             bytes(|file| file.name.starts_with("urls/text")),
             bytes(|file| file.name == "urls/sites"),
         ))?;
-        // The table without the batch, which is not its own.
+        // Memory of the table without the batch.
         links.batch = UrlBatch::new();
         print_memory()
     }
 
     fn print_reads(&self) -> anyhow::Result<()> {
         let start = Instant::now();
-        let reader = UrlReader::open(self.folder, &self.manifest)?;
+        let reader = UrlReader::open(self.dir, &self.manifest)?;
         let open_seconds = start.elapsed().as_secs_f64();
         let mut random = Random(7);
         let mut page = || PageId(random.below(u64::from(reader.pages())) as u32);
@@ -163,7 +163,7 @@ impl Filled<'_> {
     }
 }
 
-/// The yardstick: one thread, the same links.
+/// Measures the baseline: one thread, the same links.
 fn hash_table_rates(size: &Size) -> anyhow::Result<Vec<f64>> {
     let mut links = Links::new();
     let hasher = UrlHasher::new(1);
@@ -181,18 +181,18 @@ fn hash_table_rates(size: &Size) -> anyhow::Result<Vec<f64>> {
     Ok(rates)
 }
 
-/// The links of a crawl, always the same.
+/// Links of a simulated crawl, the same in every run.
 struct Links {
     random: Random,
     rules: UrlRules,
     words: Vec<String>,
-    /// The pages linked to so far are those with the numbers below.
+    /// Number of pages that were linked so far; their ids are lower.
     pages: u64,
     text_bytes: usize,
     batch: UrlBatch,
 }
 
-/// About so many sites have pages.
+/// Approximate number of sites.
 const SITES: f64 = 400_000.0;
 
 impl Links {
@@ -228,12 +228,13 @@ impl Links {
         if self.random.below(2) == 0 {
             return self.random.below(self.pages);
         }
-        // The k-th page is linked to with a probability proportional to 1/k.
+        // The k-th page is linked with a probability proportional to 1/k.
         let rank = (self.random.fraction() * (self.pages as f64).ln()).exp();
         (rank as u64).min(self.pages - 1)
     }
 
-    /// The URL of a page is a function of its number. Ten pages in a row become known by one page, most on its site.
+    /// Returns the URL of a page as a function of its number. Ten consecutive pages are discovered on one page, most
+    /// of them on its site.
     fn write_url(&self, page: u64, text: &mut String) {
         let mut own = Random(page);
         let mut site =
@@ -246,7 +247,7 @@ impl Links {
         let (first, second) = (self.word(&mut site), self.word(&mut site));
         text.clear();
         text.push_str(&format!("{scheme}://{www}{first}{second}{}.{top}", site_number % 100));
-        // A site has few sections and one way to name its pages.
+        // A site has few sections and one form of page names.
         let style = site.below(5);
         let mut section = Random((site_number << 8) + own.below(12));
         let (section, topic) = (self.word(&mut section), self.word(&mut section));
@@ -268,7 +269,7 @@ impl Links {
     }
 }
 
-/// SplitMix64, by Steele, Lea and Flood.
+/// SplitMix64 (Steele, Lea and Flood).
 struct Random(u64);
 
 impl Random {
@@ -291,7 +292,7 @@ impl Random {
 
 fn print_memory() -> anyhow::Result<()> {
     print(format_args!(
-        "urls: memory {:.0} MB, at most {:.0} MB with a batch",
+        "urls: memory {:.0} MB, peak {:.0} MB with a batch",
         process::memory_mb("VmRSS"),
         process::memory_mb("VmHWM")
     ))
@@ -302,16 +303,16 @@ fn is_run(file: &FileEntry) -> bool {
 }
 
 fn mean(rates: &[f64]) -> f64 {
-    // Of rates the harmonic mean, as every batch has the same number of links.
+    // Harmonic mean of the rates, because every batch has the same number of links.
     rates.len() as f64 / rates.iter().map(|rate| 1.0 / rate).sum::<f64>()
 }
 
-/// Beside the build, on a disk: `/tmp` may be in memory.
+/// Directory beside the build, on a disk: `/tmp` may be in memory.
 fn scratch_folder() -> anyhow::Result<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    let folder = target.join(format!("bench-urls-{}", std::process::id()));
-    fs::create_dir_all(&folder)?;
-    Ok(folder)
+    let dir = target.join(format!("bench-urls-{}", std::process::id()));
+    fs::create_dir_all(&dir)?;
+    Ok(dir)
 }
 
 fn print(line: std::fmt::Arguments<'_>) -> anyhow::Result<()> {

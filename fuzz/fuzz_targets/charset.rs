@@ -1,4 +1,4 @@
-//! Any bytes are text in some encoding: the answer is in proportion, and naming that encoding gives the same text again.
+//! Decodes any bytes: the text is bounded, and declaring the detected charset gives the same text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -8,7 +8,7 @@ fuzz_target!(|bytes: &[u8]| {
     let decoded = decode(bytes, None, None);
     assert!(decoded.text.len() <= 3 * bytes.len() + 3);
     if decoded.source == CharsetSource::Utf8 {
-        // A page may have been cut within its last character.
+        // The page may be truncated within its last character.
         let valid = std::str::from_utf8(bytes);
         assert!(
             valid.is_ok_and(|text| text == decoded.text)
@@ -19,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
     let named = format!("text/html; charset=\"{}\"", decoded.encoding);
     assert_eq!(decode(bytes, Some(&named), None).text, decoded.text);
 
-    // The same bytes as what a hostile server says of them.
+    // The same bytes as a hostile header and domain.
     let header = String::from_utf8_lossy(bytes);
     decode(bytes, Some(&header), Some(&header));
 });

@@ -1,4 +1,4 @@
-//! Any string may be what a page or its server wants of robots: its words read back as the same wishes.
+//! Parses any string as robots directives: formatted directives are parsed back to the same value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

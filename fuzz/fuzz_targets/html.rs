@@ -1,13 +1,13 @@
-//! Any bytes are a page: what is taken from it stays within the limits, and does not depend on the page before.
+//! Parses any bytes as an HTML page: the document is within its limits and does not depend on the previous page.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use model::UrlRules;
-use parse::html::{KeptTags, Limits, Options, parse_html};
+use parse::html::{Limits, Options, TagAllowlist, parse_html};
 use parse::{Document, decode};
 
-/// Escaping makes five characters of one, twice where a limit cuts between.
-const KEPT_GROWTH_MAX: usize = 8;
+/// Maximum growth of simplified HTML: escaping turns one character into up to six.
+const MAX_SIMPLIFIED_GROWTH: usize = 8;
 
 fn check(html: &str, options: &Options, document: &mut Document) {
     parse_html(html, options, document);
@@ -15,10 +15,10 @@ fn check(html: &str, options: &Options, document: &mut Document) {
     assert!(document.title.len() <= options.limits.title_bytes);
     assert!(document.description.len() <= options.limits.title_bytes);
     assert!(document.links().len() <= options.limits.links);
-    assert!(document.kept.len() <= KEPT_GROWTH_MAX * html.len());
+    assert!(document.simplified_html.len() <= MAX_SIMPLIFIED_GROWTH * html.len());
     assert!(document.headings().all(|heading| (1..=6).contains(&heading.level)));
     for link in document.links() {
-        assert_eq!(link.raw, link.raw.trim_ascii());
+        assert_eq!(link.href, link.href.trim_ascii());
         assert!((0.0..=1.0).contains(&link.position));
     }
 }
@@ -28,7 +28,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut document = Document::default();
     let limits = Limits { input_bytes: 1 << 10, text_bytes: 64, title_bytes: 16, links: 4 };
     check(&html, &Options { limits, ..Options::default() }, &mut document);
-    let whole = Options { keep: Some(KeptTags::default()), ..Options::default() };
+    let whole = Options { simplify: Some(TagAllowlist::default()), ..Options::default() };
     check(&html, &whole, &mut document);
 
     let mut fresh = Document::default();

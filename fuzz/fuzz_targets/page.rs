@@ -1,4 +1,4 @@
-//! Any bytes under any media type are a page: its kind is found, its main text is text of it, its places lie in it.
+//! Parses any bytes with any MIME type: the main text is part of the text, and URLs in the text are at their positions.
 //!
 //! The input is a Content-Type, a line feed, and the body.
 #![no_main]

@@ -1,16 +1,16 @@
-//! Any bytes are a robots.txt: the rule that is named decides, and nothing grows beyond its limit.
+//! Parses any bytes as robots.txt: the reported rule decides, and all limits are respected.
 //!
 //! The input is the file, a NUL, and one URL per line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use parse::{ROBOTS_LIMIT_RULES, ROBOTS_LIMIT_SITEMAPS, RobotsRules};
+use parse::{MAX_ROBOTS_RULES, MAX_ROBOTS_SITEMAPS, RobotsRules};
 
 fuzz_target!(|data: &[u8]| {
     let split = data.iter().position(|&byte| byte == 0).unwrap_or(data.len());
     let (file, urls) = data.split_at(split);
     let rules = RobotsRules::parse(file, "weir");
-    assert!(rules.len() <= ROBOTS_LIMIT_RULES && rules.sitemaps.len() <= ROBOTS_LIMIT_SITEMAPS);
+    assert!(rules.len() <= MAX_ROBOTS_RULES && rules.sitemaps.len() <= MAX_ROBOTS_SITEMAPS);
     for url in String::from_utf8_lossy(urls).lines() {
         let decision = rules.decide_url(url);
         assert_eq!(decision.allowed, decision.rule.is_none_or(|rule| rule.allow));

@@ -1,11 +1,11 @@
-//! Any string is a page: its tokens are slices of it, in order, and stand for text in proportion to it.
+//! Tokenizes any string: tokens are slices of the page in order, and their decoded text is bounded.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use parse::html::{Characters, Content, Tag, TokenSink, Tokenizer};
 
-/// One byte of source stands for at most this many: a NUL becomes U+FFFD.
-const GROWTH_MAX: usize = 3;
+/// Maximum growth by decoding: a NUL becomes U+FFFD, three bytes.
+const MAX_GROWTH: usize = 3;
 
 struct Checker<'a> {
     page: &'a str,
@@ -14,7 +14,7 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// Checks that `slice` comes from the page, behind everything seen before.
+    /// Checks that `slice` is part of the page, after all earlier slices.
     fn advance(&mut self, slice: &str) {
         let start = slice.as_ptr().addr() - self.page.as_ptr().addr();
         assert!(start >= self.seen && start + slice.len() <= self.page.len());
@@ -26,12 +26,12 @@ impl Checker<'_> {
         let mut pushed = String::new();
         characters.push_to(&mut pushed);
         assert_eq!(pushed, characters.decoded());
-        assert!(pushed.len() <= GROWTH_MAX * characters.raw.len());
+        assert!(pushed.len() <= MAX_GROWTH * characters.raw.len());
     }
 
     fn tag(&mut self, tag: &Tag<'_, '_>) {
         for attribute in tag.attributes {
-            assert!(attribute.value().len() <= GROWTH_MAX * self.page.len());
+            assert!(attribute.value().len() <= MAX_GROWTH * self.page.len());
         }
     }
 }

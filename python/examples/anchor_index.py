@@ -1,4 +1,4 @@
-"""The anchor-text index of section 4.2 of the WebBase paper, in as many processes as there are cores.
+"""The anchor-text index of section 4.2 of the WebBase paper, in one process per core.
 
     python anchor_index.py http://127.0.0.1:9347/ > anchors.tsv
 """
@@ -11,7 +11,7 @@ import weir
 
 
 class AnchorText(weir.Handler):
-    """Collects, for every page, the words of the links that lead to it."""
+    """Collects the anchor-text words of the links to each page."""
 
     columns = ("links",)
 
@@ -20,7 +20,7 @@ class AnchorText(weir.Handler):
 
     def process(self, page):
         for link in page.links:
-            for word in re.findall(r"\w+", link.text.lower()):
+            for word in re.findall(r"\w+", link.anchor.lower()):
                 self.words.setdefault(link.url, set()).add(word)
 
     def merge(self, other):
@@ -30,6 +30,6 @@ class AnchorText(weir.Handler):
 
 if __name__ == "__main__":
     anchors = AnchorText()
-    weir.run(sys.argv[1], [anchors], parts=os.cpu_count() or 1)
+    weir.run(sys.argv[1], [anchors], shards=os.cpu_count() or 1)
     for url in sorted(anchors.words):
         print(url, " ".join(sorted(anchors.words[url])), sep="\t")

@@ -1,4 +1,4 @@
-"""What can be tested without a server; run by `python -m unittest discover python/tests`."""
+"""Tests against a stub server; run with `python -m unittest discover python/tests`."""
 
 import gzip
 import threading
@@ -11,12 +11,12 @@ import weir._stream
 
 def rows(first, last):
     return b"".join(
-        b'{"url": "http://a/%d", "page_id": %d, "position": "7.0.%d"}\n' % (n, n, n) for n in range(first, last)
+        b'{"url": "http://a/%d", "page_id": %d, "cursor": "7.0.%d"}\n' % (n, n, n) for n in range(first, last)
     )
 
 
 class Server(BaseHTTPRequestHandler):
-    """Gives ten rows, and breaks off in the middle of the fifth, the first time."""
+    """Sends ten rows; the first response ends within the fifth."""
 
     protocol_version = "HTTP/1.1"
     queries = []
@@ -33,7 +33,7 @@ class Server(BaseHTTPRequestHandler):
                 mtime=0,
             )
             whole = b"".join(record(n) for n in range(10))
-            skip = int(self.path.partition("skip=")[2].partition("&")[0] or 0)
+            skip = int(self.path.partition("byte_offset=")[2].partition("&")[0] or 0)
             content = whole[skip:]
             cut = len(whole) // 2 if not skip else None
         else:
@@ -56,27 +56,27 @@ class Streams(unittest.TestCase):
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_port}/"
         Server.queries.clear()
-        weir._stream.FIRST_PAUSE = 0.001
+        weir._stream.INITIAL_BACK_OFF = 0.001
 
     def tearDown(self):
         self.server.shutdown()
         self.server.server_close()
 
-    def test_a_broken_stream_goes_on_behind_the_last_page(self):
+    def test_an_interrupted_stream_resumes_after_the_last_page(self):
         pages = list(weir.stream(self.url, site=["a", "b"], status=200, columns=["url", "page_id"]))
         self.assertEqual([page.page_id for page in pages], list(range(10)))
         self.assertEqual(len(Server.queries), 2)
-        self.assertIn("/stream?site=a&site=b&status=200&format=jsonl&columns=url%2Cpage_id%2Cposition", Server.queries[0])
-        self.assertTrue(Server.queries[1].endswith("&from=7.0.3"), Server.queries)
+        self.assertIn("/stream?site=a&site=b&status=200&format=jsonl&columns=url%2Cpage_id%2Ccursor", Server.queries[0])
+        self.assertTrue(Server.queries[1].endswith("&after=7.0.3"), Server.queries)
 
-    def test_broken_records_go_on_behind_the_last_that_was_whole(self):
+    def test_interrupted_records_resume_after_the_last_complete_one(self):
         records = list(weir.records(self.url))
         self.assertEqual([record.url for record in records], [f"http://a/{n}" for n in range(10)])
         self.assertEqual({record.block for record in records}, {b"text"})
         self.assertIn("snapshot=7", Server.queries[1])
 
-    def test_a_server_that_is_not_there_is_told(self):
-        weir._stream.MOST_BREAKS = 1
+    def test_an_unreachable_server_is_an_error(self):
+        weir._stream.MAX_RECONNECTS = 1
         with self.assertRaises(weir.StreamError):
             list(weir.stream("http://127.0.0.1:1/"))
         with self.assertRaises(weir.StreamError):

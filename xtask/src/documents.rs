@@ -1,14 +1,14 @@
-//! Do the documents hold together? Every relative link and `#anchor` in a `.md` file leads somewhere, and every file
-//! under `docs/` is linked from a document that is not itself.
+//! Consistency of the documents: every relative link and `#anchor` in a `.md` file has a target, every file under `docs/` is
+//! linked from another document, and every source path that ARCHITECTURE.md names exists.
 //!
-//! Links to other machines are not followed: a test that needs the network fails for reasons that are not ours.
+//! Links to other hosts are not followed: a test that needs the network fails for unrelated reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::Finding;
 use crate::tree::Tree;
 
-/// Finds links that lead nowhere, and documents that nothing leads to.
+/// Finds dead links, unlinked documents and source paths that do not exist.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut linked = BTreeSet::new();
@@ -30,7 +30,29 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             "link it from README.md or ARCHITECTURE.md, or delete it",
         )
     }));
+    findings.extend(missing_sources(tree));
     findings
+}
+
+/// The document that names source files by their path, relative to `crates/`.
+const CODE_MAP: &str = "ARCHITECTURE.md";
+
+fn missing_sources(tree: &Tree) -> Vec<Finding> {
+    let text = tree.text(CODE_MAP).unwrap_or_default();
+    let spans = lines_outside_fences(text)
+        .flat_map(|(line, text)| text.split('`').skip(1).step_by(2).map(move |code| (line, code)));
+    let named = spans.filter(|(_, code)| code.contains("/src/") && !code.contains(' '));
+    named
+        .filter(|(_, path)| !tree.has(&format!("crates/{}", path.trim_end_matches('/'))) && !tree.has(path))
+        .map(|(line, path)| {
+            Finding::new(
+                CODE_MAP,
+                line,
+                format!("`{path}` does not exist"),
+                "name the file where the code is now",
+            )
+        })
+        .collect()
 }
 
 struct Link {
@@ -38,7 +60,7 @@ struct Link {
     line: usize,
 }
 
-/// A place in this repository.
+/// A path in this repository, with an optional heading.
 struct Target {
     path: String,
     anchor: Option<String>,
@@ -46,7 +68,7 @@ struct Target {
 
 fn dead_link(from: &str, link: &Link, target: &Target, tree: &Tree) -> Option<Finding> {
     if !tree.has(&target.path) {
-        let what = format!("the link leads to `{}`, which is not there", target.path);
+        let what = format!("link target `{}` does not exist", target.path);
         return Some(Finding::new(from, link.line, what, "correct or remove it"));
     }
     let anchor = target.anchor.as_deref()?;
@@ -57,7 +79,7 @@ fn dead_link(from: &str, link: &Link, target: &Target, tree: &Tree) -> Option<Fi
     })
 }
 
-/// The place a link means, unless it is on another machine.
+/// The target of a link, unless it is on another host.
 fn resolve(from: &str, link: &str) -> Option<Target> {
     if link.contains("://") || link.starts_with("mailto:") {
         return None;
@@ -70,7 +92,7 @@ fn resolve(from: &str, link: &str) -> Option<Target> {
     for part in relative.split('/') {
         match part {
             "" | "." => {}
-            // A link that climbs out of the repository keeps its dots, and so is not found in it.
+            // A link that leaves the repository keeps its dots, so it is not found.
             ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
             part => parts.push(part),
         }
@@ -87,18 +109,18 @@ fn links(text: &str) -> Vec<Link> {
         let inline =
             prose.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
         let targets = definition.into_iter().chain(inline);
-        // What follows a space is the link's title.
+        // The title of a link follows a space.
         let bare = targets.filter_map(|target| target.split_whitespace().next());
         found.extend(bare.map(|target| Link { target: target.trim_matches(['<', '>']).to_owned(), line }));
     }
     found
 }
 
-/// The anchors of a document's headings, as the usual renderers make them.
+/// The anchors of a document's headings, as common renderers generate them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut anchors = BTreeSet::new();
-    // Code spans are taken out of prose because they hold no links, but their words are part of a heading.
+    // Code spans contain no links, but their words are part of a heading.
     for (_, line) in lines_outside_fences(text) {
         let heading = line.trim_start_matches('#');
         if heading.len() == line.len() || !heading.starts_with(' ') {
@@ -141,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_lead_somewhere_are_fine() {
+    fn links_with_a_target_are_accepted() {
         let readme = "[a](docs/a.md) ![p](docs/p.svg \"title\") [d](docs) [w](https://example.com/x) [s](#on-it)\n\
                       # On it\n[r]: <docs/a.md#two-words>\n";
         let files = [

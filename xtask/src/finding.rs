@@ -1,13 +1,13 @@
-//! What a check has to say: where, what is wrong, and what to do about it; always one line.
+//! Result of a check: location, problem and remedy, in one line.
 
 use std::fmt;
 
-/// One thing to put right.
+/// One problem in the repository.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
-    /// Relative to the root of the repository.
+    /// Path relative to the root of the repository.
     pub(crate) path: String,
-    /// Counted from 1.
+    /// Line number, from 1.
     pub(crate) line: usize,
     pub(crate) what: String,
     pub(crate) remedy: String,

@@ -1,5 +1,5 @@
-//! What was meant to be removed before anybody else sees it: placeholders, debugging, tests switched off without a
-//! word, paths of one person's machine, conflict markers, stray white space.
+//! Leftovers that must not be committed: placeholders, debugging code, disabled tests without a reason, paths of one
+//! machine, conflict markers, trailing white space.
 
 use crate::finding::Finding;
 use crate::tree::Tree;
@@ -7,14 +7,14 @@ use crate::tree::Tree;
 /// The one file that must name what it looks for.
 const THIS_FILE: &str = "xtask/src/leftovers.rs";
 
-/// A word that has no place in finished code, and what to do instead.
+/// A word that must not occur in finished code, and its remedy.
 const WORDS: &[(&str, &str)] = &[
     ("todo!", "write the code"),
     ("unimplemented!", "write the code"),
     ("dbg!", "remove it"),
-    ("TODO", "do it, or say in prose what is left out and why"),
+    ("TODO", "do it, or document what is missing and why"),
     ("FIXME", "fix it"),
-    ("XXX", "say in prose what is meant"),
+    ("XXX", "document what is meant"),
     ("#[ignore]", "give the reason: `#[ignore = \"...\"]`"),
 ];
 
@@ -22,11 +22,11 @@ const MACHINE_PATHS: &[&str] = &["/work/", "/root/", "/home/"];
 
 const CONFLICT_MARKERS: &[&str] = &["<<<<<<<", "=======", ">>>>>>>"];
 
-/// Kinds of files that people write by hand here; seeds, fixtures and snapshots are data and look as they look.
+/// Extensions of files written by hand; seeds, fixtures and snapshots are data and are not checked.
 const WRITTEN: &[&str] = &["rs", "md", "toml", "sh", "py", "yml", "yaml", "css", "js"];
 const DATA_FOLDERS: &[&str] = &["artifacts", "corpus", "data", "snapshots"];
 
-/// Finds leftovers in every file that is written by hand.
+/// Finds leftovers in every file written by hand.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let written = tree.texts().filter(|(path, _)| is_written(path));
     written.flat_map(|(path, text)| check_file(path, text)).collect()
@@ -36,7 +36,7 @@ fn is_written(path: &str) -> bool {
     let (folders, file) = path.rsplit_once('/').unwrap_or(("", path));
     let data = folders.split('/').any(|folder| DATA_FOLDERS.contains(&folder));
     let extension = file.rsplit_once('.').map(|(_, extension)| extension);
-    // Scripts such as `test` carry no extension.
+    // Scripts such as `test` have no extension.
     !data && extension.is_none_or(|extension| WRITTEN.contains(&extension))
 }
 
@@ -52,10 +52,7 @@ fn check_file(path: &str, text: &str) -> Vec<Finding> {
                 find(format!("`{word}` is left over"), remedy);
             }
             for folder in MACHINE_PATHS.iter().filter(|folder| has_machine_path(line, folder)) {
-                find(
-                    format!("`{folder}` is a path of one machine"),
-                    "name the place relative to the repository",
-                );
+                find(format!("`{folder}` is a path of one machine"), "use a path relative to the repository");
             }
         }
         if CONFLICT_MARKERS.iter().any(|marker| line == *marker || line.starts_with(&format!("{marker} "))) {
@@ -67,12 +64,12 @@ fn check_file(path: &str, text: &str) -> Vec<Finding> {
     }
     if !text.is_empty() && !text.ends_with('\n') {
         let line = text.lines().count();
-        findings.push(Finding::new(path, line, "the last line does not end", "add a newline"));
+        findings.push(Finding::new(path, line, "the last line has no newline", "add a newline"));
     }
     findings
 }
 
-/// Whether `word` stands in `line` and is not a part of a longer word.
+/// Reports whether `word` occurs in `line` and is not part of a longer word.
 fn has_word(line: &str, word: &str) -> bool {
     let joins = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(start, _)| {
@@ -83,7 +80,7 @@ fn has_word(line: &str, word: &str) -> bool {
     })
 }
 
-/// Whether an absolute path begins in `line` with `folder`; within a URL or a relative path it is a name like any.
+/// Reports whether an absolute path in `line` starts with `folder`; inside a URL or a relative path it does not count.
 fn has_machine_path(line: &str, folder: &str) -> bool {
     let begins_path =
         |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | '=' | ':' | '<' | '[');
@@ -106,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_longer_words_are_no_leftovers() {
+    fn parts_of_longer_words_are_accepted() {
         for fine in ["mastodbg!", "XXXL", "#[ignore = \"needs 24 GiB\"]", "todo el mundo", "my_todo!()"] {
             assert_eq!(check_text("a/src/b.rs", &format!("{fine}\n")), [], "{fine}");
         }
@@ -139,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn data_looks_as_it_looks() {
+    fn data_files_are_not_checked() {
         assert_eq!(check_text("fuzz/corpus/html/seed", "a \nFIXME"), []);
         assert_eq!(check_text("a/tests/data/page.html", "a "), []);
     }

@@ -1,11 +1,14 @@
 //! Chores of this repository that need more than a line of shell: `cargo run -q -p xtask -- tidy`.
 //!
-//! Tidiness is a test: the same checks run under `cargo test`, so that nobody has to remember them. This program
-//! reads the tree and never changes it.
+//! The same checks run as a test of this crate. The program reads the tree and never changes it.
 
+mod commits;
+mod cycles;
 mod documents;
 mod edges;
 mod finding;
+mod language;
+mod layout;
 mod leftovers;
 mod manifest;
 mod modules;
@@ -26,7 +29,8 @@ fn main() -> io::Result<ExitCode> {
         writeln!(io::stderr(), "usage: cargo run -q -p xtask -- tidy")?;
         return Ok(ExitCode::from(2));
     }
-    let findings = tidy(&Tree::read(repository())?);
+    let mut findings = tidy(&Tree::read(repository())?);
+    findings.extend(commits::check(repository()));
     let mut out = io::stdout().lock();
     for finding in &findings {
         writeln!(out, "{finding}")?;
@@ -34,9 +38,9 @@ fn main() -> io::Result<ExitCode> {
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// All that is untidy, in the order of paths and lines.
+/// All findings in the tree, sorted by path and line.
 ///
-/// The length of functions is not among the checks: clippy's `too_many_lines` sees to that.
+/// Function length is checked by clippy (`too_many_lines`).
 fn tidy(tree: &Tree) -> Vec<Finding> {
     let checks = [
         manifest::check,
@@ -44,6 +48,9 @@ fn tidy(tree: &Tree) -> Vec<Finding> {
         purity::check,
         shape::check,
         modules::check,
+        layout::check,
+        cycles::check,
+        language::check,
         documents::check,
         leftovers::check,
     ];
@@ -52,7 +59,7 @@ fn tidy(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The root of the repository, which is the folder above this crate.
+/// The root of the repository: the directory above this crate.
 fn repository() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here)

@@ -1,5 +1,4 @@
-//! What does a `Cargo.toml` say? The few facts the checks need, and the one rule on manifests alone: every crate of
-//! the workspace inherits its lints.
+//! Facts from `Cargo.toml` files that the checks need, and one rule: every crate of the workspace inherits its lints.
 
 use toml::{Table, Value};
 
@@ -11,9 +10,9 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// Relative to the root of the repository.
     pub(crate) folder: String,
-    /// What the product is built from: `[dependencies]` and `[build-dependencies]`, for any target.
+    /// Dependencies of the product: `[dependencies]` and `[build-dependencies]`, for any target.
     pub(crate) dependencies: Vec<Dependency>,
-    /// What only its tests see.
+    /// Dependencies of its tests only.
     pub(crate) dev_dependencies: Vec<Dependency>,
     /// Source files named by `path` under `[[bin]]` and the like.
     pub(crate) targets: Vec<String>,
@@ -33,12 +32,12 @@ impl Package {
     }
 }
 
-/// Every package of the tree whose manifest can be read; `check` reports the others.
+/// Every package of the tree with a valid manifest; `check` reports the others.
 pub(crate) fn packages(tree: &Tree) -> Vec<Package> {
     tree.manifests().filter_map(|(folder, text)| package(folder, text).ok().flatten()).collect()
 }
 
-/// Finds manifests that cannot be read, and crates with lints of their own or none.
+/// Finds invalid manifests, and crates that do not inherit the lints.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let unreadable = tree.manifests().filter_map(|(folder, text)| {
         let error = package(folder, text).err()?;
@@ -56,7 +55,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     unreadable.chain(without_lints).collect()
 }
 
-/// The package of one manifest; none where it describes a workspace only.
+/// The package of one manifest; none if it describes a workspace only.
 fn package(folder: &str, text: &str) -> Result<Option<Package>, toml::de::Error> {
     let manifest: Table = text.parse()?;
     let Some(name) = manifest.get("package").and_then(|package| package.get("name")).and_then(Value::as_str)
@@ -81,7 +80,7 @@ fn package(folder: &str, text: &str) -> Result<Option<Package>, toml::de::Error>
     }))
 }
 
-/// The dependencies under the named sections, also those of one target only.
+/// The dependencies in the named sections, including those of one target only.
 fn dependencies(manifest: &Table, sections: &[&str], text: &str) -> Vec<Dependency> {
     let targets = manifest.get("target").and_then(Value::as_table);
     let for_targets = targets.into_iter().flat_map(Table::values).filter_map(Value::as_table);

@@ -1,7 +1,7 @@
-//! Is every source file compiled? A `.rs` file that no `mod` leads to is dead, however alive it looks.
+//! Unused source files: a `.rs` file that no `mod` item includes is not compiled.
 //!
-//! The modules are followed by reading lines, as a person would: `mod name;` on a line of its own, with `#[path]` and
-//! `include!` honoured. A `mod name;` inside an inline module is not understood; we write none.
+//! Modules are found by lines: `mod name;` on a line of its own, with `#[path]` and `include!`. A `mod name;` inside an
+//! inline module is not supported; there are none.
 
 use std::collections::BTreeSet;
 
@@ -22,12 +22,12 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     }
     let dead = tree.paths().filter(|path| path.ends_with(".rs") && !reached.contains(*path));
     dead.map(|path| {
-        Finding::new(path, 1, "no `mod` leads to this file", "name it in its parent or delete it")
+        Finding::new(path, 1, "no `mod` includes this file", "declare it in its parent or delete it")
     })
     .collect()
 }
 
-/// The files with which cargo begins.
+/// The root files of cargo's targets.
 fn roots(package: &Package, tree: &Tree) -> Vec<String> {
     let prefix = if package.folder.is_empty() { String::new() } else { format!("{}/", package.folder) };
     let is_root = |path: &str| {
@@ -42,7 +42,7 @@ fn roots(package: &Package, tree: &Tree) -> Vec<String> {
     tree.paths().filter(|path| path.strip_prefix(&prefix).is_some_and(is_root)).map(str::to_owned).collect()
 }
 
-/// The files that `mod` and `include!` in one file lead to.
+/// The files that `mod` and `include!` in one file include.
 fn files_named_in(path: &str, text: &str, tree: &Tree) -> Vec<String> {
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     let mut files = Vec::new();
@@ -70,7 +70,7 @@ fn module_name(line: &str) -> Option<&str> {
     plain.then_some(name)
 }
 
-/// Where the module `name` of `folder/file` lies: beside it if the file stands for its folder, else one level below.
+/// The file of the module `name` declared in `folder/file`: beside it for `mod.rs` and roots, else one level below.
 fn module_file(folder: &str, file: &str, name: &str, tree: &Tree) -> String {
     let stem = file.trim_end_matches(".rs");
     let of_folder = matches!(stem, "lib" | "main" | "mod") || is_target_root(folder);
@@ -79,7 +79,7 @@ fn module_file(folder: &str, file: &str, name: &str, tree: &Tree) -> String {
     if tree.has(&flat) { flat } else { format!("{home}/{name}/mod.rs") }
 }
 
-/// Folders whose files are crates of their own.
+/// Reports whether the files of a directory are crates of their own.
 fn is_target_root(folder: &str) -> bool {
     ["tests", "benches", "examples", "src/bin", "fuzz_targets"].iter().any(|root| folder.ends_with(root))
 }

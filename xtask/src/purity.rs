@@ -1,5 +1,5 @@
-//! Do the pure crates stay pure? Each needs a `clippy.toml` that bans the clock, files and sockets; clippy enforces
-//! the bans, this check enforces that they are there.
+//! Pure crates: each needs a `clippy.toml` that bans clocks, files and sockets. Clippy enforces the bans; this check enforces
+//! that they exist.
 
 use toml::{Table, Value};
 
@@ -18,7 +18,7 @@ const BANNED_METHODS: &[&str] = &[
 ];
 const BANNED_TYPES: &[&str] = &["std::net::TcpStream", "std::net::TcpListener", "std::net::UdpSocket"];
 
-/// Finds pure crates that could read a clock, a file or a socket without clippy's notice.
+/// Finds pure crates whose `clippy.toml` does not ban a clock, a file or a socket.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let present = PURE.iter().filter(|name| tree.has(&format!("crates/{name}/Cargo.toml")));
     present.flat_map(|name| check_crate(name, tree)).collect()
@@ -44,7 +44,7 @@ fn check_crate(name: &str, tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// A ban is a bare path or a table with one.
+/// Reports whether a ban, a bare path or a table with one, covers `path`.
 fn bans_path(ban: &Value, path: &str) -> bool {
     ban.as_str().or_else(|| ban.get("path")?.as_str()) == Some(path)
 }
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pure_crate_with_all_bans_is_fine() {
+    fn a_pure_crate_with_all_bans_is_accepted() {
         let tree = Tree::of(&[MANIFEST, ("crates/parse/clippy.toml", &settings(BANNED_METHODS))]);
         assert_eq!(check(&tree), []);
     }

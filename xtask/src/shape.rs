@@ -1,17 +1,17 @@
-//! Does a source file introduce itself, and does it end while the reader still follows?
+//! Form of a source file: it has an introduction and a bounded length.
 //!
-//! The length of functions is left to clippy (`too_many_lines`).
+//! The length of functions is checked by clippy (`too_many_lines`).
 
 use crate::finding::Finding;
 use crate::tree::Tree;
 
-/// The most lines a file may have before its unit tests.
-const LINES_MAX: usize = 500;
+/// Maximum number of lines before the unit tests.
+const MAX_LINES: usize = 500;
 
-/// A file whose header begins so is data in the form of Rust, read by nobody from top to bottom; it may be long.
+/// Header of a file that is data in the form of Rust; it may be longer.
 const TABLE_HEADER: &str = "//! table:";
 
-/// Finds source files without a header, and those that are too long.
+/// Finds source files without an introduction, and files that are too long.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let sources = tree.texts().filter(|(path, _)| path.ends_with(".rs"));
     sources
@@ -23,8 +23,8 @@ fn missing_header(path: &str, text: &str) -> Option<Finding> {
     let introduced =
         text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| line.starts_with("//!"));
     (!introduced).then(|| {
-        let remedy = "open it with a `//!` paragraph: which question it answers, what it never does";
-        Finding::new(path, 1, "the file does not introduce itself", remedy)
+        let remedy = "open it with a `//!` paragraph that says what it is and what it must not do";
+        Finding::new(path, 1, "the file has no introduction", remedy)
     })
 }
 
@@ -32,10 +32,11 @@ fn too_long(path: &str, text: &str) -> Option<Finding> {
     // Files under `tests/` are tests from their first line on.
     let exempt = is_table(text) || path.contains("/tests/");
     let lines = lines_before_tests(text);
-    (!exempt && lines > LINES_MAX).then(|| {
-        let what = format!("{lines} lines before the tests, {LINES_MAX} are the limit");
-        let remedy = format!("split it by noun, or, if it is data only, begin it with `{TABLE_HEADER} ...`");
-        Finding::new(path, LINES_MAX + 1, what, remedy)
+    (!exempt && lines > MAX_LINES).then(|| {
+        let what = format!("{lines} lines before the tests, {MAX_LINES} are the limit");
+        let remedy =
+            format!("split it by concept, or, if it is data only, begin it with `{TABLE_HEADER} ...`");
+        Finding::new(path, MAX_LINES + 1, what, remedy)
     })
 }
 
@@ -65,22 +66,22 @@ mod tests {
 
     #[test]
     fn tests_do_not_count_into_the_length() {
-        assert_eq!(check_text("crates/a/src/b.rs", &source("//! B.", LINES_MAX, 300)), []);
+        assert_eq!(check_text("crates/a/src/b.rs", &source("//! B.", MAX_LINES, 300)), []);
     }
 
     #[test]
-    fn a_line_too_many_is_found() {
-        let findings = check_text("crates/a/src/b.rs", &source("//! B.", LINES_MAX + 1, 0));
-        assert_eq!((findings.len(), findings[0].line), (1, LINES_MAX + 1));
+    fn one_line_beyond_the_limit_is_found() {
+        let findings = check_text("crates/a/src/b.rs", &source("//! B.", MAX_LINES + 1, 0));
+        assert_eq!((findings.len(), findings[0].line), (1, MAX_LINES + 1));
     }
 
     #[test]
     fn tables_and_integration_tests_may_be_long() {
         assert_eq!(
-            check_text("crates/a/src/b.rs", &source("//! Table: all entities.", LINES_MAX + 1, 0)),
+            check_text("crates/a/src/b.rs", &source("//! Table: all entities.", MAX_LINES + 1, 0)),
             []
         );
-        assert_eq!(check_text("crates/a/tests/b.rs", &source("//! B.", LINES_MAX + 1, 0)), []);
+        assert_eq!(check_text("crates/a/tests/b.rs", &source("//! B.", MAX_LINES + 1, 0)), []);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! What is in the repository? All its files, read once; the checks then work on strings and need no disk.
+//! Contents of the repository: all its files, read once; the checks work on strings and need no disk.
 //!
-//! Build output is left out: every folder that carries a `CACHEDIR.TAG` (cargo writes one), and hidden folders
-//! other than `.ci`.
+//! Build output is skipped: every directory with a `CACHEDIR.TAG` (cargo writes one), and hidden directories other than
+//! `.ci`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ pub(crate) struct Tree {
 
 enum Contents {
     Text(String),
-    /// Not UTF-8: pictures, seeds of the fuzzers. It exists, and that is all the checks want to know.
+    /// Not UTF-8: images, seeds of the fuzzers. Only its existence matters.
     Binary,
 }
 
@@ -23,11 +23,11 @@ impl Tree {
     /// Reads everything under `root`.
     pub(crate) fn read(root: &Path) -> io::Result<Tree> {
         let mut tree = Tree { files: BTreeMap::new() };
-        tree.read_folder(root, "")?;
+        tree.read_dir_into(root, "")?;
         Ok(tree)
     }
 
-    /// The text of one file, if it is there and is text.
+    /// The text of one file, if it exists and is UTF-8.
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
         match self.files.get(path)? {
             Contents::Text(text) => Some(text),
@@ -48,13 +48,13 @@ impl Tree {
         self.files.keys().map(String::as_str)
     }
 
-    /// Whether `path` is a file or a folder with files in it; the root is the empty path.
+    /// Reports whether `path` is a file or a directory with files in it; the root is the empty path.
     pub(crate) fn has(&self, path: &str) -> bool {
-        let folder = format!("{path}/");
-        path.is_empty() || self.files.contains_key(path) || self.paths().any(|file| file.starts_with(&folder))
+        let dir = format!("{path}/");
+        path.is_empty() || self.files.contains_key(path) || self.paths().any(|file| file.starts_with(&dir))
     }
 
-    /// Every package: its folder (empty for the root) and the text of its `Cargo.toml`.
+    /// Every package: its directory (empty for the root) and the text of its `Cargo.toml`.
     pub(crate) fn manifests(&self) -> impl Iterator<Item = (&str, &str)> {
         self.texts().filter_map(|(path, text)| {
             let folder = path.strip_suffix("Cargo.toml")?;
@@ -62,7 +62,7 @@ impl Tree {
         })
     }
 
-    fn read_folder(&mut self, folder: &Path, prefix: &str) -> io::Result<()> {
+    fn read_dir_into(&mut self, folder: &Path, prefix: &str) -> io::Result<()> {
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else { continue };
@@ -71,7 +71,7 @@ impl Tree {
             if kind.is_dir() {
                 let hidden = name.starts_with('.') && name != ".ci";
                 if !hidden && !entry.path().join("CACHEDIR.TAG").exists() {
-                    self.read_folder(&entry.path(), &format!("{path}/"))?;
+                    self.read_dir_into(&entry.path(), &format!("{path}/"))?;
                 }
             } else if kind.is_file() {
                 let contents =
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_and_their_folders_exist_and_nothing_else_does() {
+    fn files_and_their_directories_exist_and_nothing_else_does() {
         let tree = Tree::of(&[("docs/a.md", ""), ("README.md", "")]);
         for there in ["", "docs", "docs/a.md", "README.md"] {
             assert!(tree.has(there), "{there}");

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::stream::{Flight, FlightSettings, StreamLimits};
+use ::stream::{FlightServer, FlightSettings, StreamLimits};
 use anyhow::{Context, ensure};
 use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_flight::{FlightClient, Ticket};
@@ -16,10 +16,10 @@ use futures_core::Stream;
 use tonic::transport::Endpoint;
 
 const TICKET: &str = "columns=url,body";
-/// A page may be longer than the 4 MiB that clients take by default.
+/// Maximum message size; a page may exceed the default of 4 MiB.
 const MOST_BYTES: usize = 1 << 30;
 
-/// What reads by our package, and tells the seconds from the first request to the last row.
+/// Python script that reads with the Weir package and prints the seconds from the first request to the last row.
 const SCRIPT: &str = "\
 import sys, time, weir
 start = time.perf_counter()
@@ -27,23 +27,23 @@ rows = sum(batch.num_rows for batch in weir.flight(sys.argv[1], columns=['url', 
 print(rows, time.perf_counter() - start)
 ";
 
-/// A server of Flight, until this is gone.
+/// A running Flight server.
 pub(super) struct Served {
-    _flight: Flight,
+    _flight: FlightServer,
     address: SocketAddr,
 }
 
 impl Served {
-    pub(super) fn start(folder: &Path) -> anyhow::Result<Served> {
+    pub(super) fn start(dir: &Path) -> anyhow::Result<Served> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let admits = Arc::new(|_: Option<&str>| true);
         let limits = StreamLimits::default();
-        let settings = FlightSettings { folder: folder.to_owned(), limits, admits, tls_pem: None };
-        Ok(Served { _flight: Flight::start(listener, settings)?, address })
+        let settings = FlightSettings { dir: dir.to_owned(), limits, authorize: admits, tls_pem: None };
+        Ok(Served { _flight: FlightServer::start(listener, settings)?, address })
     }
 
-    /// By a client in Rust.
+    /// Measures a client in Rust.
     pub(super) fn read(&self, pages: u64) -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
@@ -60,7 +60,7 @@ impl Served {
         })
     }
 
-    /// By a client in Python, without the time that Python needs to start; nothing where no Python with pyarrow was named.
+    /// Measures a client in Python, without its start time; `None` if `BENCH_PYTHON` is not set.
     pub(super) fn read_by_python(&self, pages: u64) -> anyhow::Result<Option<Duration>> {
         let Some(python) = std::env::var_os("BENCH_PYTHON") else { return Ok(None) };
         let package = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../python/src");
@@ -74,7 +74,7 @@ impl Served {
         Ok(Some(Duration::from_secs_f64(seconds.parse()?)))
     }
 
-    /// The memory that a client takes which reads nothing after its first batch, in MB.
+    /// Memory of the server for a client that reads nothing after its first batch, in MB.
     pub(super) fn memory_mb(&self, clients: usize) -> anyhow::Result<f64> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let before = crate::process::memory_mb("VmRSS");
@@ -89,7 +89,7 @@ impl Served {
                 asleep.push((client, stream));
             }
             tokio::time::sleep(super::SETTLED).await;
-            // The clients' own share is in it, too.
+            // The value includes the memory of the clients.
             Ok((crate::process::memory_mb("VmRSS") - before) / clients as f64)
         })
     }

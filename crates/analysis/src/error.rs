@@ -1,51 +1,51 @@
-//! What can go wrong with an analysis: each error names the operation and the file.
+//! Errors of an analysis: each names the operation and the file.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An analysis that failed.
+/// Error of an analysis.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The collection could not be read, or a column not be written.
+    /// The collection could not be read, or a column could not be written.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// The operating system refused.
+    /// An operation on a file failed.
     #[error("cannot {operation} {}: {source}", path.display())]
     Io {
-        /// What was attempted: `read`, `write`, `sync`.
+        /// The operation: `read`, `write`, `sync`.
         operation: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Somebody else is at it.
-    #[error("{} is being analysed by another process; wait for it, or stop it", path.display())]
-    Busy {
+    /// Another process analyses the collection.
+    #[error("{} is being analysed by another process; try again when it has finished", path.display())]
+    Locked {
         /// The collection.
         path: PathBuf,
     },
-    /// The tables of an analysis are wanted, and there are none of this commit.
-    #[error("the newest commit of {} was not analysed; run `weir analyze` first", path.display())]
+    /// The newest commit has no analysis.
+    #[error("the newest commit of {} has not been analysed; run `weir analyze`", path.display())]
     NotAnalysed {
         /// The collection.
         path: PathBuf,
     },
-    /// A file of the graph does not hold what was written to it.
-    #[error("{} is damaged: {what}; remove the folder `graph` of the collection and analyse again", path.display())]
-    Damaged {
-        /// Which file.
+    /// A file of the graph is corrupt.
+    #[error("{} is corrupt: {reason}; delete the directory `graph` of the collection and run `weir analyze` again", path.display())]
+    Corrupt {
+        /// The file.
         path: PathBuf,
         /// The evidence.
-        what: String,
+        reason: String,
     },
 }
 
-/// The result of an analysis.
+/// Result of an operation of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Says which operation on which file failed.
+/// Adds the operation and the file to an I/O error.
 pub(crate) trait Context<T> {
     fn context(self, operation: &'static str, path: &Path) -> Result<T>;
 }
@@ -56,7 +56,7 @@ impl<T> Context<T> for io::Result<T> {
     }
 }
 
-/// A damaged file, with the evidence.
-pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> Error {
-    Error::Damaged { path: path.to_owned(), what: what.into() }
+/// Returns the error for a corrupt file.
+pub(crate) fn corrupt(path: &Path, reason: impl Into<String>) -> Error {
+    Error::Corrupt { path: path.to_owned(), reason: reason.into() }
 }

@@ -1,82 +1,56 @@
-//! What do the links of a collection say about its pages and sites? The link graph, ranks over it, its structure.
+//! Offline analysis of a collection: its link graph, ranks, graph structure, duplicates, tables and statistics.
 //!
-//! [`analyze()`] does everything that is out of date. Whoever wants less builds a [`LinkGraph`] of a snapshot and calls
-//! what they need. Results are columns by page and site (`store::RankColumn`) and small objects.
+//! [`analyze()`] runs all steps that are out of date. For parts of it, build a [`LinkGraph`] of a snapshot and call the
+//! algorithms directly. Results are columns by page and by site (`store::RankColumn`), tables, and small structs.
 //!
-//! This crate never sees a live collection: it reads snapshots, and what it finds lies beside them. It never prints.
+//! This crate never sees a live collection: it reads snapshots, and writes its results next to them. It never prints.
 
-mod analyze;
-mod analyzer;
-mod anchor_texts;
-mod arcs;
-mod bits;
-mod bow_tie;
-mod bv;
-mod co_citation;
-mod components;
-mod cores;
-mod csr;
-mod distinct;
-mod duplicate_groups;
 mod error;
-mod export;
-mod histogram;
-mod hits;
-mod hyper_ball;
-mod judged_texts;
-mod link_graph;
+mod graph;
 mod link_lookup;
-mod link_runs;
-mod link_weight;
-mod mirrors;
-mod moments;
-mod near_duplicates;
-mod neighbours;
-mod node_order;
-mod outside;
-mod page_rank;
-mod page_text;
-mod power_law;
-mod quantiles;
-mod sealed;
-mod similar;
-mod similar_pages;
-mod site_graph;
+mod link_neighbours;
+mod rank;
+mod scan;
+mod similarity;
+mod sketch;
 mod statistics;
-mod survey;
-mod tally;
-mod technology;
-mod term_vector;
-mod top_k;
-mod wide_tables;
+mod steps;
+mod structure;
+mod tables;
+mod threads;
 
-pub use analyze::{Event, Step, StepReport, analyze};
-pub use analyzer::{Analyzer, Reads};
-pub use arcs::Arcs;
-pub use bow_tie::{Part, bow_tie};
-pub use bv::{BvGraph, BvSink, write_bv};
-pub use co_citation::{Alike, LinkedAlike, linked_alike};
-pub use components::Components;
-pub use cores::Cores;
-pub use csr::Csr;
-pub use distinct::Distinct;
 pub use error::{Error, Result};
-pub use export::{ExportedGraph, export_webgraph};
-pub use histogram::{Bin, Histogram};
-pub use hits::Hits;
-pub use hyper_ball::{Distances, HyperBall};
-pub use link_graph::{About, BuildStage, GraphSettings, LinkGraph};
-pub use link_lookup::{LinkError, LinkLookup};
-pub use moments::Moments;
-pub use neighbours::neighbours;
-pub use page_rank::{PageRank, Ranking, Weights};
-pub use page_text::PageText;
-pub use power_law::{Values, fit_power_law};
-pub use quantiles::{Quantiles, Spread};
-pub use similar::{SimilarText, similar_texts};
-pub use similar_pages::{SimilarBy, SimilarPage, SimilarPages, similar_pages};
-pub use site_graph::SiteGraph;
+pub use graph::adjacency::Adjacency;
+pub use graph::bv::{BvGraph, BvSink, write_bv};
+pub use graph::csr::Csr;
+pub use graph::export::{ExportedGraph, export_webgraph};
+pub use graph::link_graph::{BuildStage, GraphInfo, GraphSettings, LinkGraph};
+pub use graph::site_graph::SiteGraph;
+pub use link_lookup::{LinkLookup, LookupError};
+pub use link_neighbours::link_neighbours;
+pub use rank::hits::Hits;
+pub use rank::hyper_ball::{Distances, HyperBall};
+pub use rank::page_rank::{PageRank, Ranking, Weights};
+pub use scan::analyzer::{Analyzer, Inputs};
+pub use scan::table_scan::{ScanProgress, TableScan};
+pub use similarity::co_citation::{LinkSimilarity, SimilarByLinks, similar_by_links};
+pub use similarity::page_text::PageText;
+pub use similarity::similar_pages::{SimilarBy, SimilarPage, SimilarPages, similar_pages};
+pub use similarity::similar_texts::{SimilarText, similar_texts};
+pub use sketch::counter::{Counter, Counts};
+pub use sketch::histogram::{Bin, Histogram};
+pub use sketch::hyper_log_log::HyperLogLog;
+pub use sketch::moments::Moments;
+pub use sketch::power_law::{ValueKind, fit_power_law};
+pub use sketch::quantiles::{QuantileCounts, Quantiles};
+pub use sketch::top_k::TopK;
 pub use statistics::{Description, describe_statistics};
-pub use survey::{Survey, Surveyed};
-pub use tally::{Tallied, Tally};
-pub use top_k::TopK;
+pub use steps::{
+    BowTieCounts, ClusterCounts, Convergence, DegreeResult, Event, MirrorPair, RejectedLinksResult,
+    SimilarityResult, SiteResult, StatisticsResult, Step, StepReport, StepResult, StructureResult, analyze,
+};
+pub use structure::bow_tie::{BowTiePart, bow_tie};
+pub use structure::components::Components;
+pub use tables::anchors::AnchorCounts;
+pub use tables::page_table::RowCounts;
+pub use threads::Threads;

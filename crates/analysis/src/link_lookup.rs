@@ -1,44 +1,44 @@
-//! Which pages does somebody mean who names a page and how others lie to it? As the last analysis knows them.
+//! Lookup of pages by their link relation to a URL, as of the last analysis.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
 
-use model::{Neighbours, Rejected, UrlRules};
+use model::{LinkRelation, UrlError, UrlRules};
 use store::Snapshot;
 
 use crate::error::Error;
-use crate::link_graph::LinkGraph;
-use crate::neighbours::neighbours;
+use crate::graph::link_graph::LinkGraph;
+use crate::link_neighbours::link_neighbours;
 
-/// Finds the neighbours of pages by their URLs. The graph is opened when it is first needed.
+/// Finds the neighbours of pages by URL. The graph is opened on first use.
 pub struct LinkLookup<'l> {
     snapshot: &'l Snapshot,
     rules: &'l UrlRules,
     graph: OnceCell<LinkGraph>,
 }
 
-/// Why they cannot be told.
+/// Error of a lookup.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum LinkError {
-    /// Nobody has looked at the links yet.
-    #[error("links are not known before an analysis: run `weir analyze {}`", folder.display())]
+pub enum LookupError {
+    /// The collection has no link graph.
+    #[error("no link graph; run `weir analyze {}`", collection.display())]
     NotAnalysed {
         /// The collection.
-        folder: PathBuf,
+        collection: PathBuf,
     },
-    /// That names no page.
-    #[error("`{url}` is no URL: {rejected}")]
-    NoUrl {
-        /// As it was written.
+    /// The URL is invalid.
+    #[error("invalid URL `{url}`: {error}")]
+    InvalidUrl {
+        /// The URL as given.
         url: String,
-        /// Why not.
-        rejected: Rejected,
+        /// Cause.
+        error: UrlError,
     },
-    /// The page is none of the collection's.
-    #[error("the collection does not know {url}")]
-    Unknown {
-        /// Its URL.
+    /// The page is not in the collection.
+    #[error("{url} is not in the collection")]
+    UnknownPage {
+        /// URL of the page.
         url: String,
     },
     /// The graph or the collection cannot be read.
@@ -46,35 +46,35 @@ pub enum LinkError {
     Analysis(#[from] Error),
 }
 
-impl From<store::Error> for LinkError {
-    fn from(error: store::Error) -> LinkError {
-        LinkError::Analysis(error.into())
+impl From<store::Error> for LookupError {
+    fn from(error: store::Error) -> LookupError {
+        LookupError::Analysis(error.into())
     }
 }
 
 impl<'l> LinkLookup<'l> {
-    /// For the pages of a snapshot, named by URLs that these rules make canonical.
+    /// Creates a lookup for the pages of a snapshot; `rules` canonicalise the URLs.
     pub fn new(snapshot: &'l Snapshot, rules: &'l UrlRules) -> LinkLookup<'l> {
         LinkLookup { snapshot, rules, graph: OnceCell::new() }
     }
 
-    /// The pages that lie so to the one with this URL, in the order of their ids.
-    pub fn pages(&self, wanted: Neighbours, url: &str) -> Result<Vec<u32>, LinkError> {
+    /// Returns the ids, in ascending order, of the pages that have this relation to the page with this URL.
+    pub fn pages(&self, relation: LinkRelation, url: &str) -> Result<Vec<u32>, LookupError> {
         let graph = self.graph()?;
         let canonical = self.rules.canonical(url);
-        let url = canonical.map_err(|rejected| LinkError::NoUrl { url: url.to_owned(), rejected })?;
+        let url = canonical.map_err(|error| LookupError::InvalidUrl { url: url.to_owned(), error })?;
         let page = self.snapshot.urls.find(&url)?;
-        let page = page.ok_or_else(|| LinkError::Unknown { url: url.as_str().to_owned() })?;
-        Ok(neighbours(graph, page.0, wanted)?)
+        let page = page.ok_or_else(|| LookupError::UnknownPage { url: url.as_str().to_owned() })?;
+        Ok(link_neighbours(graph, page.0, relation)?)
     }
 
-    fn graph(&self) -> Result<&LinkGraph, LinkError> {
+    fn graph(&self) -> Result<&LinkGraph, LookupError> {
         if let Some(graph) = self.graph.get() {
             return Ok(graph);
         }
-        let folder = self.snapshot.folder();
-        let graph = LinkGraph::newest(folder)?;
-        let graph = graph.ok_or_else(|| LinkError::NotAnalysed { folder: folder.to_owned() })?;
+        let collection = self.snapshot.dir();
+        let graph = LinkGraph::newest(collection)?;
+        let graph = graph.ok_or_else(|| LookupError::NotAnalysed { collection: collection.to_owned() })?;
         Ok(self.graph.get_or_init(|| graph))
     }
 }

@@ -1,11 +1,11 @@
-//! How is a bucket of S3, or of a server that speaks like it, a depot?
+//! Blob store in a bucket of S3 or of a compatible server.
 
 use std::future::Future;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crawl::{BrokerError, Depot, check_object_name, too_long};
 use futures::{StreamExt, TryStreamExt};
+use harvest::{BlobStore, BrokerError, blob_too_large, check_blob_name};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path;
 use object_store::{
@@ -14,118 +14,120 @@ use object_store::{
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
-/// For how long a server in trouble is asked again.
-const PATIENCE: Duration = Duration::from_secs(10);
-const REMOVED_AT_ONCE: usize = 1_000;
-const REMOVE: &str = "remove from the depot";
-/// One answer, with all its bytes.
-const ANSWER_WAIT: Duration = Duration::from_secs(60);
-const CONNECT_WAIT: Duration = Duration::from_secs(5);
+/// Time for which the client retries a failed request.
+const RETRY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Keys listed and deleted in one round, so that each round stays within the timeout.
+const MAX_KEYS_PER_DELETE: usize = 1_000;
+const REMOVE: &str = "delete from the blob store";
+/// Timeout of one request, including the body.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How a server of S3 is found, and who we are to it. What is not said is taken from the variables `AWS_...` of the
-/// environment, and from the machine's own role where it has one.
+/// Address and credentials of an S3 server. Missing values are taken from the `AWS_*` environment variables, then from the
+/// instance role of the machine.
 #[derive(Clone, Default)]
-pub struct S3Access {
-    /// The server, unless it is Amazon's.
+pub struct S3Config {
+    /// URL of the server; Amazon S3 if missing.
     pub endpoint: Option<String>,
-    /// Its region.
+    /// Region.
     pub region: Option<String>,
-    /// The name of the key.
+    /// Access key id.
     pub key_id: Option<String>,
-    /// The key.
+    /// Secret access key.
     pub secret_key: Option<String>,
-    /// Certificates (PEM) of the authorities that vouch for the server, beside those of the system.
-    pub authorities: Option<PathBuf>,
+    /// PEM file with CA certificates, in addition to those of the system.
+    pub ca_file: Option<PathBuf>,
 }
 
-/// A bucket, or a folder in it.
-pub(crate) struct S3Depot {
-    /// Taken when the depot is closed.
+/// [`BlobStore`](harvest::BlobStore) in a bucket, below a key prefix.
+pub(crate) struct S3BlobStore {
+    /// `None` after the store was dropped.
     runtime: Option<Runtime>,
     store: AmazonS3,
-    /// With a slash at its end, unless it is empty.
-    folder: String,
+    /// Key prefix: empty, or with a slash at its end.
+    prefix: String,
 }
 
-impl S3Depot {
-    /// Opens `bucket` or `bucket/folder`.
-    pub(crate) fn open(place: &str, access: &S3Access) -> Result<S3Depot, BrokerError> {
-        let (bucket, folder) = place.split_once('/').unwrap_or((place, ""));
-        let folder = folder.trim_end_matches('/');
-        let refused = |why: String| BrokerError::Refused(format!("the depot s3://{place}: {why}"));
+impl S3BlobStore {
+    /// Opens `BUCKET` or `BUCKET/PREFIX`.
+    pub(crate) fn open(location: &str, config: &S3Config) -> Result<S3BlobStore, BrokerError> {
+        let (bucket, prefix) = location.split_once('/').unwrap_or((location, ""));
+        let prefix = prefix.trim_end_matches('/');
+        let refused = |cause: String| BrokerError::Refused(format!("cannot open s3://{location}: {cause}"));
         if bucket.is_empty() {
-            return Err(refused("a bucket is missing".to_owned()));
+            return Err(refused("missing bucket name".to_owned()));
         }
-        let folder = if folder.is_empty() {
+        let prefix = if prefix.is_empty() {
             String::new()
         } else {
-            check_object_name(folder)?;
-            format!("{folder}/")
+            check_blob_name(prefix)?;
+            format!("{prefix}/")
         };
         let store =
-            builder(bucket, access).map_err(refused)?.build().map_err(|error| refused(error.to_string()))?;
+            builder(bucket, config).map_err(refused)?.build().map_err(|error| refused(error.to_string()))?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
-            .thread_name("depot")
+            .thread_name("blob-store")
             .enable_all()
             .build()
             .map_err(|error| refused(error.to_string()))?;
-        Ok(S3Depot { runtime: Some(runtime), store, folder })
+        Ok(S3BlobStore { runtime: Some(runtime), store, prefix })
     }
 
     fn path(&self, name: &str) -> Result<Path, BrokerError> {
-        check_object_name(name)?;
-        Path::parse(format!("{}{name}", self.folder)).map_err(|error| BrokerError::Refused(error.to_string()))
+        check_blob_name(name)?;
+        Path::parse(format!("{}{name}", self.prefix)).map_err(|error| BrokerError::Refused(error.to_string()))
     }
 
-    /// Asks, for a limited time; the client asks again by itself when it makes sense.
-    fn ask<T>(
+    /// Runs a request with a timeout; the client library retries it where a retry can help.
+    fn run_with_timeout<T>(
         &self,
-        what: &'static str,
-        question: impl Future<Output = Result<T, Error>>,
+        operation: &'static str,
+        request: impl Future<Output = Result<T, Error>>,
     ) -> Result<Result<T, Error>, BrokerError> {
         let Some(runtime) = &self.runtime else {
-            return Err(BrokerError::Refused("the depot was closed".to_owned()));
+            return Err(BrokerError::Refused("the blob store is closed".to_owned()));
         };
-        let answer = runtime.block_on(async { timeout(PATIENCE + ANSWER_WAIT, question).await });
-        answer.map_err(|elapsed| BrokerError::Unavailable { what, source: elapsed.into() })
+        let result = runtime.block_on(async { timeout(RETRY_TIMEOUT + RESPONSE_TIMEOUT, request).await });
+        result.map_err(|elapsed| BrokerError::Unavailable { operation, source: elapsed.into() })
     }
 
     fn delete(&self, path: &Path) -> Result<(), BrokerError> {
-        match self.ask(REMOVE, self.store.delete(path))? {
+        match self.run_with_timeout(REMOVE, self.store.delete(path))? {
             Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(judged(REMOVE, error)),
+            Err(error) => Err(classify(REMOVE, error)),
         }
     }
 }
 
-impl Depot for S3Depot {
+impl BlobStore for S3BlobStore {
     fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), BrokerError> {
-        let (what, path) = ("put into the depot", self.path(name)?);
-        self.ask(what, self.store.put(&path, bytes.into()))?.map_err(|error| judged(what, error))?;
+        let (operation, path) = ("write to the blob store", self.path(name)?);
+        self.run_with_timeout(operation, self.store.put(&path, bytes.into()))?
+            .map_err(|error| classify(operation, error))?;
         Ok(())
     }
 
     fn get(&self, name: &str, limit_bytes: u64) -> Result<Option<Vec<u8>>, BrokerError> {
-        let (what, path) = ("get from the depot", self.path(name)?);
+        let (operation, path) = ("read from the blob store", self.path(name)?);
         let read = async {
-            let answer = self.store.get(&path).await?;
+            let object = self.store.get(&path).await?;
             let mut bytes =
-                Vec::with_capacity(usize::try_from(answer.meta.size.min(limit_bytes)).unwrap_or(0));
-            let mut pieces = answer.into_stream();
-            while let Some(piece) = pieces.next().await {
-                bytes.extend_from_slice(&piece?);
+                Vec::with_capacity(usize::try_from(object.meta.size.min(limit_bytes)).unwrap_or(0));
+            let mut chunks = object.into_stream();
+            while let Some(chunk) = chunks.next().await {
+                bytes.extend_from_slice(&chunk?);
                 if bytes.len() as u64 > limit_bytes {
                     return Ok(None);
                 }
             }
             Ok(Some(bytes))
         };
-        match self.ask(what, read)? {
+        match self.run_with_timeout(operation, read)? {
             Ok(Some(bytes)) => Ok(Some(bytes)),
-            Ok(None) => Err(too_long(name, limit_bytes)),
+            Ok(None) => Err(blob_too_large(name, limit_bytes)),
             Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(judged(what, error)),
+            Err(error) => Err(classify(operation, error)),
         }
     }
 
@@ -133,21 +135,21 @@ impl Depot for S3Depot {
         self.delete(&self.path(name)?)
     }
 
-    fn remove_all(&self, folder: &str) -> Result<(), BrokerError> {
-        let path = self.path(folder)?;
+    fn remove_prefix(&self, prefix: &str) -> Result<(), BrokerError> {
+        let path = self.path(prefix)?;
         loop {
-            // A few at a time: each answer has its time.
-            let list = self.store.list(Some(&path)).take(REMOVED_AT_ONCE).try_collect::<Vec<_>>();
-            let some = self.ask(REMOVE, list)?.map_err(|error| judged(REMOVE, error))?;
-            if some.is_empty() {
+            // In rounds: each request has its own timeout.
+            let list = self.store.list(Some(&path)).take(MAX_KEYS_PER_DELETE).try_collect::<Vec<_>>();
+            let keys = self.run_with_timeout(REMOVE, list)?.map_err(|error| classify(REMOVE, error))?;
+            if keys.is_empty() {
                 return Ok(());
             }
-            some.iter().try_for_each(|object| self.delete(&object.location))?;
+            keys.iter().try_for_each(|object| self.delete(&object.location))?;
         }
     }
 }
 
-impl Drop for S3Depot {
+impl Drop for S3BlobStore {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -155,7 +157,7 @@ impl Drop for S3Depot {
     }
 }
 
-impl std::fmt::Debug for S3Access {
+impl std::fmt::Debug for S3Config {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("S3Access")
@@ -163,53 +165,54 @@ impl std::fmt::Debug for S3Access {
             .field("region", &self.region)
             .field("key_id", &self.key_id)
             .field("secret_key", &self.secret_key.as_ref().map(|_| "hidden"))
-            .field("authorities", &self.authorities)
+            .field("ca_file", &self.ca_file)
             .finish()
     }
 }
 
-fn builder(bucket: &str, access: &S3Access) -> Result<AmazonS3Builder, String> {
+fn builder(bucket: &str, config: &S3Config) -> Result<AmazonS3Builder, String> {
     let backoff = BackoffConfig {
         init_backoff: Duration::from_millis(100),
         max_backoff: Duration::from_secs(2),
         base: 2.0,
     };
-    // The time decides, not the number.
-    let retry = RetryConfig { backoff, max_retries: 100, retry_timeout: PATIENCE };
+    // The timeout ends the retries, not their number.
+    let retry = RetryConfig { backoff, max_retries: 100, retry_timeout: RETRY_TIMEOUT };
     let mut client = ClientOptions::new()
-        .with_timeout(ANSWER_WAIT)
-        .with_connect_timeout(CONNECT_WAIT)
-        // Who writes http:// wants it: the network inside a cluster is often trusted.
-        .with_allow_http(access.endpoint.as_ref().is_some_and(|endpoint| endpoint.starts_with("http://")));
-    if let Some(file) = &access.authorities {
-        let unreadable = |error: String| format!("certificates {}: {error}", file.display());
+        .with_timeout(RESPONSE_TIMEOUT)
+        .with_connect_timeout(CONNECT_TIMEOUT)
+        // An explicit http:// URL is accepted: the network inside a cluster is often trusted.
+        .with_allow_http(config.endpoint.as_ref().is_some_and(|endpoint| endpoint.starts_with("http://")));
+    if let Some(file) = &config.ca_file {
+        let unreadable =
+            |error: String| format!("cannot read the CA certificates {}: {error}", file.display());
         let text = std::fs::read(file).map_err(|error| unreadable(error.to_string()))?;
         let all = Certificate::from_pem_bundle(&text).map_err(|error| unreadable(error.to_string()))?;
         client = all.into_iter().fold(client, ClientOptions::with_root_certificate);
     }
     let mut builder =
         AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry).with_client_options(client);
-    if let Some(endpoint) = &access.endpoint {
+    if let Some(endpoint) = &config.endpoint {
         builder = builder.with_endpoint(endpoint);
     }
-    if let Some(region) = &access.region {
+    if let Some(region) = &config.region {
         builder = builder.with_region(region);
     }
-    if let Some(key_id) = &access.key_id {
+    if let Some(key_id) = &config.key_id {
         builder = builder.with_access_key_id(key_id);
     }
-    if let Some(secret_key) = &access.secret_key {
+    if let Some(secret_key) = &config.secret_key {
         builder = builder.with_secret_access_key(secret_key);
     }
     Ok(builder)
 }
 
-/// What keeps us out for good is refused; everything else may get better.
-fn judged(what: &'static str, error: Error) -> BrokerError {
+/// Classifies an error: missing buckets and permissions are permanent, all others transient.
+fn classify(operation: &'static str, error: Error) -> BrokerError {
     match error {
         Error::NotFound { .. } | Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
-            BrokerError::Refused(format!("{what}: {error}"))
+            BrokerError::Refused(format!("cannot {operation}: {error}"))
         }
-        error => BrokerError::Unavailable { what, source: error.into() },
+        error => BrokerError::Unavailable { operation, source: error.into() },
     }
 }

@@ -1,77 +1,53 @@
-//! What can end a crawl before it is done?
+//! Errors of a crawl.
 
 use std::io;
 use std::path::PathBuf;
 
-use crate::broker::BrokerError;
-use crate::closed_folder::FolderError;
+use harvest::{BrokerError, SealedDirError};
 
-/// A crawl that cannot go on.
+/// Failure of an operation of the crawl.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The collection cannot be read or written.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// The settings do not make a fetcher, or the system cannot give what it needs.
+    /// The fetching side failed.
     #[error(transparent)]
-    Fetch(#[from] fetch::Error),
-    /// A batch or a harvest cannot be read or written.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// Workers cannot be reached, or not asked.
-    #[error(transparent)]
-    Broker(#[from] BrokerError),
-    /// Somebody else harvests this batch.
-    #[error("{} is being harvested by another process", folder.display())]
-    InHarvest {
-        /// The batch.
-        folder: PathBuf,
-    },
-    /// A harvest of pages that nobody asked for.
+    Harvest(#[from] harvest::Error),
+    /// A harvest without its batch.
     #[error(
-        "{} is the harvest of no open batch: there is no {}. If the batch was moved away, copy it back; the pages alone \
-         can be taken in by `weir import`",
+        "cannot ingest the harvest {}: its batch {} is missing; copy the batch back, or import only the pages with `weir import`",
         harvest.display(),
         batch.display()
     )]
-    NoBatch {
-        /// The harvest.
+    OrphanHarvest {
+        /// Directory of the harvest.
         harvest: PathBuf,
-        /// The batch that should be there.
+        /// Expected directory of the batch.
         batch: PathBuf,
     },
-    /// A rank is to count that nobody has computed.
+    /// A weight refers to a rank that was not computed.
     #[error(
-        "quality.weights: nobody has computed {term} yet; run `weir analyze` first, or leave its weight at 0"
+        "quality.weights: the rank {term} is not computed; run `weir analyze` first, or set its weight to 0"
     )]
-    NotAnalysed {
-        /// Which one.
-        term: frontier::Term,
-    },
-    /// What was given for a URL is none.
-    #[error("`{input}` is no URL: {rejected}; write one such as {example}{known}")]
-    NoUrl {
-        /// As it was given.
-        input: String,
-        /// What is wrong with it.
-        rejected: model::Rejected,
-        /// What to write instead.
-        example: String,
-        /// What the collection knows of the same host, behind a semicolon.
-        known: String,
-    },
-    /// The operating system refused.
-    #[error("cannot {what} {}: {source}", path.display())]
-    Io {
-        /// What was attempted.
-        what: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
+    RankNotComputed {
+        /// The rank.
+        term: frontier::QualityTerm,
     },
     /// A thread or its runtime could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
+}
+
+impl From<SealedDirError> for Error {
+    fn from(error: SealedDirError) -> Error {
+        Error::Harvest(error.into())
+    }
+}
+
+impl From<BrokerError> for Error {
+    fn from(error: BrokerError) -> Error {
+        Error::Harvest(error.into())
+    }
 }

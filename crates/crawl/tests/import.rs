@@ -1,5 +1,5 @@
-//! Archives of others become part of a collection, and can be read back byte for byte.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+//! Import of WARC files: pages are ingested, and stored byte for byte.
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,12 +8,10 @@ use std::path::{Path, PathBuf};
 
 use crawl::{GatherSettings, ImportEvent, ImportSummary, import};
 use model::{PageId, UrlRules};
-use store::{
-    Collection, PageFlags, PageRecord, Snapshot, Stage, StoreSettings, Verify, WarcKind, WarcReader,
-    WarcRecord,
-};
+use store::{Collection, PageFlags, PageRecord, PageStage, Snapshot, StoreSettings, VerifyLevel};
+use warc::{WarcReader, WarcRecord, WarcType};
 
-/// Pages of an archive, as a writer of WARC would have them.
+/// WARC file under construction.
 #[derive(Default)]
 struct Archive(Vec<u8>);
 
@@ -29,89 +27,85 @@ impl Archive {
         self
     }
 
-    /// A page of HTML at an hour of a day.
+    /// Adds an HTML page, fetched at this hour.
     fn page(self, url: &str, hour: u32, html: &str) -> Archive {
-        self.answer(url, hour, "200 OK\r\nContent-Type: text/html", html.as_bytes())
+        self.response(url, hour, "200 OK\r\nContent-Type: text/html", html.as_bytes())
     }
 
-    fn answer(self, url: &str, hour: u32, head: &str, body: &[u8]) -> Archive {
+    fn response(self, url: &str, hour: u32, head: &str, body: &[u8]) -> Archive {
         let block = [format!("HTTP/1.1 {head}\r\n\r\n").as_bytes(), body].concat();
         let more = "Content-Type: application/http; msgtype=response\r\nWARC-IP-Address: 192.0.2.7\r\n";
         self.record("response", url, &format!("2024-05-17T{hour:02}:00:00Z"), more, &block)
     }
 
-    fn write(&self, folder: &Path) -> PathBuf {
-        let path = folder.join("archive.warc");
+    fn write(&self, dir: &Path) -> PathBuf {
+        let path = dir.join("archive.warc");
         fs::write(&path, &self.0).unwrap();
         path
     }
 }
 
-/// A folder with a new collection in it.
+/// Temporary directory with a new collection.
 fn collection() -> (tempfile::TempDir, Collection) {
-    let folder = tempfile::tempdir().unwrap();
-    let collection = Collection::create(&folder.path().join("web"), StoreSettings::default()).unwrap();
-    (folder, collection)
+    let dir = tempfile::tempdir().unwrap();
+    let collection = Collection::create(&dir.path().join("web"), StoreSettings::default()).unwrap();
+    (dir, collection)
 }
 
 fn import_files(collection: &mut Collection, files: &[PathBuf]) -> (ImportSummary, Vec<String>) {
-    let mut complaints = Vec::new();
+    let mut errors = Vec::new();
     let summary = import(
         collection,
         files,
         &GatherSettings::default(),
         || 1_800_000_000_000,
         |event| {
-            if let ImportEvent::Broken(error) = event {
-                complaints.push(error.to_string());
+            if let ImportEvent::FileError(error) = event {
+                errors.push(error.to_string());
             }
         },
     );
-    (summary.unwrap(), complaints)
+    (summary.unwrap(), errors)
 }
 
-/// Imports one archive and opens what came of it.
+/// Imports one archive and opens the result.
 fn imported(archive: &Archive) -> (tempfile::TempDir, ImportSummary, Snapshot) {
-    let (folder, mut collection) = collection();
-    let file = archive.write(folder.path());
-    let (summary, complaints) = import_files(&mut collection, &[file]);
-    assert_eq!(complaints, [""; 0]);
-    let snapshot = Snapshot::open(collection.folder(), None).unwrap();
-    (folder, summary, snapshot)
+    let (dir, mut collection) = collection();
+    let file = archive.write(dir.path());
+    let (summary, errors) = import_files(&mut collection, &[file]);
+    assert_eq!(errors, [""; 0]);
+    let snapshot = Snapshot::open(collection.dir(), None).unwrap();
+    (dir, summary, snapshot)
 }
 
 fn page(snapshot: &Snapshot, url: &str) -> Option<(PageId, PageRecord)> {
     let url = UrlRules::default().canonical(url).unwrap();
     let id = snapshot.urls.find(&url).unwrap()?;
-    Some((id, snapshot.pages.get(id).unwrap().unwrap()))
+    Some((id, snapshot.page_state.get(id).unwrap().unwrap()))
 }
 
 fn links(snapshot: &Snapshot) -> HashMap<PageId, Vec<PageId>> {
     let mut all = HashMap::new();
-    let each = |source, links: &[store::Link]| {
+    let collect = |source, links: &[store::Link]| {
         all.insert(source, links.iter().map(|link| link.target).collect());
         Ok(())
     };
-    snapshot.links.for_each(each).unwrap();
+    snapshot.links.for_each(collect).unwrap();
     all
 }
 
 #[test]
-fn samples_of_others_can_be_read_back_byte_for_byte() {
-    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/warc");
-    if !samples.is_dir() {
-        eprintln!("skipped: {} is not there", samples.display());
-        return;
-    }
+fn sample_archives_are_stored_byte_for_byte() {
+    let samples = testkit::data("warc");
     let is_warc = |path: &PathBuf| path.to_string_lossy().contains(".warc");
     let files: Vec<PathBuf> =
         fs::read_dir(&samples).unwrap().map(|entry| entry.unwrap().path()).filter(is_warc).collect();
     assert!(files.len() >= 10);
-    let (_folder, mut collection) = collection();
-    let (summary, complaints) = import_files(&mut collection, &files);
+    let (_dir, mut collection) = collection();
+    let (summary, errors) = import_files(&mut collection, &files);
     assert_eq!(summary.files, files.len() as u64);
-    assert_eq!(summary.broken_files, complaints.len() as u64);
-    let snapshot = Snapshot::open(collection.folder(), None).unwrap();
+    assert_eq!(summary.damaged_files, errors.len() as u64);
+    let snapshot = Snapshot::open(collection.dir(), None).unwrap();
     let mut compared = 0;
     for file in &files {
         let Ok(records) = WarcReader::open(file) else { continue };
@@ -119,27 +113,31 @@ fn samples_of_others_can_be_read_back_byte_for_byte() {
             compared += u64::from(is_read_back(&snapshot, &record));
         }
     }
-    assert!(compared >= 10 && compared <= summary.pages + summary.known, "{compared} {summary:?}");
+    assert!(compared >= 10 && compared <= summary.pages + summary.already_stored, "{compared} {summary:?}");
 }
 
-/// Whether the record is a page; then it must be there as it was.
+/// Checks that a page record is stored byte for byte; false for other records.
 fn is_read_back(snapshot: &Snapshot, record: &WarcRecord) -> bool {
-    let expected = match record.header.kind() {
-        WarcKind::Response if record.head().starts_with(b"HTTP/") => record.body(),
-        WarcKind::Resource => record.block().into(),
+    let expected = match record.header.warc_type() {
+        WarcType::Response if record.head().starts_with(b"HTTP/") => record.body(),
+        WarcType::Resource => record.block().into(),
         _ => return false,
     };
     let Some(url) = record.header.url().and_then(|url| UrlRules::default().canonical(url).ok()) else {
         return false;
     };
-    let versions = snapshot.bodies.versions(url.as_str()).unwrap();
-    let wanted_s = record.header.date_ms().unwrap() / 1000;
-    let mut same_time = versions.iter().filter(|version| version.fetched_at_ms / 1000 == wanted_s).peekable();
-    assert!(same_time.peek().is_some(), "{url} is not there");
+    let versions = snapshot.page_store.versions(url.as_str()).unwrap();
+    let expected_s = record.header.date_ms().unwrap() / 1000;
+    let mut same_time =
+        versions.iter().filter(|version| version.fetched_at_ms / 1000 == expected_s).peekable();
+    assert!(same_time.peek().is_some(), "{url} is missing");
     assert!(
-        same_time
-            .any(|version| snapshot.bodies.read(&version.location, Verify::Digests).unwrap().body()
-                == expected),
+        same_time.any(|version| snapshot
+            .page_store
+            .read(&version.location, VerifyLevel::Digests)
+            .unwrap()
+            .body()
+            == expected),
         "{url} differs"
     );
     true
@@ -155,22 +153,22 @@ fn pages_links_and_sites_are_counted() {
              <a href=/private rel=nofollow>p</a> <a href='javascript:x()'>j</a><img src=/i.png><a href=/>self</a>",
         )
         .page("http://a.test/b", 2, "<meta name=robots content=nofollow><a href=/hidden>h</a>")
-        .answer("http://a.test/old", 3, "301 Moved\r\nLocation: /b", b"")
-        .answer("http://a.test/gone", 4, "404 Not Found\r\nContent-Type: text/html", b"<a href=/never>n</a>");
-    let (_folder, summary, snapshot) = imported(&archive);
-    assert_eq!((summary.records, summary.pages, summary.skipped), (4, 4, 0));
+        .response("http://a.test/old", 3, "301 Moved\r\nLocation: /b", b"")
+        .response("http://a.test/gone", 4, "404 Not Found\r\nContent-Type: text/html", b"<a href=/never>n</a>");
+    let (_dir, summary, snapshot) = imported(&archive);
+    assert_eq!((summary.records, summary.pages, summary.records_skipped), (4, 4, 0));
     assert_eq!(summary.links, 8 + 1 + 1);
 
     let (home_id, home) = page(&snapshot, "http://a.test/").unwrap();
-    assert_eq!((home.stage, home.status, home.visits, home.depth), (Stage::Fetched, 200, 1, 0));
-    assert_eq!(home.in_links, 0, "a page's link to itself does not count");
+    assert_eq!((home.stage, home.status, home.fetch_count, home.depth), (PageStage::Fetched, 200, 1, 0));
+    assert_eq!(home.inlinks, 0, "a page's link to itself does not count");
     let (b_id, b) = page(&snapshot, "http://a.test/b").unwrap();
-    assert_eq!(b.in_links, 2, "from the home page once, and from the redirect");
+    assert_eq!(b.inlinks, 2, "from the home page once, and from the redirect");
     let (x_id, x) = page(&snapshot, "http://b.test/x?y=1").unwrap();
-    assert_eq!((x.stage, x.depth, x.in_links), (Stage::New, 1, 1));
+    assert_eq!((x.stage, x.depth, x.inlinks), (PageStage::Discovered, 1, 1));
     assert!(x.flags.has(PageFlags::DYNAMIC));
     let (gone_id, gone) = page(&snapshot, "http://a.test/gone").unwrap();
-    assert_eq!((gone.stage, gone.status), (Stage::Failed, 404));
+    assert_eq!((gone.stage, gone.status), (PageStage::Failed, 404));
     for absent in
         ["http://a.test/a.pdf", "http://a.test/private", "http://a.test/hidden", "http://a.test/never"]
     {
@@ -181,20 +179,20 @@ fn pages_links_and_sites_are_counted() {
     assert_eq!(links[&b_id], []);
     assert!(!links.contains_key(&gone_id));
 
-    let [a, b] = [home.site, x.site].map(|site| snapshot.sites.get(site).unwrap().unwrap());
-    assert_eq!((a.pages_known, a.pages_fetched, a.errors, a.in_links), (4, 3, 1, 0));
-    assert_eq!((b.pages_known, b.pages_dynamic, b.pages_fetched, b.in_links), (1, 1, 0, 1));
+    let [a, b] = [home.site, x.site].map(|site| snapshot.site_state.get(site).unwrap().unwrap());
+    assert_eq!((a.pages_known, a.pages_fetched, a.failed_requests, a.inlinks), (4, 3, 1, 0));
+    assert_eq!((b.pages_known, b.pages_dynamic, b.pages_fetched, b.inlinks), (1, 1, 0, 1));
     assert_eq!(a.address.unwrap().to_string(), "192.0.2.7");
 }
 
 #[test]
-fn exact_duplicates_name_their_original_and_lead_nowhere() {
+fn exact_duplicates_refer_to_the_first_copy_and_their_links_are_not_followed() {
     let html = format!("<p>{}</p><a href=deeper/>on</a>", "words ".repeat(200));
     let archive = Archive::default()
         .page("http://a.test/x/", 1, &html)
         .page("http://a.test/x/y/", 2, &html)
         .page("http://a.test/z", 3, "<a href=/x/y/>another</a>");
-    let (_folder, _, snapshot) = imported(&archive);
+    let (_dir, _, snapshot) = imported(&archive);
     let (original_id, original) = page(&snapshot, "http://a.test/x/").unwrap();
     let (copy_id, copy) = page(&snapshot, "http://a.test/x/y/").unwrap();
     assert_eq!((original.duplicate_of, copy.duplicate_of), (None, Some(original_id)));
@@ -202,12 +200,12 @@ fn exact_duplicates_name_their_original_and_lead_nowhere() {
     assert!(page(&snapshot, "http://a.test/x/deeper/").is_some());
     assert_eq!(page(&snapshot, "http://a.test/x/y/deeper/"), None);
     assert!(!links(&snapshot).contains_key(&copy_id));
-    let stored = snapshot.bodies.read(&copy.stored.unwrap(), Verify::Digests).unwrap();
+    let stored = snapshot.page_store.read(&copy.record_location.unwrap(), VerifyLevel::Digests).unwrap();
     assert_eq!(stored.body(), html.as_bytes());
 }
 
 #[test]
-fn visits_are_compared_whatever_their_order() {
+fn fetches_are_compared_in_any_import_order() {
     let text =
         |word: &str| format!("<main>{}</main>", format!("{word} is what this page is about. ").repeat(30));
     let frame = |text: &str, advertisement: u32| format!("{text}<footer>{advertisement}</footer>");
@@ -225,21 +223,24 @@ fn visits_are_compared_whatever_their_order() {
             b"HTTP/1.1 304 Not Modified\r\n\r\n",
         )
         .page("http://a.test/", 3, "<p>older than all</p><a href=/old>o</a>");
-    let (_folder, summary, snapshot) = imported(&archive);
+    let (_dir, summary, snapshot) = imported(&archive);
     assert_eq!(summary.pages, 6);
     let (_, record) = page(&snapshot, "http://a.test/").unwrap();
-    assert_eq!((record.visits, record.changes, record.status, record.stage), (6, 1, 304, Stage::Fetched));
-    assert_eq!(record.unchanged_s, 3 * 3600, "a new advertisement is no change");
+    assert_eq!(
+        (record.fetch_count, record.change_count, record.status, record.stage),
+        (6, 1, 304, PageStage::Fetched)
+    );
+    assert_eq!(record.unchanged_time_s, 3 * 3600, "a new advertisement is not a change");
     assert_eq!(record.last_visit_s - record.first_visit_s, 5 * 3600);
     assert_eq!(record.last_visit_s - record.last_change_s, 2 * 3600);
-    let newest = snapshot.bodies.read(&record.stored.unwrap(), Verify::Digests).unwrap();
+    let newest = snapshot.page_store.read(&record.record_location.unwrap(), VerifyLevel::Digests).unwrap();
     assert_eq!(newest.body(), frame(&two, 2).as_bytes());
-    assert_eq!(snapshot.bodies.versions("http://a.test/").unwrap().len(), 5);
+    assert_eq!(snapshot.page_store.versions("http://a.test/").unwrap().len(), 5);
     assert_eq!(page(&snapshot, "http://a.test/old"), None);
 }
 
 #[test]
-fn visits_that_are_known_are_left_out() {
+fn fetches_that_are_already_stored_are_ignored() {
     let body = "<p>the same</p>";
     let unchanged = "WARC-Profile: http://netpreserve.org/warc/1.0/revisit/server-not-modified\r\n";
     let archive = Archive::default()
@@ -253,31 +254,31 @@ fn visits_that_are_known_are_left_out() {
             unchanged,
             b"HTTP/1.1 304 Not Modified\r\n\r\n",
         )
-        .answer("http://a.test/gone", 2, "404 Not Found", b"");
-    let (folder, mut collection) = collection();
-    let file = archive.write(folder.path());
-    // Before and after a commit, and in a process that was started anew.
+        .response("http://a.test/gone", 2, "404 Not Found", b"");
+    let (dir, mut collection) = collection();
+    let file = archive.write(dir.path());
+    // Before and after a commit, and after reopening the collection.
     let (first, _) = import_files(&mut collection, &[file.clone(), file.clone()]);
-    assert_eq!((first.pages, first.known, first.bytes), (4, 6, 15 + 24 + 15));
+    assert_eq!((first.pages, first.already_stored, first.body_bytes), (4, 6, 15 + 24 + 15));
     drop(collection);
-    let mut collection = Collection::open(&folder.path().join("web"), StoreSettings::default()).unwrap();
+    let mut collection = Collection::open(&dir.path().join("web"), StoreSettings::default()).unwrap();
     let before = collection.manifest().unwrap().clone();
     let (second, _) = import_files(&mut collection, &[file]);
     assert_eq!(collection.manifest().unwrap(), &before);
-    assert_eq!((second.pages, second.known, second.links, second.bytes), (0, 5, 0, 0));
-    let snapshot = Snapshot::open(collection.folder(), None).unwrap();
+    assert_eq!((second.pages, second.already_stored, second.links, second.body_bytes), (0, 5, 0, 0));
+    let snapshot = Snapshot::open(collection.dir(), None).unwrap();
     let (_, record) = page(&snapshot, "http://a.test/").unwrap();
-    assert_eq!(record.visits, 3);
-    assert_eq!(snapshot.sites.get(record.site).unwrap().unwrap().bytes, 15 + 24 + 15);
-    assert_eq!(snapshot.bodies.versions("http://a.test/").unwrap().len(), 3);
+    assert_eq!(record.fetch_count, 3);
+    assert_eq!(snapshot.site_state.get(record.site).unwrap().unwrap().bytes_received, 15 + 24 + 15);
+    assert_eq!(snapshot.page_store.versions("http://a.test/").unwrap().len(), 3);
 
-    let later = Archive::default().page("http://a.test/", 4, body).write(folder.path());
+    let later = Archive::default().page("http://a.test/", 4, body).write(dir.path());
     let (third, _) = import_files(&mut collection, &[later]);
-    assert_eq!((third.pages, third.known), (1, 0));
+    assert_eq!((third.pages, third.already_stored), (1, 0));
 }
 
 #[test]
-fn files_may_be_plain_or_compressed_by_zstd_in_one_frame_or_many() {
+fn plain_and_zstd_files_with_one_or_many_frames_are_read() {
     let records: Vec<Vec<u8>> = (0..30)
         .map(|number| {
             let html = format!("<p>{}</p>", format!("page {number} ").repeat(number * 50));
@@ -289,12 +290,12 @@ fn files_may_be_plain_or_compressed_by_zstd_in_one_frame_or_many() {
     let one_frame = zstd(&plain);
     let frame_each = records.iter().flat_map(|record| zstd(record)).collect();
     for (name, bytes) in [("a.warc", plain), ("a.warc.zst", one_frame), ("b.warc.zst", frame_each)] {
-        let (folder, mut collection) = collection();
-        let file = folder.path().join(name);
+        let (dir, mut collection) = collection();
+        let file = dir.path().join(name);
         fs::write(&file, bytes).unwrap();
-        let (summary, complaints) = import_files(&mut collection, std::slice::from_ref(&file));
-        assert_eq!((summary.pages, complaints.len()), (30, 0), "{name}: {complaints:?}");
-        let snapshot = Snapshot::open(collection.folder(), None).unwrap();
+        let (summary, errors) = import_files(&mut collection, std::slice::from_ref(&file));
+        assert_eq!((summary.pages, errors.len()), (30, 0), "{name}: {errors:?}");
+        let snapshot = Snapshot::open(collection.dir(), None).unwrap();
         for record in WarcReader::open(&file).unwrap() {
             assert!(is_read_back(&snapshot, &record.unwrap()), "{name}");
         }
@@ -302,19 +303,22 @@ fn files_may_be_plain_or_compressed_by_zstd_in_one_frame_or_many() {
 }
 
 #[test]
-fn encoded_pages_are_read_and_kept_as_they_came() {
+fn pages_with_content_encoding_are_parsed_and_stored_unchanged() {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(b"<a href=/next>next</a>").unwrap();
     let body = encoder.finish().unwrap();
     let head = "200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip";
-    let (_folder, _, snapshot) = imported(&Archive::default().answer("http://a.test/", 1, head, &body));
+    let (_dir, _, snapshot) = imported(&Archive::default().response("http://a.test/", 1, head, &body));
     let (_, record) = page(&snapshot, "http://a.test/").unwrap();
     assert!(page(&snapshot, "http://a.test/next").is_some());
-    assert_eq!(snapshot.bodies.read(&record.stored.unwrap(), Verify::Digests).unwrap().body(), body);
+    assert_eq!(
+        snapshot.page_store.read(&record.record_location.unwrap(), VerifyLevel::Digests).unwrap().body(),
+        body
+    );
 }
 
 #[test]
-fn what_is_no_page_is_skipped_or_passed_over() {
+fn records_that_are_not_pages_are_skipped() {
     let archive = Archive::default()
         .record("warcinfo", "", "2024-05-17T00:00:00Z", "", b"software: none")
         .record(
@@ -334,16 +338,16 @@ fn what_is_no_page_is_skipped_or_passed_over() {
             b"text",
         )
         .record("request", "http://a.test/", "2024-05-17T00:00:00Z", "", b"GET / HTTP/1.1\r\n\r\n");
-    let (_folder, summary, snapshot) = imported(&archive);
-    assert_eq!((summary.records, summary.pages, summary.skipped), (6, 1, 3));
+    let (_dir, summary, snapshot) = imported(&archive);
+    assert_eq!((summary.records, summary.pages, summary.records_skipped), (6, 1, 3));
     let (_, record) = page(&snapshot, "http://a.test/r").unwrap();
-    let stored = snapshot.bodies.read(&record.stored.unwrap(), Verify::Digests).unwrap();
+    let stored = snapshot.page_store.read(&record.record_location.unwrap(), VerifyLevel::Digests).unwrap();
     assert_eq!(stored.body(), b"text".as_slice());
     assert!(stored.head().windows(26).any(|part| part == b"X-Crawler-Record: resource"));
 }
 
 #[test]
-fn the_texts_of_others_are_pages_without_markup() {
+fn wet_records_are_imported_as_plain_text_pages() {
     let date = "2024-05-17T00:00:00Z";
     let archive = Archive::default()
         .record(
@@ -354,27 +358,27 @@ fn the_texts_of_others_are_pages_without_markup() {
             "caf\u{e9} f\u{fc}r alle".as_bytes(),
         )
         .record("conversion", "http://a.test/p", date, "Content-Type: image/png\r\n", b"PNG");
-    let (_folder, summary, snapshot) = imported(&archive);
-    assert_eq!((summary.records, summary.pages, summary.skipped), (2, 1, 0));
+    let (_dir, summary, snapshot) = imported(&archive);
+    assert_eq!((summary.records, summary.pages, summary.records_skipped), (2, 1, 0));
     let (_, record) = page(&snapshot, "http://a.test/t").unwrap();
-    let stored = snapshot.bodies.read(&record.stored.unwrap(), Verify::Digests).unwrap();
+    let stored = snapshot.page_store.read(&record.record_location.unwrap(), VerifyLevel::Digests).unwrap();
     assert_eq!(stored.header("Content-Type"), Some(b"text/plain; charset=utf-8".as_slice()));
     assert_eq!(stored.header("X-Crawler-Record"), Some(b"conversion".as_slice()));
 }
 
 #[test]
-fn what_came_before_a_break_is_kept_and_other_files_go_on() {
-    let (folder, mut collection) = collection();
+fn records_before_an_error_and_other_files_are_imported() {
+    let (dir, mut collection) = collection();
     let mut archive = Archive::default().page("http://a.test/1", 1, "one").page("http://a.test/2", 2, "two");
     let length = archive.0.len();
     archive.0.truncate(length - 6);
-    let broken = archive.write(folder.path());
-    let whole = folder.path().join("whole.warc");
+    let broken = archive.write(dir.path());
+    let whole = dir.path().join("whole.warc");
     fs::write(&whole, Archive::default().page("http://a.test/3", 3, "three").0).unwrap();
-    let (summary, complaints) = import_files(&mut collection, &[broken, whole]);
-    assert_eq!((summary.files, summary.broken_files, summary.pages), (2, 1, 2));
-    assert!(complaints[0].contains("archive.warc") && complaints[0].contains("record 2"), "{complaints:?}");
-    let snapshot = Snapshot::open(collection.folder(), None).unwrap();
+    let (summary, errors) = import_files(&mut collection, &[broken, whole]);
+    assert_eq!((summary.files, summary.damaged_files, summary.pages), (2, 1, 2));
+    assert!(errors[0].contains("archive.warc") && errors[0].contains("record 2"), "{errors:?}");
+    let snapshot = Snapshot::open(collection.dir(), None).unwrap();
     assert!(page(&snapshot, "http://a.test/1").is_some() && page(&snapshot, "http://a.test/3").is_some());
     assert!(page(&snapshot, "http://a.test/2").is_none());
 }

@@ -1,6 +1,6 @@
-//! What does a page cost the processor, from the request to the body? `cargo run --release -p fetch --example cost`
+//! CPU time per page, from the request to the body. `cargo run --release -p fetch --example cost`
 //!
-//! Pages of 33 KB over 64 kept connections to a server in this process; only the thread that fetches is counted.
+//! Pages of 33 KB over 64 persistent connections to a server in this process; only the fetching thread is measured.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement, run by hand")]
 
 use std::io::{Read, Write};
@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-use fetch::{FetchJob, FetchSettings, Fetcher, SiteRequest};
+use fetch::{FetchRequest, FetchSettings, Fetcher, SiteHeaders};
 use model::UrlRules;
 use tokio::task::LocalSet;
 
@@ -26,13 +26,13 @@ fn main() {
         let requests = (CONNECTIONS * REQUESTS) as f64;
         let cpu_us = (thread_cpu_ns() - cpu_before_ns) as f64 / 1000.0 / requests;
         let rate = requests / started.elapsed().as_secs_f64();
-        println!("{framing}: {cpu_us:.1} µs of the processor a request, {rate:.0} requests a second");
+        println!("{framing}: {cpu_us:.1} µs of CPU time per request, {rate:.0} requests per second");
     }
 }
 
 async fn fetch_all(server: SocketAddr) {
     let mut settings = FetchSettings::default();
-    settings.networks.allow("127.0.0.0/8").unwrap();
+    settings.network_filter.allow("127.0.0.0/8").unwrap();
     let fetcher = Rc::new(Fetcher::new(Arc::new(settings)).unwrap());
     let tasks: Vec<_> = (0..CONNECTIONS)
         .map(|_| tokio::task::spawn_local(fetch_over_one(Rc::clone(&fetcher), server)))
@@ -44,46 +44,46 @@ async fn fetch_all(server: SocketAddr) {
 
 async fn fetch_over_one(fetcher: Rc<Fetcher>, server: SocketAddr) {
     let url = UrlRules::default().canonical(&format!("http://{server}/some/page.html")).unwrap();
-    let job = FetchJob {
+    let request = FetchRequest {
         url: &url,
         address: server.ip(),
-        extra: &SiteRequest::NOTHING,
+        site_headers: &SiteHeaders::NONE,
         if_none_match: None,
         if_modified_since: None,
-        body_bytes: 400_000,
-        any_media_type: false,
-        send_before: None,
+        max_body_bytes: 400_000,
+        any_mime_type: false,
+        send_deadline: None,
     };
-    let mut kept = None;
+    let mut reusable = None;
     for _ in 0..REQUESTS {
-        let (answer, connection) = fetcher.fetch(&job, kept).await;
-        assert_eq!((answer.status, answer.body.len()), (200, PAGE_BYTES));
-        kept = Some(connection.unwrap());
+        let (response, connection) = fetcher.fetch(&request, reusable).await;
+        assert_eq!((response.status, response.body.len()), (200, PAGE_BYTES));
+        reusable = Some(connection.unwrap());
     }
 }
 
 fn start_server(chunk_bytes: Option<usize>) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
-    let answer = Arc::new(answer(chunk_bytes));
+    let response = Arc::new(response(chunk_bytes));
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let answer = Arc::clone(&answer);
-            std::thread::spawn(move || serve(stream.unwrap(), &answer));
+            let response = Arc::clone(&response);
+            std::thread::spawn(move || serve(stream.unwrap(), &response));
         }
     });
     address
 }
 
-fn serve(mut stream: TcpStream, answer: &[u8]) {
-    // A request is small and comes in one piece.
+fn serve(mut stream: TcpStream, response: &[u8]) {
+    // A request is small and arrives in one read.
     let mut request = [0; 4096];
     while matches!(stream.read(&mut request), Ok(1..)) {
-        stream.write_all(answer).unwrap();
+        stream.write_all(response).unwrap();
     }
 }
 
-fn answer(chunk_bytes: Option<usize>) -> Vec<u8> {
+fn response(chunk_bytes: Option<usize>) -> Vec<u8> {
     let body = vec![b'x'; PAGE_BYTES];
     let head = "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nServer: example\r\nContent-Type: text/html\r\n\
                 ETag: \"33a64df551425fcc\"\r\nVary: Accept-Encoding\r\n";
@@ -100,7 +100,7 @@ fn answer(chunk_bytes: Option<usize>) -> Vec<u8> {
     }
 }
 
-/// What this thread has used of the processor.
+/// CPU time used by this thread.
 fn thread_cpu_ns() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     text.split(' ').next().unwrap().parse().unwrap()

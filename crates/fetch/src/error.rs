@@ -1,34 +1,34 @@
-//! What can be wrong before anything was asked? Settings; what servers do wrong is an outcome, not an error.
+//! Errors of this crate: invalid settings. Whatever a server does wrong is an outcome of a request, not an error.
 
-/// Settings that cannot be followed.
+/// Invalid settings.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A text that would break the request apart, or that is empty.
-    #[error("{what} cannot be sent: {why}")]
-    BadText {
-        /// Which setting.
-        what: String,
-        /// What is wrong with it.
-        why: &'static str,
+    /// A value that cannot be sent in a header, such as one with a line break.
+    #[error("cannot send {name} in a request: {problem}")]
+    InvalidValue {
+        /// Setting or header that has the value.
+        name: String,
+        /// Problem with the value.
+        problem: &'static str,
     },
-    /// A header line that belongs to the protocol.
-    #[error("the header {0} is made by the crawler itself and cannot be set")]
-    OwnHeader(String),
-    /// Not a network.
-    #[error("not a network such as 10.0.0.0/8: {0}")]
-    BadNetwork(String),
-    /// The name that the crawler gives does not tell whom to write to.
+    /// A header that the HTTP client sets itself.
+    #[error("cannot set the header {0}: the crawler sets it itself")]
+    ReservedHeader(String),
+    /// Text that is not a network in CIDR notation.
+    #[error("cannot parse the network `{0}`: expected an address or a prefix such as 10.0.0.0/8")]
+    InvalidNetwork(String),
+    /// A `User-Agent` without product, version or contact.
     #[error(
-        "the agent {0:?} must name a product, its version and a contact, such as: example/1.0 (+https://example.org/bot)"
+        "User-Agent {0:?} needs a product, a version and a contact, such as: example/1.0 (+https://example.org/bot)"
     )]
-    Unidentified(String),
-    /// Certificates of authorities that cannot be read.
-    #[error("cannot read the certificates of the authorities: {0}")]
-    Authorities(String),
-    /// TLS cannot be set up.
-    #[error("cannot set up TLS")]
+    MissingContact(String),
+    /// CA certificates that cannot be parsed.
+    #[error("cannot read the CA certificates: {0}")]
+    CaCertificates(String),
+    /// TLS cannot be configured.
+    #[error("cannot configure TLS")]
     Tls(#[source] rustls::Error),
-    /// Names cannot be resolved.
-    #[error("cannot set up the resolver: {0}")]
+    /// The DNS client cannot be configured.
+    #[error("cannot configure the DNS resolver: {0}")]
     Resolver(String),
 }

@@ -1,4 +1,4 @@
-//! How is one page fetched? By the protocol of its URL, over a connection that was kept or a new one.
+//! Fetcher: sends one request by the protocol of its URL, over an open connection or a new one.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -6,161 +6,167 @@ use std::time::Instant;
 
 use model::{Reason, Scheme};
 
-use crate::answer::Answer;
-use crate::clock::Clock;
-use crate::connect::Connector;
-use crate::connection::{Connection, Transport};
+use crate::connect::connection::{Connection, HttpVersion};
+use crate::connect::connector::Connector;
 use crate::error::Error;
-use crate::http1;
-use crate::http2::Http2;
-use crate::job::FetchJob;
-use crate::media_types::MediaTypes;
-use crate::reception::{Reception, Wanted};
-use crate::request::{Form, RequestWriter};
+use crate::exchange_timer::ExchangeTimer;
+use crate::fetch_request::FetchRequest;
+use crate::http::http1;
+use crate::http::http2::Http2;
+use crate::http::request::{RequestTarget, RequestWriter};
+use crate::http::response_reader::{ReadLimits, ResponseReader};
+use crate::mime_types::MimeTypes;
+use crate::non_http::ftp;
+use crate::non_http::gopher;
+use crate::response::Response;
 use crate::settings::FetchSettings;
-use crate::{ftp, gopher};
 
-/// The status by which a proxy asks who we are.
 const PROXY_AUTHENTICATION_REQUIRED: u16 = 407;
 
-/// Asks servers, one request at a time for each connection.
+/// Client for http, https, ftp and gopher. One fetcher serves any number of concurrent requests.
 pub struct Fetcher {
-    pub(crate) settings: Arc<FetchSettings>,
-    pub(crate) connector: Connector,
-    requests: RequestWriter,
-    media_types: MediaTypes,
+    settings: Arc<FetchSettings>,
+    connector: Connector,
+    request_writer: RequestWriter,
+    mime_types: MimeTypes,
 }
 
 impl Fetcher {
-    /// Works by these settings, once they are found in order.
+    /// Creates a fetcher after checking the settings.
     pub fn new(settings: Arc<FetchSettings>) -> Result<Fetcher, Error> {
-        let media_types = MediaTypes::new(&settings.media_types);
+        let mime_types = MimeTypes::new(&settings.mime_types);
         Ok(Fetcher {
             connector: Connector::new(Arc::clone(&settings))?,
-            requests: RequestWriter::new(&settings, &media_types)?,
-            media_types,
+            request_writer: RequestWriter::new(&settings, &mime_types)?,
+            mime_types,
             settings,
         })
     }
 
-    /// One bounded exchange. Redirects are answers like others. Nothing is tried twice, but for one case: a connection
-    /// that was `kept` and turns out to be closed, before any byte of an answer, is replaced by a new one.
+    /// Sends one request, within the limits of the settings. Redirects are returned, not followed.
     ///
-    /// `kept` is used only if it leads to the same site at the same address; a connection that comes back can be asked
-    /// again.
-    pub async fn fetch(&self, job: &FetchJob<'_>, kept: Option<Connection>) -> (Answer, Option<Connection>) {
-        let address = match self.connector.address(job.url, job.address) {
+    /// `reusable` is used if it belongs to the same site and address; a returned connection can be used again. Nothing is
+    /// retried, except that a reused connection which the server closed before the first byte of the response is
+    /// replaced by a new one, once.
+    pub async fn fetch(
+        &self,
+        request: &FetchRequest<'_>,
+        reusable: Option<Connection>,
+    ) -> (Response, Option<Connection>) {
+        let address = match self.connector.allowed_address(request.url, request.address) {
             Ok(address) => address,
-            Err(reason) => return (Answer::failed(reason), None),
+            Err(reason) => return (Response::from_failure(reason), None),
         };
-        let mut clock = Clock::start(&self.settings);
-        let (mut answer, connection) = match job.url.scheme() {
+        let mut timer = ExchangeTimer::start(&self.settings);
+        let limits = self.read_limits(request);
+        let (mut response, connection) = match request.url.scheme() {
             Scheme::Ftp if self.settings.proxy.is_none() => {
-                (ftp::fetch(self, job, address, &mut clock).await, None)
+                let from = &self.settings.from;
+                (ftp::fetch(&self.connector, request, limits, address, from, &mut timer).await, None)
             }
             Scheme::Gopher if self.settings.proxy.is_none() => {
-                (gopher::fetch(self, job, address, &mut clock).await, None)
+                (gopher::fetch(&self.connector, request, limits, address, &mut timer).await, None)
             }
-            // A proxy is asked for anything by HTTP.
-            _ => self.http(job, address, kept, &mut clock).await,
+            // A proxy takes requests for any scheme over HTTP.
+            _ => self.fetch_http(request, address, reusable, &mut timer).await,
         };
-        answer.address = Some(address);
-        (answer.latency_ms, answer.duration_ms) = clock.times_ms();
-        (answer, connection)
+        response.address = Some(address);
+        (response.latency_ms, response.duration_ms) = timer.elapsed_ms();
+        (response, connection)
     }
 
-    /// How much of the answer to this job is taken.
-    pub(crate) fn wanted(&self, job: &FetchJob<'_>) -> Wanted<'_> {
-        Wanted {
-            head_bytes: self.settings.head_bytes,
-            body_bytes: job.body_bytes,
-            media_types: (!job.any_media_type).then_some(&self.media_types),
+    fn read_limits(&self, request: &FetchRequest<'_>) -> ReadLimits<'_> {
+        ReadLimits {
+            max_head_bytes: self.settings.max_head_bytes,
+            max_body_bytes: request.max_body_bytes,
+            mime_types: (!request.any_mime_type).then_some(&self.mime_types),
         }
     }
 
-    async fn http(
+    async fn fetch_http(
         &self,
-        job: &FetchJob<'_>,
+        request: &FetchRequest<'_>,
         address: IpAddr,
-        kept: Option<Connection>,
-        clock: &mut Clock<'_>,
-    ) -> (Answer, Option<Connection>) {
-        let request = self.requests.write(job, self.form(job));
-        let is_late = || job.send_before.is_some_and(|end| Instant::now() >= end);
-        if let Some(mut connection) = kept.filter(|_| !is_late())
-            && connection.serves(job.url.site(), address)
+        reusable: Option<Connection>,
+        timer: &mut ExchangeTimer<'_>,
+    ) -> (Response, Option<Connection>) {
+        let head = self.request_writer.write(request, self.request_target(request));
+        let is_late = || request.send_deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if let Some(mut connection) = reusable.filter(|_| !is_late())
+            && connection.can_reuse_for(request.url.site(), address)
         {
-            let (answer, can_be_kept) = self.exchange(job, &request, &mut connection, clock).await;
-            if answer.failure != Some(Reason::ConnectionLost) || clock.has_received() {
-                return finish(answer, request, can_be_kept.then_some(connection));
+            let (response, is_reusable) = self.exchange(request, &head, &mut connection, timer).await;
+            // A server may close an idle connection at the moment the request is sent. A GET is idempotent, so it is safe
+            // to send it again.
+            if response.failure != Some(Reason::ConnectionClosed) || timer.has_received() {
+                return (Response { request: head, ..response }, is_reusable.then_some(connection));
             }
-            clock.connecting();
+            timer.connect_started();
         }
-        let mut connection = match self.connect(job, address, clock).await {
+        let mut connection = match self.connect(request, address, timer).await {
             Ok(connection) => connection,
-            Err(reason) => return (Answer::failed(reason), None),
+            Err(reason) => return (Response::from_failure(reason), None),
         };
         if is_late() {
-            return (Answer::failed(Reason::ConnectTimedOut), None);
+            return (Response::from_failure(Reason::ConnectTimeout), None);
         }
-        let (answer, can_be_kept) = self.exchange(job, &request, &mut connection, clock).await;
-        finish(answer, request, can_be_kept.then_some(connection))
+        let (response, is_reusable) = self.exchange(request, &head, &mut connection, timer).await;
+        (Response { request: head, ..response }, is_reusable.then_some(connection))
     }
 
-    fn form(&self, job: &FetchJob<'_>) -> Form<'_> {
+    fn request_target(&self, request: &FetchRequest<'_>) -> RequestTarget<'_> {
         match self.settings.proxy {
-            Some(_) if job.url.scheme() != Scheme::Https => {
-                Form::Absolute { authorization: self.connector.proxy_authorization.as_deref() }
+            // https goes through a tunnel, in which the server sees an ordinary request.
+            Some(_) if request.url.scheme() != Scheme::Https => {
+                RequestTarget::Absolute { authorization: self.connector.proxy_authorization.as_deref() }
             }
-            _ => Form::Origin,
+            _ => RequestTarget::Origin,
         }
     }
 
     async fn connect(
         &self,
-        job: &FetchJob<'_>,
+        request: &FetchRequest<'_>,
         address: IpAddr,
-        clock: &Clock<'_>,
+        timer: &ExchangeTimer<'_>,
     ) -> Result<Connection, Reason> {
-        let stream = self.connector.connect(job.url, address, clock).await?;
-        let security = stream.security();
-        let transport = if stream.speaks_http2() {
-            let begun = clock.wait(Http2::begin(stream, self.settings.head_bytes)).await?;
-            Transport::Http2(Box::new(begun.map_err(|_| Reason::ConnectFailed)?))
+        let stream = self.connector.connect(request.url, address, timer).await?;
+        let tls_version = stream.tls_version();
+        let http = if stream.negotiated_http2() {
+            let handshake =
+                timer.with_timeout(Http2::handshake(stream, self.settings.max_head_bytes)).await?;
+            HttpVersion::Http2(Box::new(handshake.map_err(|_| Reason::ConnectFailed)?))
         } else {
-            Transport::Http1(stream)
+            HttpVersion::Http1(stream)
         };
-        Ok(Connection { site: job.url.site().to_owned(), address, security, transport })
+        Ok(Connection { site: request.url.site().to_owned(), address, tls_version, http })
     }
 
-    /// Asks over a connection. Then whether it can be asked again.
+    /// Sends a request over a connection; the second value says whether the connection can be used again.
     async fn exchange(
         &self,
-        job: &FetchJob<'_>,
-        request: &[u8],
+        request: &FetchRequest<'_>,
+        head: &[u8],
         connection: &mut Connection,
-        clock: &mut Clock<'_>,
-    ) -> (Answer, bool) {
-        let wanted = self.wanted(job);
-        let (mut answer, can_be_kept, is_1_1) = match &mut connection.transport {
-            Transport::Http1(stream) => {
-                let mut reception = Reception::new(wanted);
-                http1::exchange(stream, request, &mut reception, clock).await;
-                (reception.answer, reception.keeps, reception.is_1_1)
+        timer: &mut ExchangeTimer<'_>,
+    ) -> (Response, bool) {
+        let limits = self.read_limits(request);
+        let (mut response, is_reusable, is_http11) = match &mut connection.http {
+            HttpVersion::Http1(stream) => {
+                let mut reader = ResponseReader::new(limits);
+                http1::exchange(stream, head, &mut reader, timer).await;
+                (reader.response, reader.keep_alive, reader.is_http11)
             }
-            Transport::Http2(http2) => {
-                let (answer, is_open) = http2.exchange(job.url.as_str(), request, &wanted, clock).await;
-                (answer, is_open, true)
+            HttpVersion::Http2(http2) => {
+                let (response, is_open) = http2.exchange(request.url.as_str(), head, &limits, timer).await;
+                (response, is_open, true)
             }
         };
-        if answer.status == PROXY_AUTHENTICATION_REQUIRED && self.settings.proxy.is_some() {
-            answer = Answer::failed(Reason::ProxyFailed);
+        // The response of a proxy that wants other credentials says nothing about the page.
+        if response.status == PROXY_AUTHENTICATION_REQUIRED && self.settings.proxy.is_some() {
+            response = Response::from_failure(Reason::ProxyFailed);
         }
-        answer.protocols = connection.protocols(is_1_1);
-        (answer, can_be_kept)
+        response.protocols = connection.protocols(is_http11);
+        (response, is_reusable)
     }
-}
-
-fn finish(answer: Answer, request: Vec<u8>, connection: Option<Connection>) -> (Answer, Option<Connection>) {
-    (Answer { request, ..answer }, connection)
 }

@@ -1,43 +1,34 @@
-//! How does one request become one answer? Over http, https, ftp or gopher, within limits, to addresses that may be asked.
+//! Client for HTTP/1.1, HTTP/2, ftp and gopher with limits on time and size, and a DNS resolver.
 //!
-//! A [`Fetcher`] takes a [`FetchJob`] and gives an [`Answer`], whatever the server does; between the requests of one
-//! site the caller keeps the [`Connection`]. A [`Resolver`] tells the addresses of a host, and [`Networks`] which of
-//! them may be asked, which is looked at where the connection is made.
+//! [`Fetcher::fetch`] sends one [`FetchRequest`] and returns one [`Response`], whatever the server does: a timeout or an
+//! invalid response is an outcome, not an error. Between two requests to a site the caller holds the [`Connection`]. A
+//! [`Resolver`] looks up the addresses of a host. [`NetworkFilter`] decides which addresses may be contacted; it is applied
+//! when a connection is opened, not when a name is resolved.
 //!
-//! This crate never schedules, retries or stores: it is told what to ask whom, and tells what came back.
+//! This crate never schedules, retries, follows redirects or stores responses.
 
-mod answer;
-mod chunked;
-mod clock;
+mod address;
 mod connect;
-mod connection;
 mod error;
+mod exchange_timer;
+mod fetch_request;
 mod fetcher;
-mod ftp;
-mod gopher;
-mod head;
-mod http1;
-mod http2;
-mod job;
-mod made_up;
-mod media_types;
-mod networks;
-mod reception;
-mod request;
-mod resolver;
+mod http;
+mod mime_types;
+mod non_http;
+mod response;
 mod settings;
-mod site_request;
-mod stream;
-mod tls;
-mod until_close;
+mod site_headers;
+pub(crate) mod tls_stream;
 
-pub use answer::{Answer, Cut};
-pub use connection::Connection;
+pub use self::http::response_reader::parse_response;
+pub use address::dns_settings::DnsSettings;
+pub use address::network_filter::NetworkFilter;
+pub use address::resolver::{ResolvedHost, Resolver};
+pub use connect::connection::Connection;
 pub use error::Error;
+pub use fetch_request::FetchRequest;
 pub use fetcher::Fetcher;
-pub use job::FetchJob;
-pub use networks::Networks;
-pub use reception::read_answer;
-pub use resolver::{Resolved, Resolver};
-pub use settings::{Credentials, DnsSettings, FetchSettings, Proxy};
-pub use site_request::{SiteExtras, SiteRequest};
+pub use response::Response;
+pub use settings::{BasicCredentials, FetchSettings, Proxy};
+pub use site_headers::{SiteHeaders, SiteRequestSettings};

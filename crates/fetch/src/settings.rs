@@ -1,146 +1,109 @@
-//! How does the crawler ask, what does it wait for, and how much does it take?
+//! Settings of the fetcher: identification, timeouts, size limits, TLS, proxy.
 
-use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::address::network_filter::NetworkFilter;
 use crate::error::Error;
-use crate::networks::Networks;
 
-/// How a [`Fetcher`](crate::Fetcher) works; checked when one is made. The defaults are WIRE's where it has them.
+/// Settings of a [`Fetcher`](crate::Fetcher), checked by [`Fetcher::new`](crate::Fetcher::new). Defaults are those of
+/// WIRE where WIRE has the setting.
 #[derive(Debug, Clone)]
 pub struct FetchSettings {
-    /// `User-Agent`: product, version and a contact.
-    pub agent: String,
-    /// `From`: where to write to; empty sends none.
+    /// `User-Agent` header: product, version and contact.
+    pub user_agent: String,
+    /// `From` header, an e-mail address; empty = not sent.
     pub from: String,
-    /// `Accept-Language`; empty sends none.
+    /// `Accept-Language` header; empty = not sent.
     pub accept_language: String,
-    /// The media types that are read, such as `text/html` or `text/*`. An answer that names none is read.
-    pub media_types: Vec<String>,
-    /// For a connection, with TLS and the way through a proxy.
+    /// MIME types whose body is read, such as `text/html` or `text/*`. A response without `Content-Type` is read.
+    pub mime_types: Vec<String>,
+    /// Timeout for opening a connection, including the TLS handshake and the proxy tunnel.
     pub connect_timeout: Duration,
-    /// From the request to the first byte of the answer.
+    /// Timeout from sending the request to the first byte of the response.
     pub first_byte_timeout: Duration,
-    /// For everything, from the first step of the connection to the last byte.
+    /// Timeout for the whole exchange, from opening the connection to the last byte.
     pub total_timeout: Duration,
-    /// An answer may not be slower than this on average, once `speed_grace` is over; 0 allows any.
-    pub least_bytes_per_s: u32,
-    /// From the first byte on, before the speed counts.
-    pub speed_grace: Duration,
-    /// The longest head that is read.
-    pub head_bytes: usize,
-    /// The longest body that is read of a page; what a job says counts.
-    pub body_bytes: usize,
-    /// Whether HTTP/2 is spoken where a server offers it over TLS.
+    /// Minimum mean transfer rate after `min_speed_grace`; 0 = no minimum.
+    pub min_bytes_per_s: u32,
+    /// Time after the first byte during which the transfer rate is not checked.
+    pub min_speed_grace: Duration,
+    /// Maximum size of a response head.
+    pub max_head_bytes: usize,
+    /// Maximum size of a page's body. A default for callers: the fetcher applies the limit of each request.
+    pub max_body_bytes: usize,
+    /// Whether HTTP/2 is used if the server offers it in the TLS handshake (ALPN).
     pub http2: bool,
-    /// Whether a certificate that proves nothing is taken nevertheless.
-    pub accept_bad_certificates: bool,
-    /// Certificates of authorities that are trusted beside the usual ones, as PEM.
-    pub extra_roots_pem: Vec<u8>,
-    /// Which addresses may be asked.
-    pub networks: Networks,
-    /// Who is asked in place of the servers.
+    /// Whether invalid TLS certificates are accepted.
+    pub accept_invalid_certificates: bool,
+    /// Additional CA certificates, in PEM.
+    pub extra_ca_pem: Vec<u8>,
+    /// Addresses that may be contacted.
+    pub network_filter: NetworkFilter,
+    /// HTTP proxy for all requests.
     pub proxy: Option<Proxy>,
 }
 
 impl Default for FetchSettings {
     fn default() -> FetchSettings {
         FetchSettings {
-            agent: concat!("weir/", env!("CARGO_PKG_VERSION")).to_owned(),
+            user_agent: concat!("weir/", env!("CARGO_PKG_VERSION")).to_owned(),
             from: String::new(),
             accept_language: String::new(),
-            media_types: ["text/html", "application/xhtml+xml", "text/plain"].map(str::to_owned).to_vec(),
+            mime_types: ["text/html", "application/xhtml+xml", "text/plain"].map(str::to_owned).to_vec(),
             connect_timeout: Duration::from_secs(30),
             first_byte_timeout: Duration::from_secs(30),
             total_timeout: Duration::from_secs(120),
-            least_bytes_per_s: 200,
-            speed_grace: Duration::from_secs(20),
-            head_bytes: 64 << 10,
-            body_bytes: 400_000,
+            min_bytes_per_s: 200,
+            min_speed_grace: Duration::from_secs(20),
+            max_head_bytes: 64 << 10,
+            max_body_bytes: 400_000,
             http2: true,
-            accept_bad_certificates: false,
-            extra_roots_pem: Vec::new(),
-            networks: Networks::public(),
+            accept_invalid_certificates: false,
+            extra_ca_pem: Vec::new(),
+            network_filter: NetworkFilter::public(),
             proxy: None,
         }
     }
 }
 
 impl FetchSettings {
-    /// Whether `agent` tells who asks: a product with its version, and a URL or a mail address. To be demanded before
-    /// servers of others are asked.
-    pub fn check_identity(&self) -> Result<(), Error> {
+    /// Checks that `user_agent` has a product with its version, and a URL or e-mail address as contact. Callers must
+    /// check this before they contact servers on the Internet.
+    pub fn check_user_agent(&self) -> Result<(), Error> {
         let is_product = |word: &str| {
             word.split_once('/').is_some_and(|(name, version)| {
                 name.starts_with(|c: char| c.is_ascii_alphabetic())
                     && version.starts_with(|c: char| c.is_ascii_digit())
             })
         };
-        let has_product = self.agent.split(' ').next().is_some_and(is_product);
-        let has_contact = ["http://", "https://", "@"].iter().any(|sign| self.agent.contains(sign));
-        if has_product && has_contact { Ok(()) } else { Err(Error::Unidentified(self.agent.clone())) }
+        let has_product = self.user_agent.split(' ').next().is_some_and(is_product);
+        let has_contact = ["http://", "https://", "@"].iter().any(|mark| self.user_agent.contains(mark));
+        if has_product && has_contact { Ok(()) } else { Err(Error::MissingContact(self.user_agent.clone())) }
     }
 }
 
-/// An HTTP proxy. Its own address may lie in a blocked network; the addresses of hosts may not.
+/// HTTP proxy. Its own address may be in a blocked network; the addresses of the requested hosts may not.
 #[derive(Debug, Clone)]
 pub struct Proxy {
-    /// Where it is.
+    /// IP address and port.
     pub address: SocketAddr,
-    /// Who we are to it.
-    pub credentials: Option<Credentials>,
+    /// Credentials for the proxy.
+    pub credentials: Option<BasicCredentials>,
 }
 
-/// A name and a password, sent as they are.
+/// User name and password for HTTP Basic authentication; sent unencrypted except over TLS.
 #[derive(Clone)]
-pub struct Credentials {
-    /// The name; it has no colon.
+pub struct BasicCredentials {
+    /// User name, without colons.
     pub user: String,
-    /// The password.
+    /// Password.
     pub password: String,
 }
 
-/// The password stays out of logs.
-impl std::fmt::Debug for Credentials {
+// The password must not appear in logs.
+impl std::fmt::Debug for BasicCredentials {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("Credentials").field("user", &self.user).finish_non_exhaustive()
-    }
-}
-
-/// How names are resolved.
-#[derive(Debug, Clone)]
-pub struct DnsSettings {
-    /// The name servers to ask, by UDP and where that does not do by TCP. Empty: what the system asks, after its hosts
-    /// file.
-    pub name_servers: Vec<SocketAddr>,
-    /// Names whose address is known; nobody is asked for them.
-    pub hosts: HashMap<String, IpAddr>,
-    /// For one question to one server.
-    pub timeout: Duration,
-    /// How often a question is asked.
-    pub attempts: usize,
-    /// An address is remembered for at least this time, whatever its server says.
-    pub least_ttl: Duration,
-    /// An address is remembered for at most this time.
-    pub most_ttl: Duration,
-    /// That a name does not exist, or that nobody could tell, is remembered for at most this time.
-    pub failure_ttl: Duration,
-    /// How many names are remembered.
-    pub cache_entries: usize,
-}
-
-impl Default for DnsSettings {
-    fn default() -> DnsSettings {
-        DnsSettings {
-            name_servers: Vec::new(),
-            hosts: HashMap::new(),
-            timeout: Duration::from_secs(5),
-            attempts: 2,
-            least_ttl: Duration::from_secs(600),
-            most_ttl: Duration::from_secs(86_400),
-            failure_ttl: Duration::from_secs(600),
-            cache_entries: 200_000,
-        }
     }
 }

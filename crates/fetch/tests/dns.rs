@@ -1,4 +1,4 @@
-//! Names asked of name servers on real sockets.
+//! DNS resolver, with name servers on real sockets.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
 
 use std::io::{Read, Write};
@@ -16,45 +16,48 @@ use simweb::{Endpoints, Health, Settings, SimWeb};
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 7);
 
-/// A name server on UDP and TCP that answers by a function, and counts.
+/// Name server on UDP and TCP that responds by a function and counts the queries.
 struct NameServer {
     address: SocketAddr,
-    by_udp: Arc<AtomicUsize>,
-    by_tcp: Arc<AtomicUsize>,
+    udp_queries: Arc<AtomicUsize>,
+    tcp_queries: Arc<AtomicUsize>,
 }
 
 impl NameServer {
-    fn start(answer: impl Fn(&str, RecordType, &mut Message, bool) + Send + Sync + 'static) -> NameServer {
-        // The same port for both.
+    fn start(handler: impl Fn(&str, RecordType, &mut Message, bool) + Send + Sync + 'static) -> NameServer {
+        // The same port for UDP and TCP.
         let (udp, tcp) = loop {
             let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
             if let Ok(tcp) = TcpListener::bind(udp.local_addr().unwrap()) {
                 break (udp, tcp);
             }
         };
-        let server =
-            NameServer { address: udp.local_addr().unwrap(), by_udp: Arc::default(), by_tcp: Arc::default() };
-        let answer = Arc::new(answer);
-        let (answer_udp, count) = (Arc::clone(&answer), Arc::clone(&server.by_udp));
+        let server = NameServer {
+            address: udp.local_addr().unwrap(),
+            udp_queries: Arc::default(),
+            tcp_queries: Arc::default(),
+        };
+        let handler = Arc::new(handler);
+        let (udp_handler, count) = (Arc::clone(&handler), Arc::clone(&server.udp_queries));
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok((length, client)) = udp.recv_from(&mut buffer) {
                 count.fetch_add(1, Ordering::SeqCst);
-                if let Some(reply) = respond(&buffer[..length], &*answer_udp, false) {
+                if let Some(reply) = respond(&buffer[..length], &*udp_handler, false) {
                     udp.send_to(&reply, client).unwrap();
                 }
             }
         });
-        let count = Arc::clone(&server.by_tcp);
+        let count = Arc::clone(&server.tcp_queries);
         std::thread::spawn(move || {
             for stream in tcp.incoming() {
                 let mut stream = stream.unwrap();
                 let mut length = [0; 2];
                 while stream.read_exact(&mut length).is_ok() {
-                    let mut question = vec![0; usize::from(u16::from_be_bytes(length))];
-                    stream.read_exact(&mut question).unwrap();
+                    let mut query_bytes = vec![0; usize::from(u16::from_be_bytes(length))];
+                    stream.read_exact(&mut query_bytes).unwrap();
                     count.fetch_add(1, Ordering::SeqCst);
-                    let reply = respond(&question, &*answer, true).unwrap();
+                    let reply = respond(&query_bytes, &*handler, true).unwrap();
                     stream.write_all(&(reply.len() as u16).to_be_bytes()).unwrap();
                     stream.write_all(&reply).unwrap();
                 }
@@ -63,28 +66,28 @@ impl NameServer {
         server
     }
 
-    /// Knows one address for everything.
+    /// Responds to every query with the same address.
     fn with_ttl_s(ttl_s: u32) -> NameServer {
         NameServer::start(move |_, kind, reply, _| add_address(reply, kind, ttl_s))
     }
 
-    fn asked(&self) -> usize {
-        self.by_udp.load(Ordering::SeqCst) + self.by_tcp.load(Ordering::SeqCst)
+    fn queries(&self) -> usize {
+        self.udp_queries.load(Ordering::SeqCst) + self.tcp_queries.load(Ordering::SeqCst)
     }
 }
 
 fn respond(
-    question: &[u8],
-    answer: &(dyn Fn(&str, RecordType, &mut Message, bool) + Send + Sync),
+    query_bytes: &[u8],
+    handler: &(dyn Fn(&str, RecordType, &mut Message, bool) + Send + Sync),
     is_tcp: bool,
 ) -> Option<Vec<u8>> {
-    let question = Message::from_vec(question).unwrap();
-    let query = question.queries[0].clone();
-    let mut reply = Message::response(question.metadata.id, question.metadata.op_code);
+    let message = Message::from_vec(query_bytes).unwrap();
+    let query = message.queries[0].clone();
+    let mut reply = Message::response(message.metadata.id, message.metadata.op_code);
     let name = query.name.to_lowercase().to_ascii();
     let kind = query.query_type;
     reply.add_query(query);
-    answer(&name, kind, &mut reply, is_tcp);
+    handler(&name, kind, &mut reply, is_tcp);
     (name != "mute.test.").then(|| reply.to_vec().unwrap())
 }
 
@@ -95,28 +98,28 @@ fn add_address(reply: &mut Message, kind: RecordType, ttl_s: u32) {
     }
 }
 
-fn asking(server: SocketAddr) -> DnsSettings {
+fn settings_for(server: SocketAddr) -> DnsSettings {
     DnsSettings { name_servers: vec![server], ..DnsSettings::default() }
 }
 
 #[tokio::test]
-async fn the_names_of_a_web_are_found_and_missed() {
+async fn hosts_of_a_synthetic_web_are_resolved_or_fail() {
     let settings = Settings { sites: 300, ..Settings::default() };
     let web = SimWeb::start(settings, &Endpoints::default()).unwrap();
-    let resolver = Resolver::new(&asking(web.dns.unwrap())).unwrap();
+    let resolver = Resolver::new(&settings_for(web.dns.unwrap())).unwrap();
     let mut seen = [0; 3];
     for site in web.world.site_indexes().map(|index| web.world.site(index)) {
         let expected = match site.health {
-            Health::Nameless => Err(Reason::NameNotFound),
-            Health::ServFail => Err(Reason::NameServerFailed),
-            _ => Ok(vec![IpAddr::from(web.world.address(site.index))]),
+            Health::NxDomain => Err(Reason::DnsNotFound),
+            Health::ServFail => Err(Reason::DnsFailed),
+            _ => Ok(vec![IpAddr::from(web.world.ip_address(site.index))]),
         };
-        let place = match expected {
+        let index = match expected {
             Ok(_) => 0,
-            Err(Reason::NameNotFound) => 1,
+            Err(Reason::DnsNotFound) => 1,
             Err(_) => 2,
         };
-        seen[place] += 1;
+        seen[index] += 1;
         let resolved = resolver.resolve(&web.world.name(site.index), 0).await;
         assert_eq!(resolved.map(|resolved| resolved.addresses), expected, "{:?}", site.health);
     }
@@ -124,62 +127,68 @@ async fn the_names_of_a_web_are_found_and_missed() {
 }
 
 #[tokio::test]
-async fn answers_are_remembered_between_floor_and_ceiling() {
-    for (ttl_s, good_s) in [(1, 60), (100, 100), (1_000_000, 3600)] {
+async fn the_cache_lifetime_lies_between_its_bounds() {
+    for (ttl_s, lifetime_s) in [(1, 60), (100, 100), (1_000_000, 3600)] {
         let server = NameServer::with_ttl_s(ttl_s);
         let settings = DnsSettings {
-            least_ttl: Duration::from_secs(60),
-            most_ttl: Duration::from_secs(3600),
-            ..asking(server.address)
+            min_ttl: Duration::from_secs(60),
+            max_ttl: Duration::from_secs(3600),
+            ..settings_for(server.address)
         };
         let resolver = Resolver::new(&settings).unwrap();
         let now_ms = 1_000_000;
         let resolved = resolver.resolve("A.test", now_ms).await.unwrap();
         assert_eq!(resolved.addresses, [IpAddr::from(ADDRESS)]);
-        // Up to a second is lost on the way.
-        let good_ms = resolved.good_until_ms - now_ms;
-        assert!((good_s * 1000 - 1000..=good_s * 1000).contains(&good_ms), "{ttl_s}: {good_ms}");
-        assert_eq!(resolver.resolve("a.test.", resolved.good_until_ms - 1).await, Ok(resolved.clone()));
-        assert_eq!(server.asked(), 1);
-        resolver.resolve("a.test", resolved.good_until_ms).await.unwrap();
-        assert_eq!(server.asked(), 2);
+        // The resolver may lose up to a second to rounding.
+        let lifetime_ms = resolved.expires_ms - now_ms;
+        assert!(
+            (lifetime_s * 1000 - 1000..=lifetime_s * 1000).contains(&lifetime_ms),
+            "{ttl_s}: {lifetime_ms}"
+        );
+        assert_eq!(resolver.resolve("a.test.", resolved.expires_ms - 1).await, Ok(resolved.clone()));
+        assert_eq!(server.queries(), 1);
+        resolver.resolve("a.test", resolved.expires_ms).await.unwrap();
+        assert_eq!(server.queries(), 2);
     }
 }
 
 #[tokio::test]
-async fn failures_are_remembered_too() {
+async fn failures_are_cached() {
     let server = NameServer::start(|name, _, reply, _| {
         reply.metadata.response_code =
             if name == "none.test." { ResponseCode::NXDomain } else { ResponseCode::ServFail };
     });
-    let settings =
-        DnsSettings { failure_ttl: Duration::from_secs(10), attempts: 1, ..asking(server.address) };
+    let settings = DnsSettings {
+        negative_ttl: Duration::from_secs(10),
+        max_attempts: 1,
+        ..settings_for(server.address)
+    };
     let resolver = Resolver::new(&settings).unwrap();
-    for (name, reason) in [("none.test", Reason::NameNotFound), ("broken.test", Reason::NameServerFailed)] {
+    for (name, reason) in [("none.test", Reason::DnsNotFound), ("broken.test", Reason::DnsFailed)] {
         assert_eq!(resolver.resolve(name, 0).await, Err(reason));
-        let asked = server.asked();
+        let queries = server.queries();
         assert_eq!(resolver.resolve(name, 9_999).await, Err(reason));
-        assert_eq!(server.asked(), asked);
+        assert_eq!(server.queries(), queries);
         assert_eq!(resolver.resolve(name, 10_000).await, Err(reason));
-        assert!(server.asked() > asked);
+        assert!(server.queries() > queries);
     }
 }
 
 #[tokio::test]
-async fn an_answer_too_long_for_udp_comes_by_tcp() {
+async fn a_truncated_response_is_repeated_over_tcp() {
     let server = NameServer::start(|_, kind, reply, is_tcp| {
         reply.metadata.truncation = !is_tcp;
         if is_tcp {
             add_address(reply, kind, 60);
         }
     });
-    let resolver = Resolver::new(&asking(server.address)).unwrap();
+    let resolver = Resolver::new(&settings_for(server.address)).unwrap();
     assert_eq!(resolver.resolve("long.test", 0).await.unwrap().addresses, [IpAddr::from(ADDRESS)]);
-    assert!(server.by_udp.load(Ordering::SeqCst) > 0 && server.by_tcp.load(Ordering::SeqCst) > 0);
+    assert!(server.udp_queries.load(Ordering::SeqCst) > 0 && server.tcp_queries.load(Ordering::SeqCst) > 0);
 }
 
 #[tokio::test]
-async fn a_host_with_the_new_addresses_only_is_found() {
+async fn a_host_with_ipv6_addresses_only_is_resolved() {
     let new: std::net::Ipv6Addr = "2001:db8::7".parse().unwrap();
     let server = NameServer::start(move |_, kind, reply, _| {
         let name = reply.queries[0].name.clone();
@@ -187,20 +196,24 @@ async fn a_host_with_the_new_addresses_only_is_found() {
             reply.add_answer(Record::from_rdata(name, 60, RData::AAAA(AAAA(new))));
         }
     });
-    let resolver = Resolver::new(&asking(server.address)).unwrap();
+    let resolver = Resolver::new(&settings_for(server.address)).unwrap();
     assert_eq!(resolver.resolve("six.test", 0).await.unwrap().addresses, [IpAddr::from(new)]);
 }
 
 #[tokio::test]
-async fn a_mute_server_is_not_waited_for_and_the_next_is_asked() {
-    let mute = NameServer::with_ttl_s(60);
-    let settings = DnsSettings { timeout: Duration::from_millis(50), attempts: 1, ..asking(mute.address) };
+async fn an_unresponsive_name_server_times_out_and_the_next_one_is_queried() {
+    let unresponsive_server = NameServer::with_ttl_s(60);
+    let settings = DnsSettings {
+        timeout: Duration::from_millis(50),
+        max_attempts: 1,
+        ..settings_for(unresponsive_server.address)
+    };
     let resolver = Resolver::new(&settings).unwrap();
-    assert_eq!(resolver.resolve("mute.test", 0).await, Err(Reason::NameServerFailed));
+    assert_eq!(resolver.resolve("mute.test", 0).await, Err(Reason::DnsFailed));
 
-    let nobody = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let unresponsive = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let server = NameServer::with_ttl_s(60);
-    let name_servers = vec![nobody.local_addr().unwrap(), server.address];
+    let name_servers = vec![unresponsive.local_addr().unwrap(), server.address];
     let settings =
         DnsSettings { name_servers, timeout: Duration::from_millis(200), ..DnsSettings::default() };
     let resolved = Resolver::new(&settings).unwrap().resolve("a.test", 0).await.unwrap();
@@ -208,23 +221,23 @@ async fn a_mute_server_is_not_waited_for_and_the_next_is_asked() {
 }
 
 #[tokio::test]
-async fn what_is_known_is_not_asked_for() {
+async fn static_hosts_and_ip_addresses_are_not_queried() {
     let server = NameServer::with_ttl_s(60);
-    let known = Ipv4Addr::new(192, 0, 2, 99);
+    let static_address = Ipv4Addr::new(192, 0, 2, 99);
     let settings = DnsSettings {
-        hosts: [("KNOWN.test.".to_owned(), IpAddr::from(known))].into(),
-        ..asking(server.address)
+        hosts: [("KNOWN.test.".to_owned(), IpAddr::from(static_address))].into(),
+        ..settings_for(server.address)
     };
     let resolver = Resolver::new(&settings).unwrap();
     for (host, address) in [("Known.test", "192.0.2.99"), ("10.0.0.1", "10.0.0.1"), ("[::1]", "::1")] {
         let resolved = resolver.resolve(host, 5).await.unwrap();
         assert_eq!(resolved.addresses, [address.parse::<IpAddr>().unwrap()]);
-        assert!(resolved.good_until_ms > 86_400_000);
+        assert!(resolved.expires_ms > 86_400_000);
     }
-    assert_eq!(server.asked(), 0);
-    for no_name in [&format!("{}.test", "x".repeat(64)), "a..b", "a b"] {
-        assert_eq!(resolver.resolve(no_name, 0).await, Err(Reason::NameNotFound), "{no_name}");
+    assert_eq!(server.queries(), 0);
+    for invalid in [&format!("{}.test", "x".repeat(64)), "a..b", "a b"] {
+        assert_eq!(resolver.resolve(invalid, 0).await, Err(Reason::DnsNotFound), "{invalid}");
     }
-    assert_eq!(server.asked(), 0);
+    assert_eq!(server.queries(), 0);
     assert!(resolver.resolve("odd_name.test", 0).await.is_ok());
 }

@@ -1,4 +1,4 @@
-//! Servers that speak HTTP/2 and mean no good.
+//! Hostile and faulty HTTP/2 servers.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
 
 mod support;
@@ -9,14 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use fetch::{Answer, Cut, FetchSettings};
+use fetch::{FetchSettings, Response};
 use h2::server::{Connection, SendResponse};
 use h2::{Reason as Code, SendStream};
-use http::Response;
-use model::{CanonicalUrl, Reason};
+use model::{CanonicalUrl, Reason, Truncation};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, crypto::ring};
-use support::{fetcher, get, get_kept, settings, url};
+use support::{fetcher, get, get_reusing, settings, url};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
@@ -24,7 +23,7 @@ use tokio_rustls::server::TlsStream;
 
 type Tls = TlsStream<TcpStream>;
 
-/// Where a server is, and how often it was connected to.
+/// URL of a server, and the number of its connections.
 struct Server {
     page: CanonicalUrl,
     connections: Arc<AtomicUsize>,
@@ -43,7 +42,7 @@ fn acceptor() -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// Gives each connection, with its number, to `serve`.
+/// Runs `serve` for each connection, with its index.
 async fn start<F>(serve: impl Fn(usize, Tls) -> F + Send + Sync + 'static) -> Server
 where
     F: Future<Output = ()> + Send + 'static,
@@ -63,17 +62,17 @@ where
     Server { page, connections }
 }
 
-/// Answers each request on each connection by `answer`.
-async fn answering<F>(answer: impl Fn(SendResponse<Bytes>) -> F + Send + Sync + Clone + 'static) -> Server
+/// Runs `response` for each request on each connection.
+async fn responding<F>(response: impl Fn(SendResponse<Bytes>) -> F + Send + Sync + Clone + 'static) -> Server
 where
     F: Future<Output = ()> + Send + 'static,
 {
     start(move |_, stream| {
-        let answer = answer.clone();
+        let response = response.clone();
         async move {
             let mut connection: Connection<Tls, Bytes> = h2::server::handshake(stream).await.unwrap();
             while let Some(Ok((_, respond))) = connection.accept().await {
-                tokio::spawn(answer(respond));
+                tokio::spawn(response(respond));
             }
         }
     })
@@ -81,119 +80,133 @@ where
 }
 
 fn begin(mut respond: SendResponse<Bytes>) -> SendStream<Bytes> {
-    let head = Response::builder().header("content-type", "text/html").body(()).unwrap();
+    let head = http::Response::builder().header("content-type", "text/html").body(()).unwrap();
     respond.send_response(head, false).unwrap()
 }
 
-fn credulous() -> FetchSettings {
-    FetchSettings { accept_bad_certificates: true, ..settings() }
+fn accepting_any_cert() -> FetchSettings {
+    FetchSettings { accept_invalid_certificates: true, ..settings() }
 }
 
-fn hurried() -> FetchSettings {
+fn with_short_timeouts() -> FetchSettings {
     let short = Duration::from_millis(100);
-    FetchSettings { first_byte_timeout: short, speed_grace: short, least_bytes_per_s: 10_000, ..credulous() }
+    FetchSettings {
+        first_byte_timeout: short,
+        min_speed_grace: short,
+        min_bytes_per_s: 10_000,
+        ..accepting_any_cert()
+    }
 }
 
-fn end_of(answer: &Answer) -> (u16, Option<Cut>, Option<Reason>) {
-    (answer.status, answer.cut, answer.failure)
+fn result_of(response: &Response) -> (u16, Option<Truncation>, Option<Reason>) {
+    (response.status, response.truncation, response.failure)
 }
 
 #[tokio::test]
-async fn a_body_without_end_is_cut() {
-    let server = answering(|respond| async {
+async fn an_endless_body_is_truncated() {
+    let server = responding(|respond| async {
         let mut body = begin(respond);
         while body.send_data(Bytes::from_static(&[b'x'; 777]), false).is_ok() {
             tokio::task::yield_now().await;
         }
     })
     .await;
-    let (answer, kept) = get_kept(&fetcher(credulous()), &server.page, None).await;
-    assert_eq!((end_of(&answer), answer.body.len()), ((200, Some(Cut::Length), None), 1000));
-    assert_eq!(answer.head, b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n");
-    assert!(kept.is_none());
+    let (response, reusable) = get_reusing(&fetcher(accepting_any_cert()), &server.page, None).await;
+    assert_eq!((result_of(&response), response.body.len()), ((200, Some(Truncation::Length), None), 1000));
+    assert_eq!(response.head, b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n");
+    assert!(reusable.is_none());
 }
 
 #[tokio::test]
-async fn silence_has_a_limit_before_the_head_and_behind_it() {
-    let mute = answering(|respond| async {
+async fn a_stall_before_or_after_the_head_times_out() {
+    let mute = responding(|respond| async {
         let _open = respond;
         std::future::pending::<()>().await;
     })
     .await;
-    assert_eq!(end_of(&get(hurried(), &mute.page).await), (0, None, Some(Reason::FirstByteTimedOut)));
-    let stuck = answering(|respond| async {
+    assert_eq!(
+        result_of(&get(with_short_timeouts(), &mute.page).await),
+        (0, None, Some(Reason::FirstByteTimeout))
+    );
+    let stuck = responding(|respond| async {
         let mut body = begin(respond);
         body.send_data(Bytes::from_static(b"half a pa"), false).unwrap();
         std::future::pending::<()>().await;
     })
     .await;
-    let answer = get(hurried(), &stuck.page).await;
-    assert_eq!(end_of(&answer), (200, Some(Cut::Time), Some(Reason::TooSlow)));
-    assert_eq!(answer.body, b"half a pa");
+    let response = get(with_short_timeouts(), &stuck.page).await;
+    assert_eq!(result_of(&response), (200, Some(Truncation::Time), Some(Reason::TooSlow)));
+    assert_eq!(response.body, b"half a pa");
 }
 
 #[tokio::test]
-async fn a_reset_leaves_what_came() {
-    let server = answering(|respond| async {
+async fn data_before_a_reset_is_kept() {
+    let server = responding(|respond| async {
         let mut body = begin(respond);
         body.send_data(Bytes::from_static(b"half a pa"), false).unwrap();
         body.reserve_capacity(1);
-        // Sent when there is room for more: the first part has gone.
+        // Capacity for more shows that the first part was sent.
         std::future::poll_fn(|context| body.poll_capacity(context)).await.unwrap().unwrap();
         tokio::task::yield_now().await;
         body.send_reset(Code::INTERNAL_ERROR);
     })
     .await;
-    let answer = get(credulous(), &server.page).await;
-    assert_eq!((answer.cut, answer.failure), (Some(Cut::Disconnect), Some(Reason::ConnectionLost)));
-    let refusing = answering(|mut respond| async move { respond.send_reset(Code::REFUSED_STREAM) }).await;
-    assert_eq!(end_of(&get(credulous(), &refusing.page).await), (0, None, Some(Reason::ConnectionLost)));
+    let response = get(accepting_any_cert(), &server.page).await;
+    assert_eq!(
+        (response.truncation, response.failure),
+        (Some(Truncation::Disconnect), Some(Reason::ConnectionClosed))
+    );
+    let refusing = responding(|mut respond| async move { respond.send_reset(Code::REFUSED_STREAM) }).await;
+    assert_eq!(
+        result_of(&get(accepting_any_cert(), &refusing.page).await),
+        (0, None, Some(Reason::ConnectionClosed))
+    );
 }
 
 #[tokio::test]
-async fn a_head_has_a_limit() {
+async fn the_size_of_a_head_is_limited() {
     for (length_bytes, failure) in
-        [(10_000, None), (100_000, Some(Reason::HeadTooLong)), (5_000_000, Some(Reason::BadAnswer))]
+        [(10_000, None), (100_000, Some(Reason::HeadersTooLarge)), (5_000_000, Some(Reason::InvalidResponse))]
     {
-        let server = answering(move |mut respond| async move {
-            let mut head = Response::builder();
+        let server = responding(move |mut respond| async move {
+            let mut head = http::Response::builder();
             for number in 0..length_bytes / 10_000 {
                 head = head.header(format!("x-{number}"), "x".repeat(10_000));
             }
             respond.send_response(head.body(()).unwrap(), true).unwrap();
         })
         .await;
-        assert_eq!(get(credulous(), &server.page).await.failure, failure, "{length_bytes}");
+        assert_eq!(get(accepting_any_cert(), &server.page).await.failure, failure, "{length_bytes}");
     }
 }
 
 #[tokio::test]
-async fn who_promises_http2_and_speaks_something_else_is_found_out() {
+async fn another_protocol_after_negotiating_http2_is_an_invalid_response() {
     let server = start(|_, mut stream| async move {
         stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc").await.unwrap();
         tokio::io::copy(&mut stream, &mut tokio::io::sink()).await.ok();
     })
     .await;
-    let answer = get(credulous(), &server.page).await;
-    assert_eq!((answer.status, answer.failure), (0, Some(Reason::BadAnswer)));
+    let response = get(accepting_any_cert(), &server.page).await;
+    assert_eq!((response.status, response.failure), (0, Some(Reason::InvalidResponse)));
 }
 
 #[tokio::test]
-async fn a_server_that_says_good_bye_is_connected_to_again() {
+async fn a_new_connection_is_opened_after_goaway() {
     let server = start(|_, stream| async move {
         let mut connection = h2::server::handshake(stream).await.unwrap();
         let (_, mut respond) = connection.accept().await.unwrap().unwrap();
-        respond.send_response(Response::new(()), true).unwrap();
+        respond.send_response(http::Response::new(()), true).unwrap();
         connection.graceful_shutdown();
         while connection.accept().await.is_some() {}
     })
     .await;
-    let fetcher = fetcher(credulous());
-    let mut kept = None;
+    let fetcher = fetcher(accepting_any_cert());
+    let mut reusable = None;
     for _ in 0..3 {
-        let (answer, connection) = get_kept(&fetcher, &server.page, kept).await;
-        assert_eq!(end_of(&answer), (200, None, None));
-        kept = connection;
+        let (response, connection) = get_reusing(&fetcher, &server.page, reusable).await;
+        assert_eq!(result_of(&response), (200, None, None));
+        reusable = connection;
     }
     assert_eq!(server.connections.load(Ordering::SeqCst), 3);
 }

@@ -1,4 +1,4 @@
-//! The front pages of a whole Web, with all its faults, from name to body.
+//! Front pages of a synthetic Web with faults, from DNS lookup to body.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
 
 mod support;
@@ -6,32 +6,33 @@ mod support;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fetch::{Answer, DnsSettings, FetchJob, FetchSettings, Fetcher, Resolver};
+use fetch::{DnsSettings, FetchRequest, FetchSettings, Fetcher, Resolver, Response};
 use model::Reason;
 use simweb::{Certificate, Endpoints, Health, PageRef, Settings, SimWeb, Site};
-use support::{fetcher, job, settings, url};
+use support::{fetcher, request_for, settings, url};
 
 async fn front_page(
     web: &SimWeb,
     site: &Site,
     resolver: &Resolver,
     fetcher: &Fetcher,
-) -> Result<Answer, Reason> {
+) -> Result<Response, Reason> {
     let page = url(&web.world.url(PageRef { site: site.index, page: 0 }));
     let address = resolver.resolve(page.host(), 0).await?.addresses[0];
-    let asked = FetchJob { address, body_bytes: 2_000_000, any_media_type: true, ..job(&page) };
-    let (answer, _) = fetcher.fetch(&asked, None).await;
-    answer.failure.map_or(Ok(answer), Err)
+    let request =
+        FetchRequest { address, max_body_bytes: 2_000_000, any_mime_type: true, ..request_for(&page) };
+    let (response, _) = fetcher.fetch(&request, None).await;
+    response.failure.map_or(Ok(response), Err)
 }
 
 #[tokio::test]
-async fn every_front_page_is_fetched_or_its_fault_is_named() {
+async fn every_front_page_is_fetched_or_fails_with_the_right_reason() {
     let rough = Settings {
         sites: 300,
-        dripping: 0.1,
-        silent: 0.03,
+        slow_body: 0.1,
+        unresponsive: 0.03,
         down: 0.03,
-        nameless: 0.03,
+        nxdomain: 0.03,
         servfail: 0.03,
         bad_certificates: 0.3,
         ..Settings::default()
@@ -40,7 +41,7 @@ async fn every_front_page_is_fetched_or_its_fault_is_named() {
     let dns = DnsSettings { name_servers: web.dns.into_iter().collect(), ..DnsSettings::default() };
     let resolver = Resolver::new(&dns).unwrap();
     let fetcher = fetcher(FetchSettings {
-        extra_roots_pem: web.authority_pem.clone().into_bytes(),
+        extra_ca_pem: web.authority_pem.clone().into_bytes(),
         first_byte_timeout: Duration::from_secs(3),
         ..settings()
     });
@@ -49,29 +50,29 @@ async fn every_front_page_is_fetched_or_its_fault_is_named() {
     let visits = sites.iter().map(|site| front_page(&web, site, &resolver, &fetcher));
     for (site, outcome) in sites.iter().zip(all(visits).await) {
         let expected = match site.health {
-            Health::Nameless => Err(Reason::NameNotFound),
-            Health::ServFail => Err(Reason::NameServerFailed),
-            _ if site.https && site.certificate != Certificate::Good => Err(Reason::Certificate),
-            Health::Silent => Err(Reason::FirstByteTimedOut),
+            Health::NxDomain => Err(Reason::DnsNotFound),
+            Health::ServFail => Err(Reason::DnsFailed),
+            _ if site.https && site.certificate != Certificate::Good => Err(Reason::InvalidCertificate),
+            Health::Unresponsive => Err(Reason::FirstByteTimeout),
             Health::Down => Ok(503),
-            // Its front page may be had at this visit, or not.
+            // The front page of a flaky site may fail or not.
             Health::Flaky => continue,
-            Health::Good | Health::Slow | Health::Dripping => Ok(200),
+            Health::Good | Health::Slow | Health::SlowBody => Ok(200),
         };
         assert_eq!(
-            outcome.as_ref().map(|answer| answer.status).map_err(|reason| *reason),
+            outcome.as_ref().map(|response| response.status).map_err(|reason| *reason),
             expected,
             "{site:?}"
         );
         *seen.entry(format!("{expected:?}")).or_default() += 1;
-        if let (Ok(answer), Ok(200)) = (outcome, expected) {
-            assert!(answer.cut.is_none() && !answer.body.is_empty());
+        if let (Ok(response), Ok(200)) = (outcome, expected) {
+            assert!(response.truncation.is_none() && !response.body.is_empty());
         }
     }
     assert_eq!(seen.len(), 6, "{seen:?}");
 }
 
-/// Waits for all at once.
+/// Runs all futures concurrently.
 async fn all<T>(futures: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
     let mut waiting: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
     std::future::poll_fn(|context| {

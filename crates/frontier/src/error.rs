@@ -1,35 +1,37 @@
-//! Which settings make no sense?
+//! Errors of this crate: invalid settings.
 
-use crate::{Aim, Strategy};
-
-/// A setting that cannot be meant as it is written.
+/// Invalid setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A strategy that does not exist.
-    #[error("there is no strategy `{name}`; there are {}", Strategy::ALL.map(Strategy::as_str).join(", "))]
+    /// Name that is not a strategy.
+    #[error("unknown strategy `{name}` (known: {known})")]
     UnknownStrategy {
-        /// As it was written.
+        /// Name as configured.
         name: String,
+        /// All names, separated by commas.
+        known: String,
     },
-    /// An aim that does not exist.
-    #[error("there is no aim `{name}`; there are {}", Aim::ALL.map(Aim::as_str).join(", "))]
-    UnknownAim {
-        /// As it was written.
+    /// Name that is not an objective.
+    #[error("unknown objective `{name}` (known: {known})")]
+    UnknownObjective {
+        /// Name as configured.
         name: String,
+        /// All names, separated by commas.
+        known: String,
     },
-    /// A pattern that would reject every page.
-    #[error("the pattern `{pattern}` would reject every page")]
-    RejectsAll {
-        /// As it was written.
+    /// Pattern that would reject every page.
+    #[error("cannot use the pattern `{pattern}`: it matches every page")]
+    PatternMatchesEverything {
+        /// Pattern as configured.
         pattern: String,
     },
-    /// An entry of a list of hosts that no host can match.
+    /// Entry of a host list that no host can match.
     #[error(
-        "`{entry}` is no host and no suffix of hosts; write `www.example.org`, or `.example.org` for a whole domain, and names beyond ASCII in their `xn--` form"
+        "cannot use `{entry}` as a host: expected `www.example.org`, or `.example.org` for a domain with its subdomains; names beyond ASCII in their `xn--` form"
     )]
-    BadHost {
-        /// As it was written.
+    InvalidHost {
+        /// Entry as configured.
         entry: String,
     },
 }

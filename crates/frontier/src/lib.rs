@@ -1,56 +1,46 @@
-//! What may be fetched next, and when is it polite?
+//! Policies of the crawl: scope, priority of pages, revisits and politeness. Pure functions and data structures.
 //!
-//! A link passes the [`Scope`] by its URL alone, then the [`Limits`] by what is known of its site and domain. A
-//! [`Strategy`] weighs what speaks for a page, and [`Quality`] adds it up; [`ChangeHistory`] estimates how often the page changes,
-//! and [`Profit`] tells what a visit would gain. The [`Workbench`] gives out one request at a time for each site and each
-//! address; [`Waits`] and [`Patience`] say how long both are left alone afterwards.
+//! A link is checked against the [`Scope`] by its URL alone, then against the [`Limits`] by the size of its site and domain.
+//! A [`Strategy`] sets the weights of the terms that [`Quality`] adds up; [`ChangeHistory`] estimates how often a page
+//! changes, and [`PriorityModel`] computes the priority of a fetch. The [`Workbench`] hands out one request at a time per
+//! site and per address; [`Politeness`] and [`RetryPolicy`] set the delay or back-off after each request.
 //!
-//! This crate never touches a socket, the disk or a clock: the time is an argument, so that politeness can be proved.
+//! This crate never opens a socket or a file and never reads a clock: the time is an argument, so that politeness can be
+//! tested exhaustively.
 
-mod change_priors;
-mod change_rate;
 mod error;
-mod forward_rank;
-mod freshness;
-mod hosts;
-mod limits;
-mod linking_domains;
-mod opic;
-mod page_facts;
-mod patience;
-mod profit;
-mod quality;
-mod reject;
+mod politeness;
+mod refresh;
 mod scope;
+mod scoring;
 #[cfg(test)]
-mod seeded;
-mod strategy;
-mod term;
-mod trap;
-mod waits;
-mod workbench;
+mod test_rng;
 
-pub use change_priors::ChangePriors;
-pub use change_rate::{ChangeHistory, UNKNOWN_CHANGES_PER_DAY, dated_rate, irregular_rate, regular_rate};
 pub use error::Error;
-pub use forward_rank::{JUMP, forward_rank};
-pub use freshness::{
-    Refreshed, age_index, every_change_index, fresh_probability, freshness_index, harmonic_refreshes,
+pub use politeness::delays::Politeness;
+pub use politeness::retry_policy::{FetchEvent, PageDecision, RetryDecision, RetryPolicy};
+pub use politeness::workbench::{AcquiredSite, Workbench};
+pub use refresh::change_priors::ChangePriors;
+pub use refresh::change_rate::{
+    ChangeHistory, DEFAULT_CHANGES_PER_DAY, irregular_rate, last_modified_rate, regular_rate,
+};
+pub use refresh::freshness::{
+    RefreshTarget, age_index, every_change_index, fresh_probability, freshness_index, harmonic_refreshes,
     mean_age_days, mean_freshness, mean_harmonic_staleness, optimal_refreshes, proportional_refreshes,
     uniform_refreshes,
 };
-pub use hosts::HostList;
-pub use limits::{DomainBudget, Limits};
-pub use linking_domains::{linking_bit, linking_domains};
-pub use opic::{CommonCash, FIRST_CASH, Purse};
-pub use page_facts::{Most, PageFacts};
-pub use patience::{Event, PageVerdict, Patience, Verdict};
-pub use profit::{Aim, Profit};
-pub use quality::{Contribution, Quality};
-pub use reject::RejectPatterns;
 pub use scope::Scope;
-pub use strategy::Strategy;
-pub use term::{Term, Weights};
-pub use trap::TrapRules;
-pub use waits::Waits;
-pub use workbench::{Turn, Workbench};
+pub use scope::hosts::HostList;
+pub use scope::limits::{DomainBudget, Limits};
+pub use scope::linking_domains::{estimate_linking_domains, linking_domain_bit};
+pub use scope::reject::RejectPatterns;
+pub use scope::trap::TrapLimits;
+pub use scope::url_score::{UrlPattern, UrlScorer, dequantize_u16, for_each_word, quantize_u16};
+pub use scoring::objective::Objective;
+pub use scoring::opic::{CashAccount, INITIAL_CASH, SharedCash};
+pub use scoring::page_facts::{FactMaxima, PageFacts};
+pub use scoring::pagerank::{TELEPORT_PROBABILITY, streaming_pagerank};
+pub use scoring::priority::PriorityModel;
+pub use scoring::quality::{Quality, TermContribution};
+pub use scoring::strategy::Strategy;
+pub use scoring::term::{QualityTerm, Weights};

@@ -1,6 +1,6 @@
-//! What is the one name of a page, and which parts has it?
+//! Canonical URL of a page, and its parts.
 //!
-//! Values are made by [`UrlRules`](crate::UrlRules) alone; whatever has this type is in canonical form.
+//! Values are created only by [`UrlRules`](crate::UrlRules), so every value of this type is in canonical form.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -9,10 +9,10 @@ use std::hash::{Hash, Hasher};
 
 use psl::Psl;
 
-/// A URL in canonical form: `scheme://host[:port]/path[?query]`, ASCII only, no user, no fragment.
+/// URL in canonical form: `scheme://host[:port]/path[?query]`, ASCII only, without user and fragment.
 ///
-/// The text is stored once, with the offsets of its parts, so that every part is a free look.
-/// Equality, order and hash are those of the text.
+/// The text is stored once with the offsets of its parts, so that access to a part needs no parsing. Equality, order
+/// and hash are those of the text.
 #[derive(Debug, Clone)]
 pub struct CanonicalUrl {
     text: String,
@@ -23,21 +23,21 @@ pub struct CanonicalUrl {
     path_end: u16,
 }
 
-/// The protocols that Weir fetches by.
+/// URL schemes that Weir fetches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
     /// HTTP without encryption.
     Http,
     /// HTTP over TLS.
     Https,
-    /// The file transfer protocol.
+    /// File transfer protocol, RFC 959.
     Ftp,
     /// Gopher, RFC 1436.
     Gopher,
 }
 
 impl Scheme {
-    /// Its name in a URL.
+    /// Name in a URL.
     pub fn as_str(self) -> &'static str {
         match self {
             Scheme::Http => "http",
@@ -47,7 +47,7 @@ impl Scheme {
         }
     }
 
-    /// The port that a URL means when it names none.
+    /// Port of a URL without an explicit one.
     pub fn default_port(self) -> u16 {
         match self {
             Scheme::Http => 80,
@@ -57,95 +57,95 @@ impl Scheme {
         }
     }
 
-    /// The scheme of this name, in any case.
-    pub(crate) fn of_name(name: &str) -> Option<Scheme> {
+    /// Parses the name of a scheme, in any case.
+    pub(crate) fn from_name(name: &str) -> Option<Scheme> {
         let all = [Scheme::Http, Scheme::Https, Scheme::Ftp, Scheme::Gopher];
         all.into_iter().find(|scheme| scheme.as_str().eq_ignore_ascii_case(name))
     }
 }
 
 impl CanonicalUrl {
-    /// The whole text.
+    /// The URL as text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The protocol to fetch it by.
+    /// The scheme.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// A name in DNS as A-labels, an IPv4 address, or an IPv6 address in brackets.
+    /// The host: a DNS name in A-labels, an IPv4 address, or an IPv6 address in brackets.
     pub fn host(&self) -> &str {
         &self.text[self.host_start()..self.host_end as usize]
     }
 
-    /// The port to connect to, whether the text names it or not.
+    /// The port to connect to, explicit or the default of the scheme.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Scheme, host and port, as the text begins: `https://example.com`, `http://example.com:8080`.
+    /// The site: scheme, host and explicit port (`https://example.com`, `http://example.com:8080`).
     ///
     /// The unit of robots.txt and of politeness.
     pub fn site(&self) -> &str {
         &self.text[..self.site_end as usize]
     }
 
-    /// The path; it begins with a slash.
+    /// The path; starts with a slash.
     pub fn path(&self) -> &str {
         &self.text[self.site_end as usize..self.path_end as usize]
     }
 
-    /// The query without its question mark; never an empty one.
+    /// The query without its question mark; never empty.
     pub fn query(&self) -> Option<&str> {
         self.text.get(self.path_end as usize + 1..)
     }
 
-    /// What a request line asks for.
+    /// The request target: path and query.
     pub fn path_and_query(&self) -> &str {
         &self.text[self.site_end as usize..]
     }
 
-    /// The domain that somebody registered, by the Public Suffix List: `example.co.uk` of `www.example.co.uk`.
+    /// The registered domain by the Public Suffix List: `example.co.uk` for `www.example.co.uk`.
     ///
-    /// None for an IP address, and for a bare suffix such as `co.uk`.
+    /// `None` for an IP address, and for a public suffix itself, such as `co.uk`.
     pub fn registered_domain(&self) -> Option<&str> {
         let host = self.host();
-        if self.host_is_address() {
+        if self.host_is_ip() {
             return None;
         }
         let length = psl::List.domain(host.as_bytes())?.as_bytes().len();
         host.get(host.len() - length..)
     }
 
-    /// The last label of the host name; an address has none.
+    /// The last label of the host name; `None` for an IP address.
     pub fn top_level_domain(&self) -> Option<&str> {
         let last = self.host().rsplit('.').next();
-        last.filter(|label| !self.host_is_address() && label.bytes().any(|byte| byte.is_ascii_alphabetic()))
+        last.filter(|label| !self.host_is_ip() && label.bytes().any(|byte| byte.is_ascii_alphabetic()))
     }
 
-    /// Whether the host is an IP address and no name. Only an IPv4 address ends in a digit-only label.
-    pub(crate) fn host_is_address(&self) -> bool {
+    /// Tells whether the host is an IP address. Only an IPv4 address ends in a label of digits.
+    pub(crate) fn host_is_ip(&self) -> bool {
         let host = self.host();
         let last = host.rsplit('.').next().unwrap_or(host);
         host.starts_with('[') || last.bytes().all(|byte| byte.is_ascii_digit())
     }
 
-    /// Up to and with the last slash of the path: what a relative path is put behind.
+    /// The URL up to and including the last slash of the path: the base of relative paths.
     pub(crate) fn directory(&self) -> &str {
         let text = self.site_and_path();
-        // The names of files are short: a plain loop from the end beats a search that has to be set up.
+        // File names are short: a loop from the end is faster than the set-up of memrchr.
         let slash = text.bytes().rposition(|byte| byte == b'/');
         &text[..slash.map_or(0, |slash| slash + 1)]
     }
 
-    /// The port where the text names it, with its colon: `:8080` or nothing.
+    /// The explicit port with its colon (`:8080`), or an empty string.
     pub(crate) fn explicit_port(&self) -> &str {
         &self.text[self.host_end as usize..self.site_end as usize]
     }
 
-    /// All but the query.
+    /// The URL without its query.
     pub(crate) fn site_and_path(&self) -> &str {
         &self.text[..self.path_end as usize]
     }
@@ -155,10 +155,10 @@ impl CanonicalUrl {
     }
 }
 
-/// How the rules put a URL together: the site, then the text of path and query, then `finish`.
+/// Construction by the rules: the site, then the text of path and query, then `finish`.
 impl CanonicalUrl {
-    /// No URL yet: a buffer for one.
-    pub(crate) fn blank() -> CanonicalUrl {
+    /// Creates an empty buffer for a URL; not yet a valid one.
+    pub(crate) fn empty() -> CanonicalUrl {
         CanonicalUrl {
             text: String::new(),
             scheme: Scheme::Http,
@@ -169,7 +169,7 @@ impl CanonicalUrl {
         }
     }
 
-    /// Becomes equal to `other`, in the memory it has.
+    /// Copies `other` and reuses the allocation.
     pub(crate) fn copy_from(&mut self, other: &CanonicalUrl) {
         self.text.clear();
         self.text.push_str(&other.text);
@@ -177,14 +177,14 @@ impl CanonicalUrl {
         self.path_end = other.path_end;
     }
 
-    /// Begins anew with `prefix`, a part of the text of `other` that holds at least its site.
+    /// Starts again with `prefix`, a prefix of `other` that contains at least its site.
     pub(crate) fn start_with(&mut self, other: &CanonicalUrl, prefix: &str) {
         self.copy_site_offsets(other);
         self.text.clear();
         self.text.push_str(prefix);
     }
 
-    /// Begins anew with a site; `port` only where it is not the scheme's own.
+    /// Starts again with a site; `port` only if it is not the default of the scheme.
     pub(crate) fn start_site(&mut self, scheme: Scheme, host: &str, port: Option<u16>) {
         self.text.clear();
         self.text.push_str(scheme.as_str());
@@ -200,12 +200,12 @@ impl CanonicalUrl {
         self.site_end = self.text.len() as u16;
     }
 
-    /// The text under construction.
+    /// The buffer of the text.
     pub(crate) fn text_mut(&mut self) -> &mut String {
         &mut self.text
     }
 
-    /// The text is complete and its path ends here (the caller has seen that it is not longer than a u16 counts).
+    /// Completes the URL, whose path ends at `path_end`. The caller has checked that the length fits into a `u16`.
     pub(crate) fn finish(&mut self, path_end: usize) {
         debug_assert!(self.text.len() <= usize::from(u16::MAX));
         self.path_end = path_end as u16;
@@ -231,7 +231,7 @@ impl AsRef<str> for CanonicalUrl {
     }
 }
 
-/// So that a map keyed by URLs is asked with plain text.
+/// Allows lookups by text in maps with URLs as keys.
 impl Borrow<str> for CanonicalUrl {
     fn borrow(&self) -> &str {
         &self.text
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_page_has_the_least_of_each_part() {
+    fn a_front_page_has_the_shortest_parts() {
         let home = url("http://[::1]");
         assert_eq!(home.host(), "[::1]");
         assert_eq!(home.port(), 80);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn the_registered_domain_is_the_one_below_the_public_suffix() {
+    fn the_registered_domain_is_one_label_more_than_the_public_suffix() {
         assert_eq!(url("http://www.example.co.uk/").registered_domain(), Some("example.co.uk"));
         assert_eq!(url("http://a.b.example.com./").registered_domain(), Some("example.com"));
         assert_eq!(url("http://www.食狮.公司.cn/").registered_domain(), Some("xn--85x722f.xn--55qx5d.cn"));
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_of_urls_is_asked_with_text() {
+    fn a_set_of_urls_can_be_queried_by_text() {
         let known = std::collections::HashSet::from([url("http://example.com")]);
         assert!(known.contains("http://example.com/"));
     }

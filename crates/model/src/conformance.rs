@@ -1,26 +1,25 @@
-//! Do the parsers we stand on, and we ourselves, read URLs as the standards say? The cases are those of the
-//! web-platform-tests and of the Public Suffix List.
+//! Conformance tests of URL parsing with the cases of web-platform-tests and of the Public Suffix List.
 //!
-//! Where we do not, the exceptions are grouped by reason and each group is counted: the tests fail if another case
-//! goes wrong, and also if one of these comes right.
+//! Deviations are grouped by reason and counted: the tests fail if another case deviates, and also if one of the
+//! listed deviations disappears.
 
 use std::collections::BTreeMap;
 
 use url::{Host, Url};
 
-use crate::test_data::{UrlCase, objects, shared_file, url_cases};
-use crate::{CanonicalUrl, Rejected, UrlRules};
+use crate::test_data::{UrlCase, objects, read_data, url_cases};
+use crate::{CanonicalUrl, UrlError, UrlRules};
 
-/// The standard lets a host in ASCII pass without a look into its A-labels; the `idna` crate decodes and checks them.
-/// We keep its answer: a link to such a host is refused with a reason, and hardly any exists.
-const BAD_A_LABEL: &str = "an A-label that does not decode is refused";
+/// The standard accepts an ASCII host without validation of its A-labels; the `idna` crate decodes and validates them.
+/// Weir rejects such hosts too; hardly any link to one exists.
+const BAD_A_LABEL: &str = "an A-label that does not decode is rejected";
 
-/// The exceptions that were found, counted by reason.
+/// Number of deviations by reason.
 type Exceptions = BTreeMap<&'static str, usize>;
 
 #[test]
-fn url_reads_all_cases_of_the_standard_but_these() {
-    let Some(cases) = url_cases() else { return };
+fn the_url_crate_passes_all_cases_except_the_listed_ones() {
+    let cases = url_cases();
     let mut exceptions = Exceptions::new();
     for case in &cases {
         if by_url_crate(case) != case.href {
@@ -28,10 +27,10 @@ fn url_reads_all_cases_of_the_standard_but_these() {
         }
     }
     let expected = [
-        ("file: is parsed by older rules, and never fetched", 40),
-        ("other schemes are parsed by older rules, and never fetched", 11),
+        ("file: URLs are parsed by older rules; they are never fetched", 40),
+        ("other schemes are parsed by older rules; they are never fetched", 11),
         (BAD_A_LABEL, 7),
-        ("more than two slashes before a host, without a scheme (we put that right)", 7),
+        ("more than two slashes before a host, without a scheme (corrected by `UrlRules`)", 7),
     ];
     assert_eq!(cases.len(), 891);
     assert_eq!(exceptions, Exceptions::from(expected));
@@ -43,24 +42,24 @@ fn by_url_crate(case: &UrlCase) -> Option<String> {
 }
 
 fn url_exception(case: &UrlCase) -> &'static str {
-    let href = case.href.as_deref().unwrap_or_else(|| panic!("{:?} should be refused", case.input));
+    let href = case.href.as_deref().unwrap_or_else(|| panic!("{:?} should be rejected", case.input));
     match href.split(':').next() {
-        Some("file") => "file: is parsed by older rules, and never fetched",
+        Some("file") => "file: URLs are parsed by older rules; they are never fetched",
         _ if is_web(href) && has_a_label(&case.input) => BAD_A_LABEL,
         _ if is_web(href) && case.input.starts_with("///") => {
-            "more than two slashes before a host, without a scheme (we put that right)"
+            "more than two slashes before a host, without a scheme (corrected by `UrlRules`)"
         }
         Some("http" | "https" | "ftp") => panic!("{:?} should be {href}", case.input),
-        _ => "other schemes are parsed by older rules, and never fetched",
+        _ => "other schemes are parsed by older rules; they are never fetched",
     }
 }
 
 #[test]
-fn our_rules_read_the_cases_of_the_standard_and_are_idempotent_on_them() {
-    let Some(cases) = url_cases() else { return };
+fn url_rules_pass_the_cases_of_the_standard_and_are_idempotent() {
+    let cases = url_cases();
     let rules = UrlRules::default();
     let mut accepted = 0;
-    let mut refused = Exceptions::new();
+    let mut rejected = Exceptions::new();
     for case in &cases {
         let ours = by_our_rules(&rules, case);
         let standard = case.href.as_deref().and_then(|href| rules.canonical(href).ok());
@@ -69,28 +68,27 @@ fn our_rules_read_the_cases_of_the_standard_and_are_idempotent_on_them() {
             assert_eq!(rules.canonical(url.as_str()).as_ref(), Ok(&url));
             accepted += 1;
         } else if let Some(href) = case.href.as_deref().filter(|href| is_web(href)) {
-            *refused.entry(our_exception(&rules.canonical(href).unwrap_err())).or_default() += 1;
+            *rejected.entry(our_exception(&rules.canonical(href).unwrap_err())).or_default() += 1;
         }
     }
-    let expected =
-        [(BAD_A_LABEL, 7), ("nobody can connect to port 0", 2), ("a host that DNS cannot hold", 4)];
-    assert_eq!((accepted, refused), (243, Exceptions::from(expected)));
+    let expected = [(BAD_A_LABEL, 7), ("port 0 is not usable", 2), ("the host is not a DNS name", 4)];
+    assert_eq!((accepted, rejected), (243, Exceptions::from(expected)));
 }
 
 fn is_web(href: &str) -> bool {
     href.starts_with("http://") || href.starts_with("https://")
 }
 
-fn our_exception(reason: &Rejected) -> &'static str {
+fn our_exception(reason: &UrlError) -> &'static str {
     match reason {
-        Rejected::Syntax(url::ParseError::IdnaError) => BAD_A_LABEL,
-        Rejected::Port => "nobody can connect to port 0",
-        Rejected::Host | Rejected::NoHost => "a host that DNS cannot hold",
+        UrlError::Syntax(url::ParseError::IdnaError) => BAD_A_LABEL,
+        UrlError::Port => "port 0 is not usable",
+        UrlError::Host | UrlError::NoHost => "the host is not a DNS name",
         other => panic!("{other}"),
     }
 }
 
-/// A base that is not fetched, or not a URL at all, is none to us, but the reference may be absolute.
+/// Resolves a case by the rules; a base that is not a fetchable URL is ignored, the reference may still be absolute.
 fn by_our_rules(rules: &UrlRules, case: &UrlCase) -> Option<CanonicalUrl> {
     match case.base.as_deref().map(|base| rules.canonical(base)) {
         Some(Ok(base)) => rules.join(&base, &case.input).ok(),
@@ -99,23 +97,22 @@ fn by_our_rules(rules: &UrlRules, case: &UrlCase) -> Option<CanonicalUrl> {
 }
 
 #[test]
-fn international_names_are_read_as_in_idna_test_v2_but_these() {
+fn international_names_pass_idna_test_v2_except_the_listed_cases() {
     let expected = [
         (BAD_A_LABEL, 757),
-        ("an empty host is refused by the URL standard itself", 1),
+        ("an empty host is rejected by the URL standard itself", 1),
         ("U+3E8AC is valid by the tables of the `idna` crate, unassigned by those of the cases", 2),
     ];
     host_cases("url/IdnaTestV2.json", 2671, &expected);
 }
 
 #[test]
-fn international_names_are_read_as_in_toascii_but_these() {
+fn international_names_pass_toascii_except_the_listed_cases() {
     host_cases("url/toascii.json", 87, &[(BAD_A_LABEL, 7)]);
 }
 
 fn host_cases(file: &str, count: usize, expected: &[(&'static str, usize)]) {
-    let Some(json) = shared_file(file) else { return };
-    let cases = objects(&json);
+    let cases = objects(&read_data(file));
     let mut exceptions = Exceptions::new();
     for case in &cases {
         let (input, output) = (case["input"].as_str().unwrap(), case["output"].as_str());
@@ -129,7 +126,7 @@ fn host_cases(file: &str, count: usize, expected: &[(&'static str, usize)]) {
 
 fn host_exception(input: &str, output: Option<&str>) -> &'static str {
     match output {
-        Some("") => "an empty host is refused by the URL standard itself",
+        Some("") => "an empty host is rejected by the URL standard itself",
         Some(_) if input.is_ascii() && has_a_label(input) => BAD_A_LABEL,
         None if input.starts_with('\u{3e8ac}') => {
             "U+3E8AC is valid by the tables of the `idna` crate, unassigned by those of the cases"
@@ -143,8 +140,8 @@ fn has_a_label(text: &str) -> bool {
 }
 
 #[test]
-fn registered_domains_are_those_of_the_public_suffix_list() {
-    let Some(text) = shared_file("psl/test_psl.txt") else { return };
+fn registered_domains_agree_with_the_public_suffix_list() {
+    let text = read_data("psl/test_psl.txt");
     let rules = UrlRules::default();
     let host = |name: &str| rules.canonical(&format!("http://{name}/"));
     let mut count = 0;
@@ -154,7 +151,7 @@ fn registered_domains_are_those_of_the_public_suffix_list() {
         let unquoted = |text: &str| (text != "null").then(|| text.trim_matches('\'').to_owned());
         let Some(name) = unquoted(name) else { continue };
         let ours = host(&name).ok().and_then(|url| url.registered_domain().map(str::to_owned));
-        // The list's cases are in Unicode in places, our hosts never are.
+        // Some cases are in Unicode; canonical hosts are always ASCII.
         let expected = unquoted(domain).map(|domain| host(&domain).unwrap().host().to_owned());
         assert_eq!(ours, expected, "{name}");
     }

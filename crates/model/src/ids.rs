@@ -1,25 +1,24 @@
-//! How are sites and pages numbered? Densely, from 0, in the order in which they became known; a number is never
-//! used again.
+//! Ids of sites and pages: dense, from 0, in the order of discovery, never reused.
 
 use serde::{Deserialize, Serialize};
 
-/// A site of a collection: scheme, host and port.
+/// Id of a site (scheme, host and port) of a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SiteId(pub u32);
 
-/// A page of a collection: a URL that was heard of, fetched or not.
+/// Id of a page of a collection: a known URL, fetched or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PageId(pub u32);
 
 impl SiteId {
-    /// As an index into a column.
+    /// Index into a column of sites.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl PageId {
-    /// As an index into a column.
+    /// Index into a column of pages.
     pub fn index(self) -> usize {
         self.0 as usize
     }

@@ -1,36 +1,44 @@
-//! Which things does Weir speak of, and what is always true of them?
+//! Basic types of Weir: canonical URLs, ids of sites and pages, reasons, and page hashes.
 //!
-//! A [`CanonicalUrl`] names one page in one way, whoever links to it and however; [`UrlRules`] make it from what
-//! people write; [`Rejected`] says why something is not a page we could fetch, [`Reason`] why a page was not fetched. From the canonical form follow
-//! its site, its [registered domain](CanonicalUrl::registered_domain), its SURT key, its [`UrlClass`] and its
-//! [`PageHash`].
+//! [`UrlRules`] turn a URL as written into a [`CanonicalUrl`], the one name of a page, or into a [`UrlError`]. The
+//! canonical form determines the site, the [registered domain](CanonicalUrl::registered_domain), the SURT key, the
+//! [`UrlClass`] and the [`PageHash`] of a page. A [`Reason`] states why a page was rejected or its fetch failed.
 //!
-//! This crate never does I/O and never reads a clock: the same input gives the same answer, always.
+//! This crate never does I/O and never reads a clock: the same input always gives the same result.
 
+mod base64;
+mod canonical_rules;
 mod canonical_url;
+mod canonicalize;
+mod civil;
 #[cfg(test)]
 mod conformance;
-mod fast_join;
+mod display_url;
+mod fast_path;
 mod ids;
-mod neighbours;
+mod link_relation;
 mod page_hash;
 mod parameter_list;
-mod readable;
 mod reason;
-mod rejected;
-mod rule;
 mod surt;
 #[cfg(test)]
 mod test_data;
+mod truncation;
+mod url_batch;
 mod url_class;
+mod url_error;
 mod url_rules;
 
+pub use base64::base64;
 pub use canonical_url::{CanonicalUrl, Scheme};
+pub use civil::{civil_from_days, days_from_civil};
 pub use ids::{PageId, SiteId};
-pub use neighbours::Neighbours;
+pub use link_relation::LinkRelation;
 pub use page_hash::{PageHash, UrlHasher};
-pub use parameter_list::{DIGEST_PARAMETERS, ParameterList, SESSION_PARAMETERS, TRACKING_PARAMETERS};
+pub use parameter_list::{ParameterList, SESSION_HASH_PARAMETERS, SESSION_PARAMETERS, TRACKING_PARAMETERS};
 pub use reason::Reason;
-pub use rejected::Rejected;
-pub use url_class::{ExtensionLists, Group, UrlClass};
+pub use truncation::Truncation;
+pub use url_batch::UrlBatch;
+pub use url_class::{ExtensionLists, FileClass, UrlClass};
+pub use url_error::UrlError;
 pub use url_rules::UrlRules;

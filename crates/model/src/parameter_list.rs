@@ -1,18 +1,19 @@
-//! Which parameters of a query say something about the visitor and nothing about the page?
+//! Lists of query parameters that describe the visitor, not the page: session ids and tracking.
 
-/// Names of parameters, asked for each parameter of each link, so the answer "no" must come at once.
+/// Set of parameter names and name prefixes.
 ///
-/// Names are compared without regard to ASCII case: `PHPSESSID` and `phpsessid` are one habit.
+/// The lookup runs for each parameter of each link, so a negative result must be cheap: it costs one table access.
+/// Names are compared without regard to ASCII case.
 #[derive(Debug, Clone)]
 pub struct ParameterList {
     names: Vec<Box<str>>,
     prefixes: Vec<Box<str>>,
-    /// For each first letter (its low five bits) the lengths of the names that begin with it, as bits.
+    /// Bit set of the lengths of the names that start with a letter, indexed by the low five bits of that letter.
     lengths: [u64; 32],
 }
 
 impl ParameterList {
-    /// A list of patterns: a name, or the beginning of names with a star behind (`utm_*`).
+    /// Creates a list from patterns: a name, or a prefix followed by a star (`utm_*`).
     pub fn new<'a>(patterns: impl IntoIterator<Item = &'a str>) -> ParameterList {
         let mut list = ParameterList { names: Vec::new(), prefixes: Vec::new(), lengths: [0; 32] };
         for pattern in patterns {
@@ -29,7 +30,7 @@ impl ParameterList {
         list
     }
 
-    /// Whether the list names this parameter.
+    /// Tells whether the list contains a parameter name.
     pub fn contains(&self, name: &str) -> bool {
         let Some(&first) = name.as_bytes().first() else { return false };
         self.lengths[letter(first)] & length_bit(name) != 0 && self.matches(name)
@@ -55,7 +56,7 @@ fn length_bit(name: &str) -> u64 {
     1 << name.len().min(63)
 }
 
-/// Parameters that carry a session and mean nothing else: the page is the same without them.
+/// Parameters that carry a session id and nothing else: the page is the same without them.
 pub const SESSION_PARAMETERS: &[&str] = &[
     "PHPSESSID",     // PHP with session.use_trans_sid
     "SESSID",        // PHP applications that renamed it
@@ -63,8 +64,8 @@ pub const SESSION_PARAMETERS: &[&str] = &[
     "JSESSIONIDSSO", // the same, across applications
     "ASPSESSIONID*", // classic ASP appends eight random letters
     "ASP.NET_SessionId",
-    "CFID",         // ColdFusion numbers its clients
-    "CFTOKEN",      // and gives each a random token
+    "CFID",         // ColdFusion: client number
+    "CFTOKEN",      // ColdFusion: random token of the client
     "osCsid",       // osCommerce
     "XTCsid",       // xt:Commerce
     "zenid",        // Zen Cart
@@ -74,14 +75,14 @@ pub const SESSION_PARAMETERS: &[&str] = &[
     "_session_id", // Rails
 ];
 
-/// Names that carry a session on some sites and choose the page on others (a story, a section, a conference's
-/// session): dropped only where the value is a digest, which no editor gives to a page. phpBB writes `sid`, vBulletin `s`.
-pub const DIGEST_PARAMETERS: &[&str] = &["sid", "s", "session", "sessionid", "session_id"];
+/// Parameters that carry a session id on some sites and select the page on others (a story, a section). They are
+/// removed only if the value is a hex digest, which is not used to name pages. phpBB writes `sid`, vBulletin `s`.
+pub const SESSION_HASH_PARAMETERS: &[&str] = &["sid", "s", "session", "sessionid", "session_id"];
 
-/// Parameters that tell the site's owner which advertisement, letter or share brought the visitor.
+/// Tracking parameters of advertisements, newsletters and social networks.
 ///
-/// Only names that one system made up for itself. `ref`, `source`, `from` and `cid` choose the page on too many
-/// sites to be here.
+/// The list contains only names that are specific to one system. `ref`, `source`, `from` and `cid` are missing
+/// because they select the page on too many sites.
 pub const TRACKING_PARAMETERS: &[&str] = &[
     // Google Analytics, Ads, Merchant Center
     "utm_*",
@@ -151,7 +152,7 @@ pub const TRACKING_PARAMETERS: &[&str] = &[
     "ef_id",
     "mkwid",
     "pcrid",
-    // letters: Mailchimp, HubSpot, Marketo, Klaviyo, Drip, Vero, Omeda, MailerLite, Dotdigital, Eloqua
+    // newsletters: Mailchimp, HubSpot, Marketo, Klaviyo, Drip, Vero, Omeda, MailerLite, Dotdigital, Eloqua
     "mc_cid",
     "mc_eid",
     "mc_tc",
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_match_whole_and_in_any_case() {
+    fn names_match_completely_and_in_any_case() {
         let list = ParameterList::new(["fbclid", "PHPSESSID"]);
         assert!(list.contains("fbclid") && list.contains("FBCLID") && list.contains("phpsessid"));
         assert!(!list.contains("fbclid2") && !list.contains("fbcli") && !list.contains("xfbclid"));
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_matches_every_ending_and_none() {
+    fn a_star_matches_every_suffix_and_the_empty_one() {
         let list = ParameterList::new(["utm_*"]);
         assert!(
             list.contains("utm_source") && list.contains("UTM_") && list.contains(&format!("utm_{:99}", 0))
@@ -219,8 +220,8 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_find_every_name_they_hold_and_no_name_twice() {
-        for patterns in [SESSION_PARAMETERS, DIGEST_PARAMETERS, TRACKING_PARAMETERS] {
+    fn the_default_lists_contain_all_their_names_once() {
+        for patterns in [SESSION_PARAMETERS, SESSION_HASH_PARAMETERS, TRACKING_PARAMETERS] {
             let list = ParameterList::new(patterns.iter().copied());
             for pattern in patterns {
                 assert!(list.contains(&pattern.replace('*', "abc")), "{pattern}");
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_any_bytes_are_answered() {
+    fn names_outside_ascii_are_accepted() {
         let list = ParameterList::new(["é*", "utm_*"]);
         assert!(list.contains("éa"));
         assert!(!list.contains("utmé"));

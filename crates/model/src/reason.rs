@@ -1,164 +1,192 @@
-//! Why was a page not fetched, or not kept? Every way a page can fail or be left out has a name, a sentence and a code.
+//! Reasons why a page was rejected, why its fetch failed, or why its content is incomplete.
 //!
-//! The code is one byte in a page's record; codes are never given to another reason, so that old collections keep
-//! telling the truth.
+//! Each reason has a code, a name and a text. The code is one byte in a page's record and is never reused for another
+//! reason, so that old collections stay readable.
 
 use std::fmt;
 
-/// Why a page was not fetched, or why a visit brought nothing.
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Reason of a rejected page, of a failed fetch or of an incomplete response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Reason {
-    /// Its host is not among those that this crawl accepts.
+    /// The host does not match `scope.accept`.
     OutOfScope = 1,
-    /// Its URL matches a pattern that this crawl rejects.
+    /// The URL matches `scope.reject`.
     RejectedByPattern = 2,
-    /// Its URL is that of a file which is counted and not fetched.
-    NotAPage = 3,
-    /// It lies too many links away from where its site was entered.
+    /// The file extension is in a class that is counted and not fetched.
+    FileExtension = 3,
+    /// The link depth exceeds `limits.max_depth_static` or `limits.max_depth_dynamic`.
     TooDeep = 4,
-    /// Its site has as many pages as one site may have.
-    SiteFull = 5,
-    /// Its registered domain has as many pages as the links from other domains earn it.
+    /// The site has reached `limits.max_pages_per_site`.
+    SitePageLimit = 5,
+    /// The registered domain has used the page budget that it gets for links from other domains.
     DomainBudget = 6,
-    /// The collection has as many pages or sites as it may have.
-    CollectionFull = 7,
-    /// Its URL looks like one of an endless number that a program makes up.
-    Trap = 8,
-    /// Its site is another name of a site that is crawled.
-    Alias = 9,
-    /// The settings leave its site out.
-    SkippedSite = 10,
-    /// The page or the link that leads to it asks not to follow.
+    /// The collection has reached `limits.max_pages` or `limits.max_sites`.
+    CollectionLimit = 7,
+    /// The URL matches a crawler-trap rule.
+    CrawlerTrap = 8,
+    /// The site is an alias of another site.
+    SiteAlias = 9,
+    /// The site is skipped by a `[[site]]` entry.
+    SiteSkipped = 10,
+    /// `nofollow` in the link's `rel`, in meta robots or in `X-Robots-Tag`.
     Nofollow = 11,
-    /// This crawl enters sites by their front page only.
+    /// A link from another site to an inner page, ignored because of `scope.enter_by_front_page`.
     DeepLink = 12,
-    /// This crawl does not speak its protocol.
-    Scheme = 13,
-    /// Robots.txt forbids it.
-    RobotsForbid = 20,
-    /// Robots.txt of its site cannot be had, which forbids everything until it can.
+    /// The scheme is not in `scope.schemes`.
+    SchemeNotAllowed = 13,
+    /// Disallowed by robots.txt.
+    RobotsDisallowed = 20,
+    /// robots.txt is unreachable, which disallows all paths until it is fetched.
     RobotsUnreachable = 21,
-    /// It is the end of too many redirects in a row.
+    /// More than `limits.max_redirects` consecutive redirects.
     TooManyRedirects = 22,
-    /// It redirects to nothing that is a URL.
-    RedirectWithoutTarget = 23,
-    /// Its media type is not among those that this crawl keeps.
-    MediaType = 24,
-    /// Its site failed too often in a row.
-    SiteGivenUp = 25,
-    /// Its host name does not exist.
-    NameNotFound = 40,
-    /// The name servers could not tell the address of its host.
-    NameServerFailed = 41,
-    /// Its host lies at an address that this crawl must not ask.
-    BlockedAddress = 42,
-    /// No connection could be made.
+    /// A redirect (3xx) without a valid `Location`.
+    RedirectWithoutLocation = 23,
+    /// The MIME type is not in `fetch.mime_types`.
+    MimeType = 24,
+    /// `politeness.max_site_failures` consecutive failures of the site.
+    SiteFailing = 25,
+    /// The host name does not exist: NXDOMAIN, or no address record.
+    DnsNotFound = 40,
+    /// The DNS lookup failed: SERVFAIL, timeout or no name server.
+    DnsFailed = 41,
+    /// The IP address is private, or in `network.blocked_networks`.
+    IpBlocked = 42,
+    /// The TCP connection failed: refused or unreachable.
     ConnectFailed = 43,
-    /// No connection could be made in time.
-    ConnectTimedOut = 44,
-    /// Its certificate cannot be trusted.
-    Certificate = 45,
-    /// No common language for encryption was found.
-    TlsFailed = 46,
-    /// The server did not begin to answer in time.
-    FirstByteTimedOut = 47,
-    /// The answer did not end in time.
-    TotalTimedOut = 48,
-    /// The answer came too slowly.
+    /// No connection within `fetch.connect_timeout`.
+    ConnectTimeout = 44,
+    /// The TLS certificate is invalid: expired, for another host or of an unknown issuer.
+    InvalidCertificate = 45,
+    /// The TLS handshake failed: no common cipher suite or protocol version.
+    TlsHandshakeFailed = 46,
+    /// No response within `fetch.first_byte_timeout`.
+    FirstByteTimeout = 47,
+    /// The response was incomplete after `fetch.total_timeout`.
+    TotalTimeout = 48,
+    /// The transfer rate was below `fetch.min_speed`.
     TooSlow = 49,
-    /// The connection broke before the answer was complete.
-    ConnectionLost = 50,
-    /// The head of the answer is too long.
-    HeadTooLong = 51,
-    /// The answer is not what the protocol demands.
-    BadAnswer = 52,
-    /// The body of the answer breaks the rules of its transfer.
-    BadBody = 53,
-    /// The proxy refused or could not pass the request on.
+    /// The connection was closed before the end of the response.
+    ConnectionClosed = 50,
+    /// The response headers exceed `fetch.max_header_size`.
+    HeadersTooLarge = 51,
+    /// The response violates the protocol.
+    InvalidResponse = 52,
+    /// The transfer coding of the body is invalid: chunks, `Content-Length`.
+    InvalidBody = 53,
+    /// The proxy refused the request or could not connect.
     ProxyFailed = 54,
-    /// The server answered that there is nothing for us.
-    Refused = 55,
-    /// The server answered that it is in trouble.
-    ServerTrouble = 56,
-    /// The server asked us to come back later.
-    AskedToWait = 57,
-    /// The server answered that the page is as it was, which nobody had asked.
-    NotModifiedUnasked = 58,
+    /// Client error: HTTP 4xx.
+    ClientError = 55,
+    /// Server error: HTTP 5xx.
+    ServerError = 56,
+    /// The server asked to retry later: HTTP 429, 503 or 5xx with `Retry-After`.
+    RetryLater = 57,
+    /// HTTP 304 as the response to a request without a condition.
+    UnexpectedNotModified = 58,
 }
 
-/// Reasons, their names and their sentences.
+/// All reasons with their names and texts, in the order of their codes.
 #[rustfmt::skip]
 const ALL: [(Reason, &str, &str); 38] = [
-    (Reason::OutOfScope, "out-of-scope", "its host is not among those that this crawl accepts"),
-    (Reason::RejectedByPattern, "rejected-by-pattern", "its URL matches a pattern that this crawl rejects"),
-    (Reason::NotAPage, "not-a-page", "its URL is that of a file which is counted and not fetched"),
-    (Reason::TooDeep, "too-deep", "it lies too many links away from where its site was entered"),
-    (Reason::SiteFull, "site-full", "its site has as many pages as one site may have"),
-    (Reason::DomainBudget, "domain-budget", "its registered domain has as many pages as the links from other domains earn it"),
-    (Reason::CollectionFull, "collection-full", "the collection has as many pages or sites as it may have"),
-    (Reason::Trap, "trap", "its URL looks like one of an endless number that a program makes up"),
-    (Reason::Alias, "alias", "its site is another name of a site that is crawled"),
-    (Reason::SkippedSite, "skipped-site", "the settings leave its site out"),
-    (Reason::Nofollow, "nofollow", "the page or the link that leads to it asks not to follow"),
-    (Reason::DeepLink, "deep-link", "this crawl enters sites by their front page only"),
-    (Reason::Scheme, "scheme", "this crawl does not speak its protocol"),
-    (Reason::RobotsForbid, "robots-forbid", "robots.txt forbids it"),
-    (Reason::RobotsUnreachable, "robots-unreachable", "robots.txt of its site cannot be had, which forbids everything until it can"),
-    (Reason::TooManyRedirects, "too-many-redirects", "it is the end of too many redirects in a row"),
-    (Reason::RedirectWithoutTarget, "redirect-without-target", "it redirects to nothing that is a URL"),
-    (Reason::MediaType, "media-type", "its media type is not among those that this crawl keeps"),
-    (Reason::SiteGivenUp, "site-given-up", "its site failed too often in a row"),
-    (Reason::NameNotFound, "name-not-found", "its host name does not exist"),
-    (Reason::NameServerFailed, "name-server-failed", "the name servers could not tell the address of its host"),
-    (Reason::BlockedAddress, "blocked-address", "its host lies at an address that this crawl must not ask"),
-    (Reason::ConnectFailed, "connect-failed", "no connection could be made"),
-    (Reason::ConnectTimedOut, "connect-timed-out", "no connection could be made in time"),
-    (Reason::Certificate, "certificate", "its certificate cannot be trusted"),
-    (Reason::TlsFailed, "tls-failed", "no common language for encryption was found"),
-    (Reason::FirstByteTimedOut, "first-byte-timed-out", "the server did not begin to answer in time"),
-    (Reason::TotalTimedOut, "total-timed-out", "the answer did not end in time"),
-    (Reason::TooSlow, "too-slow", "the answer came too slowly"),
-    (Reason::ConnectionLost, "connection-lost", "the connection broke before the answer was complete"),
-    (Reason::HeadTooLong, "head-too-long", "the head of the answer is too long"),
-    (Reason::BadAnswer, "bad-answer", "the answer is not what the protocol demands"),
-    (Reason::BadBody, "bad-body", "the body of the answer breaks the rules of its transfer"),
-    (Reason::ProxyFailed, "proxy-failed", "the proxy refused or could not pass the request on"),
-    (Reason::Refused, "refused", "the server answered that there is nothing for us"),
-    (Reason::ServerTrouble, "server-trouble", "the server answered that it is in trouble"),
-    (Reason::AskedToWait, "asked-to-wait", "the server asked us to come back later"),
-    (Reason::NotModifiedUnasked, "not-modified-unasked", "the server answered that the page is as it was, which nobody had asked"),
+    (Reason::OutOfScope, "out-of-scope", "host does not match scope.accept"),
+    (Reason::RejectedByPattern, "rejected-by-pattern", "URL matches scope.reject"),
+    (Reason::FileExtension, "file-extension", "file extension is not fetched ([extensions])"),
+    (Reason::TooDeep, "too-deep", "exceeds limits.max_depth_static or max_depth_dynamic"),
+    (Reason::SitePageLimit, "site-page-limit", "site has reached limits.max_pages_per_site"),
+    (Reason::DomainBudget, "domain-budget", "registered domain has used its page budget (limits.domain_budget_*)"),
+    (Reason::CollectionLimit, "collection-limit", "collection has reached limits.max_pages or limits.max_sites"),
+    (Reason::CrawlerTrap, "crawler-trap", "URL matches a crawler-trap rule ([traps])"),
+    (Reason::SiteAlias, "site-alias", "site is an alias of another site"),
+    (Reason::SiteSkipped, "site-skipped", "site is skipped by a [[site]] entry (skip = true)"),
+    (Reason::Nofollow, "nofollow", "nofollow in rel, meta robots or X-Robots-Tag"),
+    (Reason::DeepLink, "deep-link", "link from another site to an inner page (scope.enter_by_front_page)"),
+    (Reason::SchemeNotAllowed, "scheme-not-allowed", "scheme is not in scope.schemes"),
+    (Reason::RobotsDisallowed, "robots-disallowed", "disallowed by robots.txt"),
+    (Reason::RobotsUnreachable, "robots-unreachable", "robots.txt unreachable (5xx or no response); all paths disallowed until it is fetched"),
+    (Reason::TooManyRedirects, "too-many-redirects", "more than limits.max_redirects consecutive redirects"),
+    (Reason::RedirectWithoutLocation, "redirect-without-location", "redirect (3xx) without a valid Location"),
+    (Reason::MimeType, "mime-type", "MIME type is not in fetch.mime_types"),
+    (Reason::SiteFailing, "site-failing", "politeness.max_site_failures consecutive failures of the site"),
+    (Reason::DnsNotFound, "dns-not-found", "host name not found (NXDOMAIN or no address record)"),
+    (Reason::DnsFailed, "dns-failed", "DNS lookup failed (SERVFAIL, timeout or no name server)"),
+    (Reason::IpBlocked, "ip-blocked", "IP address is private or in network.blocked_networks"),
+    (Reason::ConnectFailed, "connect-failed", "TCP connection failed (refused or unreachable)"),
+    (Reason::ConnectTimeout, "connect-timeout", "no connection within fetch.connect_timeout"),
+    (Reason::InvalidCertificate, "invalid-certificate", "TLS certificate invalid (expired, wrong host or unknown issuer)"),
+    (Reason::TlsHandshakeFailed, "tls-handshake-failed", "TLS handshake failed: no common cipher suite or protocol version"),
+    (Reason::FirstByteTimeout, "first-byte-timeout", "no response within fetch.first_byte_timeout"),
+    (Reason::TotalTimeout, "total-timeout", "response incomplete after fetch.total_timeout"),
+    (Reason::TooSlow, "too-slow", "transfer rate below fetch.min_speed"),
+    (Reason::ConnectionClosed, "connection-closed", "connection closed before the end of the response"),
+    (Reason::HeadersTooLarge, "headers-too-large", "response headers exceed fetch.max_header_size"),
+    (Reason::InvalidResponse, "invalid-response", "response violates the protocol"),
+    (Reason::InvalidBody, "invalid-body", "invalid transfer coding of the body (chunked, Content-Length)"),
+    (Reason::ProxyFailed, "proxy-failed", "proxy refused the request or could not connect"),
+    (Reason::ClientError, "client-error", "client error (HTTP 4xx)"),
+    (Reason::ServerError, "server-error", "server error (HTTP 5xx)"),
+    (Reason::RetryLater, "retry-later", "server asked to retry later (HTTP 429, 503 or 5xx with Retry-After)"),
+    (Reason::UnexpectedNotModified, "unexpected-not-modified", "HTTP 304 without a conditional request"),
 ];
 
+/// Reasons by code; a table, because page scans decode one for each row.
+static BY_CODE: [Option<Reason>; 256] = {
+    let mut table = [None; 256];
+    let mut index = 0;
+    while index < ALL.len() {
+        let reason = ALL[index].0;
+        table[reason as usize] = Some(reason);
+        index += 1;
+    }
+    table
+};
+
+impl Serialize for Reason {
+    /// Serializes the code.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u8(self.code())
+    }
+}
+
+impl<'de> Deserialize<'de> for Reason {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Reason, D::Error> {
+        let code = u8::deserialize(deserializer)?;
+        Reason::from_code(code).ok_or_else(|| serde::de::Error::custom(format!("unknown reason code {code}")))
+    }
+}
+
 impl Reason {
-    /// All there are, by their codes.
+    /// Returns all reasons in the order of their codes.
     pub fn all() -> impl Iterator<Item = Reason> {
         ALL.iter().map(|(reason, ..)| *reason)
     }
 
-    /// Its byte in a page's record; never 0, which stands for no reason.
+    /// Byte in a page's record; never 0, which means "no reason".
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// What a byte in a page's record stands for.
+    /// Reason of a byte in a page's record.
     pub fn from_code(code: u8) -> Option<Reason> {
-        Reason::all().find(|reason| reason.code() == code)
+        BY_CODE[usize::from(code)]
     }
 
-    /// Its name in tables and JSON.
+    /// Name in tables and JSON.
     pub fn as_str(self) -> &'static str {
         self.row().1
     }
 
     fn row(self) -> &'static (Reason, &'static str, &'static str) {
-        // Every variant is in the table; a test looks.
+        // Every variant is in the table: `a_name_is_the_variant_in_kebab_case` and `codes_and_names_are_unique` check it.
         ALL.iter().find(|(reason, ..)| *reason == self).unwrap_or(&ALL[0])
     }
 }
 
-/// As the end of a sentence: "not fetched: ...".
+/// The text, shown behind the stage of the page: `rejected: disallowed by robots.txt`.
 impl fmt::Display for Reason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.row().2)
@@ -172,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_and_names_are_unique_and_come_back() {
+    fn codes_and_names_are_unique() {
         let codes: BTreeSet<u8> = Reason::all().map(Reason::code).collect();
         let names: BTreeSet<&str> = Reason::all().map(Reason::as_str).collect();
         assert_eq!((codes.len(), names.len()), (ALL.len(), ALL.len()));
@@ -187,14 +215,14 @@ mod tests {
     #[test]
     fn every_reason_is_documented() {
         let document = include_str!("../../../docs/crawling.md");
-        for (reason, name, sentence) in ALL {
-            let row = format!("| `{name}` | {}{}. |", sentence[..1].to_uppercase(), &sentence[1..]);
+        for (reason, name, text) in ALL {
+            let row = format!("| `{name}` | {text} |");
             assert!(document.contains(&row), "{reason:?} is not in docs/crawling.md: {row}");
         }
     }
 
     #[test]
-    fn a_name_is_the_variants() {
+    fn a_name_is_the_variant_in_kebab_case() {
         for reason in Reason::all() {
             let letters: String = reason.as_str().split('-').collect();
             assert_eq!(format!("{reason:?}").to_lowercase(), letters);

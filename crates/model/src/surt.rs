@@ -1,19 +1,21 @@
-//! In which order do the pages of a host lie together, and its subdomains beside their domain?
+//! SURT keys (Sort-friendly URI Reordering Transform) of canonical URLs.
 
 use crate::CanonicalUrl;
 
 impl CanonicalUrl {
-    /// The sort-friendly key (SURT, as in web archives): the host's labels reversed, then path and query as they
-    /// are: `https://www.example.com/a?b=1` has `com,example,www)/a?b=1`, with a port `com,example:8080)/`.
+    /// Returns the SURT key: the labels of the host reversed, then path and query unchanged.
     ///
-    /// `)` sorts before `,` and that before all that a label may hold, so a host's pages are one run, and a domain
-    /// with all its subdomains is another (ports other than the scheme's own lie apart). IP addresses are not reversed.
+    /// `https://www.example.com/a?b=1` has the key `com,example,www)/a?b=1`; with a port, `com,example:8080)/`.
     ///
-    /// The scheme is no part of it: `http` and `https` of a page are neighbours, mostly duplicates of each other.
-    /// Two different URLs with one key differ in the scheme and nowhere else; order those by their text.
+    /// `)` sorts before `,`, and `,` before all characters of a label. The pages of a host are therefore one
+    /// contiguous range, and so are a domain and its subdomains; explicit ports sort apart. IP addresses are not
+    /// reversed.
     ///
-    /// Indexes of web archives (CDX) also lower the path, sort the query and strip `www.`; this key does not,
-    /// for it must tell pages apart.
+    /// The scheme is not part of the key: the `http` and `https` URLs of a page are adjacent and mostly duplicates.
+    /// Two different URLs with the same key differ only in the scheme.
+    ///
+    /// The CDX indexes of web archives also convert the path to lower case, sort the query and strip `www.`. This key
+    /// does not, because it must keep different pages apart.
     pub fn surt(&self) -> String {
         let mut key = String::with_capacity(self.as_str().len());
         self.push_surt(&mut key);
@@ -22,7 +24,7 @@ impl CanonicalUrl {
 
     /// Appends the key to `out`.
     pub fn push_surt(&self, out: &mut String) {
-        if self.host_is_address() {
+        if self.host_is_ip() {
             out.push_str(self.host());
         } else {
             for (nth, label) in self.host().rsplit('.').enumerate() {
@@ -49,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_reversed_and_the_rest_is_kept() {
+    fn labels_are_reversed_and_path_and_query_are_unchanged() {
         assert_eq!(surt("https://www.example.com/Path?query=1"), "com,example,www)/Path?query=1");
         assert_eq!(surt("http://localhost"), "localhost)/");
         assert_eq!(surt("http://example.com:8080/"), "com,example:8080)/");
@@ -57,13 +59,13 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_not_reversed() {
+    fn ip_addresses_are_not_reversed() {
         assert_eq!(surt("http://192.168.0.1/a"), "192.168.0.1)/a");
         assert_eq!(surt("http://[2001:db8::1]:81/a"), "[2001:db8::1]:81)/a");
     }
 
     #[test]
-    fn a_host_and_then_its_subdomains_lie_together() {
+    fn the_pages_of_a_host_and_its_subdomains_are_contiguous() {
         let in_order = [
             "http://example.com/",
             "http://example.com/~zebra",
@@ -81,7 +83,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_key_means_one_url_but_for_its_scheme(
+        fn urls_with_the_same_key_differ_only_in_the_scheme(
             a in "https?://[ab1]{1,2}(\\.[ab]){0,2}(:8[01])?/[ab,):]{0,3}(\\?[ab)])?",
             b in "https?://[ab1]{1,2}(\\.[ab]){0,2}(:8[01])?/[ab,):]{0,3}(\\?[ab)])?",
         ) {

@@ -1,4 +1,4 @@
-//! The test cases of the URL standard, for the tests of this crate.
+//! Test cases of the URL standard.
 
 use serde_json::Value;
 
@@ -6,28 +6,28 @@ use serde_json::Value;
 pub(crate) struct UrlCase {
     pub(crate) input: String,
     pub(crate) base: Option<String>,
-    /// What the parser should answer; None if it should refuse.
+    /// The expected result; `None` if the URL is invalid.
     pub(crate) href: Option<String>,
 }
 
-/// All cases; None, with a word to the reader, where the shared test data is not at hand.
-pub(crate) fn url_cases() -> Option<Vec<UrlCase>> {
+/// Returns all cases of urltestdata.json.
+pub(crate) fn url_cases() -> Vec<UrlCase> {
     let text = |case: &Value, name: &str| case[name].as_str().map(str::to_owned);
     let case = |case: &Value| UrlCase {
         input: text(case, "input").unwrap(),
         base: text(case, "base"),
         href: text(case, "href"),
     };
-    Some(objects(&shared_file("url/urltestdata.json")?).iter().map(case).collect())
+    objects(&read_data("url/urltestdata.json")).iter().map(case).collect()
 }
 
-/// The objects of a file of web-platform-tests, without the comments between them.
+/// Parses a file of web-platform-tests; the strings between the objects are comments.
 pub(crate) fn objects(json: &str) -> Vec<Value> {
     let all: Vec<Value> = serde_json::from_str(&without_lone_surrogates(json)).unwrap();
     all.into_iter().filter(Value::is_object).collect()
 }
 
-/// Replaces each `\uD800` to `\uDFFF` that is no half of a pair by U+FFFD, as a browser does with such strings.
+/// Replaces each lone surrogate (`\uD800` to `\uDFFF` outside a pair) by U+FFFD, as browsers do.
 fn without_lone_surrogates(json: &str) -> String {
     let unit = |at: usize| u16::from_str_radix(json.get(at..)?.strip_prefix("\\u")?.get(..4)?, 16).ok();
     let mut text = json.to_owned();
@@ -47,13 +47,8 @@ fn without_lone_surrogates(json: &str) -> String {
     text
 }
 
-/// A file of the shared test data.
-#[expect(clippy::disallowed_methods, reason = "the cases lie in files; the tested code never reads one")]
-pub(crate) fn shared_file(name: &str) -> Option<String> {
-    let path = format!("{}/../../../shared/data/{name}", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).ok();
-    if text.is_none() {
-        eprintln!("skipped: {path} is absent");
-    }
-    text
+/// Reads a file of the conformance data.
+#[expect(clippy::disallowed_methods, reason = "test cases are in files; the tested code never reads one")]
+pub(crate) fn read_data(name: &str) -> String {
+    std::fs::read_to_string(testkit::data(name)).unwrap()
 }

@@ -1,31 +1,28 @@
-//! How does what people write become a canonical URL?
+//! Settings of URL canonicalisation.
 
-use std::borrow::Cow;
+use crate::parameter_list::{
+    ParameterList, SESSION_HASH_PARAMETERS, SESSION_PARAMETERS, TRACKING_PARAMETERS,
+};
 
-use url::{Host, Url};
-
-use crate::parameter_list::{DIGEST_PARAMETERS, SESSION_PARAMETERS, TRACKING_PARAMETERS};
-use crate::{CanonicalUrl, ParameterList, Rejected, Scheme, fast_join, rule};
-
-/// The settings of canonicalisation. Two URLs are comparable only if the same rules made them.
+/// Settings of canonicalisation. Two URLs are comparable only if they were canonicalised by the same rules.
 ///
-/// What can not be switched off (fragment, user, host, port, dot segments, percent-encoding) is part of what
-/// [`CanonicalUrl`] promises. The rules are idempotent: a canonical URL is its own canonical form.
+/// Rules without a setting (fragment, user, host, port, dot segments, percent-encoding) are part of the guarantees of
+/// [`CanonicalUrl`](crate::CanonicalUrl). The rules are idempotent: a canonical URL is its own canonical form.
 #[derive(Debug, Clone)]
 pub struct UrlRules {
-    /// Whether session ids are dropped, from path and query.
+    /// Whether session ids are removed from path and query.
     pub drop_session_ids: bool,
-    /// Parameters that always carry a session.
+    /// Parameters that always carry a session id.
     pub session_parameters: ParameterList,
-    /// Parameters that carry a session where their value is a digest in hex.
-    pub digest_parameters: ParameterList,
-    /// Whether tracking parameters are dropped.
+    /// Parameters that carry a session id if their value is a hex digest.
+    pub session_hash_parameters: ParameterList,
+    /// Whether tracking parameters are removed.
     pub drop_tracking: bool,
-    /// Parameters that tell where the visitor came from.
+    /// Tracking parameters.
     pub tracking_parameters: ParameterList,
-    /// Whether the parameters of the query are ordered by name. Off: for some programs the order matters.
+    /// Whether query parameters are sorted by name. Off by default: some programs depend on the order.
     pub sort_query: bool,
-    /// The longest canonical URL. A reference of four times this length is rejected unread.
+    /// Maximum length of a canonical URL. A reference of more than four times this length is rejected without parsing.
     pub max_length_bytes: u16,
 }
 
@@ -34,295 +31,11 @@ impl Default for UrlRules {
         UrlRules {
             drop_session_ids: true,
             session_parameters: ParameterList::new(SESSION_PARAMETERS.iter().copied()),
-            digest_parameters: ParameterList::new(DIGEST_PARAMETERS.iter().copied()),
+            session_hash_parameters: ParameterList::new(SESSION_HASH_PARAMETERS.iter().copied()),
             drop_tracking: true,
             tracking_parameters: ParameterList::new(TRACKING_PARAMETERS.iter().copied()),
             sort_query: false,
             max_length_bytes: 2048,
-        }
-    }
-}
-
-impl UrlRules {
-    /// The canonical form of an absolute URL.
-    pub fn canonical(&self, input: &str) -> Result<CanonicalUrl, Rejected> {
-        let mut out = CanonicalUrl::blank();
-        if fast_join::absolute(self, input, &mut out) { Ok(out) } else { self.by_parser(None, input) }
-    }
-
-    /// The canonical form of what `reference` means on the page `base`.
-    pub fn join(&self, base: &CanonicalUrl, reference: &str) -> Result<CanonicalUrl, Rejected> {
-        let mut out = CanonicalUrl::blank();
-        self.join_into(base, reference, &mut out).map(|()| out)
-    }
-
-    /// As [`join`](UrlRules::join), into the memory of a URL that is no longer wanted. For the links of a page, start
-    /// with a clone of `base`. A rejection leaves `out` as it was.
-    pub fn join_into(
-        &self,
-        base: &CanonicalUrl,
-        reference: &str,
-        out: &mut CanonicalUrl,
-    ) -> Result<(), Rejected> {
-        if !fast_join::join(self, base, reference, out) {
-            out.copy_from(&self.by_parser(Some(base), reference)?);
-        }
-        Ok(())
-    }
-
-    /// Whether this parameter, `name=value`, carries a session.
-    pub(crate) fn is_session(&self, parameter: &str) -> bool {
-        let name = rule::name_of(parameter);
-        self.session_parameters.contains(name)
-            || (self.digest_parameters.contains(name)
-                && parameter.get(name.len() + 1..).is_some_and(rule::is_digest))
-    }
-
-    /// The way that takes anything: the URL standard's parser, then every rule.
-    pub(crate) fn by_parser(
-        &self,
-        base: Option<&CanonicalUrl>,
-        reference: &str,
-    ) -> Result<CanonicalUrl, Rejected> {
-        reject_other_scheme(reference)?;
-        let limit_bytes = usize::from(self.max_length_bytes);
-        let length_bytes = rule::without_fragment(reference).len();
-        if length_bytes > 4 * limit_bytes {
-            return Err(Rejected::TooLong { length_bytes, limit_bytes });
-        }
-        // The `#` stays, so that the parser does not take white space before it for white space at the end.
-        let reference = &reference[..reference.len().min(length_bytes + 1)];
-        let parsed = match base {
-            None => Url::parse(reference)?,
-            Some(base) => Url::parse(base.as_str())?.join(&two_slashes(base.scheme(), reference))?,
-        };
-        let canonical = self.apply(&parsed)?;
-        let length_bytes = canonical.as_str().len();
-        if length_bytes > limit_bytes {
-            return Err(Rejected::TooLong { length_bytes, limit_bytes });
-        }
-        Ok(canonical)
-    }
-
-    /// All rules, in order. User and fragment are dropped by not being asked for.
-    fn apply(&self, parsed: &Url) -> Result<CanonicalUrl, Rejected> {
-        let scheme =
-            Scheme::of_name(parsed.scheme()).ok_or_else(|| Rejected::Scheme(parsed.scheme().to_owned()))?;
-        let port = rule::explicit_port(scheme, parsed.port())?;
-        let mut out = CanonicalUrl::blank();
-        match host(parsed)? {
-            Host::Domain(name) => out.start_site(scheme, rule::dns_name(&name)?, port),
-            address => out.start_site(scheme, &address.to_string(), port),
-        }
-        let text = out.text_mut();
-        let root = text.len();
-        text.push('/');
-        let path = rule::percent_normal_form(parsed.path());
-        let segments = path.strip_prefix('/').unwrap_or(&path).split('/');
-        let segments = segments.map(|segment| rule::without_path_session(self, segment));
-        rule::resolve_dot_segments(text, root, segments);
-        let path_end = text.len();
-        rule::push_query(self, text, &rule::percent_normal_form(parsed.query().unwrap_or_default()));
-        out.finish(path_end);
-        Ok(out)
-    }
-}
-
-/// The host as the URL standard reads it for HTTP. For gopher, no longer one of its special schemes, the parser
-/// leaves the host as written, so it is read here.
-fn host(parsed: &Url) -> Result<Host<String>, Rejected> {
-    match parsed.host() {
-        None | Some(Host::Domain("")) => Err(Rejected::NoHost),
-        Some(Host::Domain(name)) if parsed.scheme() == "gopher" => Ok(Host::parse(name)?),
-        Some(host) => Ok(host.to_owned()),
-    }
-}
-
-/// The URL standard takes any number of slashes before a host for two (`///example.com`), and so do browsers; the
-/// parser wants them counted where there is no scheme before them.
-fn two_slashes(scheme: Scheme, reference: &str) -> Cow<'_, str> {
-    let is_slash = |c| matches!(c, '/' | '\\');
-    let trimmed = reference.trim_start_matches(|c| c <= ' ');
-    let rest = trimmed.trim_start_matches(is_slash);
-    if scheme != Scheme::Gopher && trimmed.len() - rest.len() > 2 {
-        Cow::Owned(format!("//{rest}"))
-    } else {
-        Cow::Borrowed(reference)
-    }
-}
-
-/// A link to `javascript:`, `mailto:` or `data:` is refused by its first bytes, however many follow.
-fn reject_other_scheme(reference: &str) -> Result<(), Rejected> {
-    /// No registered scheme is longer, and nobody wants to read a longer one.
-    const SHOWN_BYTES: usize = 32;
-    let reference = reference.trim_start_matches(|c| c <= ' ');
-    let is_scheme_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
-    let length = reference.bytes().take_while(|&byte| is_scheme_byte(byte)).count();
-    let name = &reference[..length];
-    let is_scheme =
-        reference[length..].starts_with(':') && name.starts_with(|c: char| c.is_ascii_alphabetic());
-    if is_scheme && Scheme::of_name(name).is_none() {
-        return Err(Rejected::Scheme(name[..length.min(SHOWN_BYTES)].to_ascii_lowercase()));
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn canonical(input: &str) -> Result<String, Rejected> {
-        UrlRules::default().canonical(input).map(String::from)
-    }
-
-    fn join(base: &str, reference: &str) -> Result<String, Rejected> {
-        let rules = UrlRules::default();
-        rules.join(&rules.canonical(base).unwrap(), reference).map(String::from)
-    }
-
-    #[test]
-    fn references_are_resolved() {
-        let base = "http://example.com/a/b.html?q=1";
-        assert_eq!(join(base, "c.html#x").unwrap(), "http://example.com/a/c.html");
-        assert_eq!(join(base, "../c d").unwrap(), "http://example.com/c%20d");
-        assert_eq!(join(base, "?r=2").unwrap(), "http://example.com/a/b.html?r=2");
-        assert_eq!(join(base, "#top").unwrap(), base);
-        assert_eq!(join(base, "").unwrap(), base);
-        assert_eq!(join(base, "//other.org").unwrap(), "http://other.org/");
-        assert_eq!(join(base, "///\\other.org/c").unwrap(), "http://other.org/c");
-        assert_eq!(join(base, " \n/x\t/y\r ").unwrap(), "http://example.com/x/y");
-        assert_eq!(join(base, " x #y ").unwrap(), "http://example.com/a/x%20");
-        assert_eq!(join(base, "http:d").unwrap(), "http://example.com/a/d");
-    }
-
-    #[test]
-    fn what_is_not_fetched_is_named() {
-        let scheme = |name: &str| Err(Rejected::Scheme(name.to_owned()));
-        assert_eq!(canonical("javascript:void(0)"), scheme("javascript"));
-        assert_eq!(canonical(" MAILTO:a@example.com"), scheme("mailto"));
-        assert_eq!(canonical("data:text/html,<p>"), scheme("data"));
-        assert_eq!(canonical("java\nscript:alert(1)"), scheme("javascript"));
-        assert_eq!(canonical("file:///etc/passwd"), scheme("file"));
-        assert_eq!(canonical("tel:+123"), scheme("tel"));
-        assert_eq!(canonical("localhost:8080/a"), scheme("localhost"));
-        assert_eq!(join("http://a.org/", "about:blank"), scheme("about"));
-        assert_eq!(canonical(&format!("{}:", "x".repeat(100_000))), scheme(&"x".repeat(32)));
-    }
-
-    #[test]
-    fn each_rejection_has_its_reason() {
-        assert_eq!(canonical(""), Err(Rejected::Relative));
-        assert_eq!(canonical("example.com/a"), Err(Rejected::Relative));
-        assert_eq!(canonical("http://"), Err(Rejected::NoHost));
-        assert_eq!(canonical("http://./"), Err(Rejected::NoHost));
-        assert_eq!(canonical("http://a..b/"), Err(Rejected::Host));
-        assert_eq!(canonical("http://a.org:65536/"), Err(Rejected::Port));
-        assert_eq!(canonical("http://a.org:0/"), Err(Rejected::Port));
-        assert_eq!(canonical("http://a.org:8o/"), Err(Rejected::Port));
-        assert_eq!(
-            canonical("http://1.2.3.999/"),
-            Err(Rejected::Syntax(url::ParseError::InvalidIpv4Address))
-        );
-        assert_eq!(canonical("http://a b/"), Err(Rejected::Syntax(url::ParseError::IdnaError)));
-    }
-
-    #[test]
-    fn the_limit_is_on_the_canonical_length() {
-        let rules = UrlRules::default();
-        let of_length = |length: usize| format!("http://a.org/{}", "x".repeat(length - 13));
-        assert_eq!(rules.canonical(&of_length(2048)).unwrap().as_str().len(), 2048);
-        let too_long = |length_bytes| Err(Rejected::TooLong { length_bytes, limit_bytes: 2048 });
-        assert_eq!(rules.canonical(&of_length(2049)), too_long(2049));
-        assert_eq!(rules.canonical(&of_length(100_000)), too_long(100_000));
-        assert_eq!(rules.canonical(&format!("http://a.org/{}", "é".repeat(400))), too_long(13 + 2400));
-        let tracked = format!("http://a.org/?utm_source={}&a=1", "x".repeat(3000));
-        assert_eq!(rules.canonical(&tracked).unwrap().as_str(), "http://a.org/?a=1");
-        let fragment = format!("http://a.org/#{}", "x".repeat(100_000));
-        assert_eq!(rules.canonical(&fragment).unwrap().as_str(), "http://a.org/");
-        let base = rules.canonical(&of_length(2000)).unwrap();
-        assert_eq!(rules.join(&base, &format!("?{}", "x".repeat(48))), too_long(2049));
-    }
-
-    #[test]
-    fn a_rejection_leaves_the_buffer_as_it_was() {
-        let rules = UrlRules::default();
-        let base = rules.canonical("http://a.org/b").unwrap();
-        let mut out = rules.canonical("http://c.org/d?e").unwrap();
-        for reference in ["mailto:x", "http://[::1", &"/x".repeat(1100), &"é/".repeat(1000), "//a..b/"] {
-            assert!(rules.join_into(&base, reference, &mut out).is_err(), "{reference}");
-            assert_eq!((out.as_str(), out.path(), out.query()), ("http://c.org/d?e", "/d", Some("e")));
-        }
-    }
-
-    #[test]
-    fn gopher_and_ftp_are_read_like_http() {
-        assert_eq!(canonical("FTP://Example.com:21/pub/").unwrap(), "ftp://example.com/pub/");
-        assert_eq!(canonical("gopher://Bücher.Example.:70").unwrap(), "gopher://xn--bcher-kva.example/");
-        assert_eq!(canonical("gopher://example.com:7070/1/a%7e").unwrap(), "gopher://example.com:7070/1/a~");
-        assert_eq!(canonical("gopher://0x7f.1/").unwrap(), "gopher://127.0.0.1/");
-        assert_eq!(canonical("gopher:a"), Err(Rejected::NoHost));
-        assert_eq!(canonical("gopher:///a"), Err(Rejected::NoHost));
-        assert_eq!(join("gopher://example.com/1/a", "../0/b").unwrap(), "gopher://example.com/0/b");
-        assert_eq!(join("gopher://example.com/1/a", "//other.org").unwrap(), "gopher://other.org/");
-    }
-
-    #[test]
-    fn nulls_and_replacement_characters_are_escaped_in_the_path_and_refused_in_the_host() {
-        assert_eq!(canonical("http://a.org/\0\u{fffd}").unwrap(), "http://a.org/%00%EF%BF%BD");
-        assert!(matches!(canonical("http://a\u{fffd}b/"), Err(Rejected::Syntax(_))));
-        assert!(matches!(canonical("http://a\0b/"), Err(Rejected::Syntax(_))));
-    }
-
-    /// Pieces of which hostile URLs are made, between pieces of anything.
-    fn hostile() -> impl Strategy<Value = String> {
-        let piece = prop_oneof![
-            3 => prop::sample::select(vec![
-                "http://", "https:", "HTTPS://", "ftp://", "gopher://", "//", "/", "\\", "..", "/.", "%2e", "%2E/",
-                ";jsessionid=1", "?", "&", "=", "utm_source=1", "sid=0123456789abcdef0123456789abcdef", "#", "@", ":",
-                ":80", ":0", "%", "%4", "%34%31", "%c3%a9", "a", "B", "é", "xn--", "example.com", ".", "127.1", "0x7f",
-                "[::1]", "(S(lit3py55t21z5v55vlm25s55))", " ", "\t", "\n", "\0", "\u{fffd}", "'", "|", "ß", "。", "*",
-            ]).prop_map(str::to_owned),
-            1 => any::<String>(),
-            1 => "[ -~]{0,6}",
-        ];
-        prop::collection::vec(piece, 0..10).prop_map(|pieces| pieces.concat())
-    }
-
-    fn assert_sound(rules: &UrlRules, url: &CanonicalUrl) {
-        let text = url.as_str();
-        assert_eq!(rules.canonical(text).as_ref(), Ok(url));
-        assert_eq!(rules.by_parser(None, text).as_ref(), Ok(url));
-        assert_eq!(rules.join(url, text).as_ref(), Ok(url));
-        assert!(text.is_ascii() && !text.contains(['#', '\\', ' ']) && text.len() <= 2048);
-        assert!(url.path().starts_with('/') && url.query() != Some(""));
-        assert_eq!(format!("{}{}", url.site(), url.path_and_query()), text);
-        assert_eq!(
-            format!("{}://{}", url.scheme().as_str(), url.host()),
-            text[..url.site().len() - url.explicit_port().len()]
-        );
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2000))]
-
-        #[test]
-        fn canonical_is_idempotent(start in prop::sample::select(vec!["", "http://", "https://a.b", "gopher://a/"]),
-                                   rest in hostile(), sort_query: bool) {
-            let rules = UrlRules { sort_query, ..UrlRules::default() };
-            if let Ok(url) = rules.canonical(&(start.to_owned() + &rest)) {
-                assert_sound(&rules, &url);
-            }
-        }
-
-        #[test]
-        fn join_gives_canonical_urls(scheme in prop::sample::select(vec!["http", "ftp", "gopher"]), reference in hostile()) {
-            let rules = UrlRules::default();
-            let base = rules.canonical(&format!("{scheme}://example.com/a/b/c.html?d=1")).unwrap();
-            if let Ok(url) = rules.join(&base, &reference) {
-                assert_sound(&rules, &url);
-            }
         }
     }
 }

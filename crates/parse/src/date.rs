@@ -1,16 +1,17 @@
-//! When was that? Reads the dates that sitemaps, feeds, headers and pages carry, in whatever form they come.
+//! Parsing of dates in sitemaps, feeds, headers and pages.
 //!
-//! W3C and ISO 8601 (`2024-05-17T10:00:00+02:00`, or any beginning of it down to the year), RFC 822 and its
-//! successors (`Fri, 17 May 2024 10:00 GMT`), RFC 850, asctime, and plain words (`May 17, 2024`). A date without
-//! a zone is taken as UTC. This module never asks what time it is now.
+//! Formats: W3C and ISO 8601 (`2024-05-17T10:00:00+02:00`, or any prefix down to the year), RFC 822 and its successors
+//! (`Fri, 17 May 2024 10:00 GMT`), RFC 850, asctime, and words (`May 17, 2024`). A date without a zone is UTC.
 
-/// The longest date in use has some forty characters; more than this is no date.
-const LIMIT_BYTES: usize = 80;
+use model::{civil_from_days, days_from_civil};
+
+/// Maximum length of a date; the longest ones in use have about forty characters.
+const MAX_DATE_BYTES: usize = 80;
 
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
-/// Zones that RFC 822 names, with their hours from UTC; other names are taken as UTC.
+/// Zones of RFC 822 with their hours from UTC; other names are UTC.
 const ZONES: [(&str, i64); 9] = [
     ("est", -5),
     ("edt", -4),
@@ -23,38 +24,25 @@ const ZONES: [(&str, i64); 9] = [
     ("cest", 2),
 ];
 
-/// The Unix time in seconds that a text names; none if it names none between the years 1000 and 9999.
+/// Parses a date as Unix time in seconds; `None` if it is not a date between the years 1000 and 9999.
 pub fn parse_date(text: &str) -> Option<i64> {
     let text = text.trim();
-    if text.len() > LIMIT_BYTES || !text.is_ascii() {
+    if text.len() > MAX_DATE_BYTES || !text.is_ascii() {
         return None;
     }
     let text = text.to_ascii_lowercase();
     if text.as_bytes().get(..4)?.iter().all(u8::is_ascii_digit) { numeric(&text) } else { verbal(&text) }
 }
 
-/// A Unix time in seconds as people read it: `2026-11-15 08:30:00 UTC`.
-pub fn date_text(unix_s: i64) -> String {
-    let (year, month, day) = date(unix_s.div_euclid(86_400));
+/// Formats a Unix time in seconds: `2026-11-15 08:30:00 UTC`.
+pub fn format_date(unix_s: i64) -> String {
+    let (year, month, day) = civil_from_days(unix_s.div_euclid(86_400));
     let second = unix_s.rem_euclid(86_400);
     let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
-/// Year, month and day of a number of days since 1970. Years are counted from March, so that leap days come last.
-fn date(days: i64) -> (i64, i64, i64) {
-    const ERA_DAYS: i64 = 146_097;
-    let from_march_0 = days + 719_468;
-    let (era, day) = (from_march_0.div_euclid(ERA_DAYS), from_march_0.rem_euclid(ERA_DAYS));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year + year / 4 - year / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = (month_from_march + 2) % 12 + 1;
-    (era * 400 + year + i64::from(month <= 2), month, day)
-}
-
-/// `2024`, `2024-05`, `2024-05-17`, `20240517`, each but the first two with a time behind it.
+/// Parses `2024`, `2024-05`, `2024-05-17` or `20240517`; the last two may be followed by a time.
 fn numeric(text: &str) -> Option<i64> {
     let (year, rest) = number(text, 4)?;
     let separator = ['-', '/', '.'];
@@ -68,13 +56,13 @@ fn numeric(text: &str) -> Option<i64> {
     Some(days(year, month, day)? * 86_400 + seconds)
 }
 
-/// Up to `width` digits, at least one.
+/// Parses up to `width` digits, at least one.
 fn number(text: &str, width: usize) -> Option<(i64, &str)> {
     let digits = text.bytes().take(width).take_while(u8::is_ascii_digit).count();
     Some((text[..digits].parse().ok()?, &text[digits..]))
 }
 
-/// The seconds that a time of day and a zone stand for; an empty text is midnight, UTC.
+/// Parses a time of day and a zone as seconds; an empty text is midnight UTC.
 fn time_and_zone(text: &str) -> Option<i64> {
     if text.is_empty() {
         return Some(0);
@@ -83,7 +71,7 @@ fn time_and_zone(text: &str) -> Option<i64> {
     let mut fields = [0; 3];
     for (at, field) in fields.iter_mut().enumerate() {
         let next = if at == 0 { rest } else { rest.strip_prefix(':').unwrap_or(rest) };
-        // Without colons the second field is needed, the third is not: 1000 and 100000 are times.
+        // Without colons the minutes are required and the seconds optional: 1000 and 100000 are times.
         match number(next, 2) {
             Some((value, after)) => (*field, rest) = (value, after),
             None if at == 2 => {}
@@ -91,7 +79,7 @@ fn time_and_zone(text: &str) -> Option<i64> {
         }
     }
     let [hours, minutes, seconds] = fields;
-    // A leap second counts as the second before it.
+    // A leap second is treated as the second before it.
     if hours > 23 || minutes > 59 || seconds > 60 {
         return None;
     }
@@ -101,7 +89,7 @@ fn time_and_zone(text: &str) -> Option<i64> {
     Some(hours * 3_600 + minutes * 60 + seconds.min(59) - zone(rest.trim())?)
 }
 
-/// How far a zone is ahead of UTC, in seconds.
+/// Parses a zone as its offset from UTC in seconds.
 fn zone(text: &str) -> Option<i64> {
     let name = text.trim_start_matches(['u', 't', 'c', 'g', 'm']);
     let Some(sign) = name.chars().next().filter(|sign| ['+', '-'].contains(sign)) else {
@@ -114,22 +102,22 @@ fn zone(text: &str) -> Option<i64> {
     (ahead <= 86_400).then_some(if sign == '-' { -ahead } else { ahead })
 }
 
-/// Dates with the month as a word, in any order of day and year.
+/// Parses a date with the month as a word, with day and year in any order.
 fn verbal(text: &str) -> Option<i64> {
     let (mut month, mut day, mut year, mut time) = (None, None, None, None);
-    // A hyphen divides 17-May-24, but before digits at the end it is the sign of a zone.
+    // A hyphen separates the parts of 17-May-24, but before digits at the end it is the sign of a zone.
     let mut rest = text;
     while let Some(start) = rest.find(|c: char| c.is_ascii_alphanumeric()) {
         rest = &rest[start..];
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != ':').unwrap_or(rest.len());
         let word = &rest[..end];
         if word.contains(':') {
-            // asctime has the year behind the time.
+            // asctime has the year after the time.
             let tail = rest[end..].trim_start();
-            let year_behind = number(tail, 4).filter(|(value, _)| year.is_none() && *value >= 1000);
-            let clock = if year_behind.is_some() { word } else { rest };
+            let year_after = number(tail, 4).filter(|(value, _)| year.is_none() && *value >= 1000);
+            let clock = if year_after.is_some() { word } else { rest };
             time = Some(time_and_zone(clock)?);
-            year = year.or(year_behind.map(|(value, _)| value));
+            year = year.or(year_after.map(|(value, _)| value));
             break;
         }
         if let Some(at) = MONTHS.iter().position(|name| word.starts_with(name)) {
@@ -144,7 +132,7 @@ fn verbal(text: &str) -> Option<i64> {
     Some(days(year?, month?, day.unwrap_or(1))? * 86_400 + time.unwrap_or(0))
 }
 
-/// Two digits mean the years 1970 to 2069, as in RFC 6265.
+/// Expands two digits to the years 1970 to 2069, as in RFC 6265.
 fn full_year(value: i64, digits: usize) -> i64 {
     match (digits, value) {
         (..=2, 70..) => 1900 + value,
@@ -153,15 +141,12 @@ fn full_year(value: i64, digits: usize) -> i64 {
     }
 }
 
-/// Days from 1970-01-01 to a date of the Gregorian calendar: years are counted from March, so that the leap day is
-/// the last of its year.
+/// Days from 1970-01-01 to a date of the Gregorian calendar.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1000..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
-    let year = if month < 3 { year - 1 } else { year };
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    Some(year * 365 + year / 4 - year / 100 + year / 400 + day_of_year - 719_468)
+    Some(days_from_civil(year, month, day))
 }
 
 #[cfg(test)]
@@ -174,7 +159,7 @@ mod tests {
     const MAY_17: i64 = 1_715_940_000;
 
     #[test]
-    fn one_moment_has_many_forms() {
+    fn all_formats_give_the_same_time() {
         for text in [
             "2024-05-17T10:00:00Z",
             " 2024-05-17T12:00:00+02:00 ",
@@ -196,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_the_beginning() {
+    fn missing_parts_default_to_their_minimum() {
         let midnight = MAY_17 - 36_000;
         for text in ["2024-05-17", "20240517", "May 17th, 2024", "17 May 2024", "2024-05-17T"] {
             assert_eq!(parse_date(text), Some(midnight), "{text}");
@@ -209,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_none() {
+    fn invalid_dates_are_rejected() {
         for text in [
             "",
             "now",
@@ -228,7 +213,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_survived(text in "[-0-9a-zA-Z:+., ]{0,40}", noise in ".{0,20}") {
+        fn any_text_is_parsed_within_range(text in "[-0-9a-zA-Z:+., ]{0,40}", noise in ".{0,20}") {
             let year = 366 * 86_400;
             for date in [parse_date(&text), parse_date(&noise)].into_iter().flatten() {
                 prop_assert!((-970 * year..8_100 * year).contains(&date));

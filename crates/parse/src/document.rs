@@ -1,69 +1,69 @@
-//! What did a page say? The answer of every parser here, whatever the page was written in.
+//! Result of parsing one response body, for all kinds of content.
 //!
-//! One `Document` holds one fetch. It keeps its strings together in two buffers, and links are spans of these, so that
-//! a page of a thousand links costs no thousand allocations and a `Document` can be used again for the next page.
+//! A [`Document`] stores its strings in two buffers, and links are spans of these buffers. A page with a thousand links
+//! therefore needs no thousand allocations, and a `Document` can be reused for the next page.
 
-use model::{CanonicalUrl, Rejected, UrlRules};
+use model::{CanonicalUrl, UrlError, UrlRules};
 
 use crate::charset::CharsetSource;
-use crate::directives::RobotsDirectives;
-use crate::legacy_query::escape_query;
-use crate::page::PageKind;
+use crate::content_kind::ContentKind;
+use crate::query_charset::escape_query;
+use crate::robots_directives::RobotsDirectives;
 
-/// What was parsed from one fetch.
+/// Parsed content of one response body.
 #[derive(Debug, Default, Clone)]
 pub struct Document {
-    /// What the body was.
-    pub kind: PageKind,
-    /// The encoding of the body, in lower case; empty when it was not read as text.
+    /// Kind of the body.
+    pub kind: ContentKind,
+    /// Charset of the body in lower case; empty if it was not parsed as text.
     pub charset: String,
-    /// What the choice of that encoding rests on.
+    /// Source of the charset.
     pub charset_source: Option<CharsetSource>,
-    /// The title, white space collapsed; empty when there is none.
+    /// Title with collapsed white space; empty if there is none.
     pub title: String,
-    /// The description that the page gives of itself.
+    /// Description from the meta elements.
     pub description: String,
-    /// What a reader sees: a line per block, white space collapsed, `pre` as it stands.
+    /// Visible text: one line per block, white space collapsed, `pre` unchanged.
     pub text: String,
-    /// The language that the page declares for itself, as written.
-    pub declared_language: String,
-    /// What the page wants robots to do.
-    pub robots: RobotsDirectives,
-    /// When the page says it was published, in Unix seconds.
+    /// Language that the page declares, as written.
+    pub language_declared: String,
+    /// Robots directives of the page.
+    pub robots_directives: RobotsDirectives,
+    /// Publication time that the page states, in Unix seconds.
     pub published: Option<i64>,
-    /// When the page says it was last modified, in Unix seconds.
+    /// Modification time that the page states, in Unix seconds.
     pub modified: Option<i64>,
-    /// Structure and logical markup only, when that was asked for.
-    pub kept: String,
-    /// Whether a limit was met: there was more than is here.
+    /// Simplified HTML, if the options ask for it.
+    pub simplified_html: String,
+    /// Whether a limit was reached, so that content is missing.
     pub truncated: bool,
     pub(crate) headings: Vec<HeadingRecord>,
     pub(crate) links: Vec<LinkRecord>,
-    /// From which position of the text on which context holds, in order.
+    /// Contexts with the text positions at which they start, in order.
     pub(crate) regions: Vec<(u32, Context)>,
     pub(crate) strings: String,
     pub(crate) base: Option<Span>,
     pub(crate) canonical: Option<Span>,
 }
 
-/// A link as the page has it.
+/// A link of a page.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Link<'d> {
-    /// The attribute as written, references decoded, surrounding white space removed.
-    pub raw: &'d str,
-    /// Which element it came from.
+    /// The attribute as written, with decoded character references and without surrounding white space.
+    pub href: &'d str,
+    /// Element of the link.
     pub kind: LinkKind,
-    /// The `rel` attribute as written; empty when there is none.
+    /// The `rel` attribute as written; empty if there is none.
     pub rel: &'d str,
-    /// The words of the link: its text, or the `alt` of the image in it.
-    pub text: &'d str,
-    /// In which elements it stands.
+    /// Anchor text: the text of the link, or the `alt` of the image in it.
+    pub anchor: &'d str,
+    /// Elements around the link.
     pub context: Context,
-    /// Where in the page's text it stands: 0 at the start, 1 at the end.
+    /// Position in the page's text: 0 at the start, 1 at the end.
     pub position: f32,
 }
 
-/// Which element a link came from, and so what it is for.
+/// Element that a link comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LinkKind {
     /// `<a href>`
@@ -74,7 +74,7 @@ pub enum LinkKind {
     Frame,
     /// `<iframe src>`
     Iframe,
-    /// `<link href>` of any relation without a kind of its own.
+    /// `<link href>` with any other relation.
     Link,
     /// `<link rel=canonical>`
     Canonical,
@@ -82,15 +82,15 @@ pub enum LinkKind {
     Alternate,
     /// `<link rel=stylesheet>`
     Stylesheet,
-    /// `<option value>` that holds a URL: menus of old sites.
+    /// `<option value>` with a URL: menus of old sites.
     Option,
-    /// `<form action>` with the method GET.
+    /// `<form action>` with method GET.
     Form,
     /// `<meta http-equiv=refresh>`
     Refresh,
     /// `<img src>`, `<input type=image src>`
     Img,
-    /// One of the candidates of `srcset`.
+    /// A candidate of `srcset`.
     Srcset,
     /// `<video>`, `<audio>`, `<source>`, `<track>`: `src` and `poster`.
     Media,
@@ -102,12 +102,12 @@ pub enum LinkKind {
     Text,
     /// An entry of a feed or a sitemap.
     Feed,
-    /// The `Location` of a redirect, which is the whole answer.
+    /// The `Location` of a redirect response.
     Redirect,
 }
 
 impl LinkKind {
-    /// Its name in tables and JSON.
+    /// Name in tables and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             LinkKind::A => "a",
@@ -132,12 +132,12 @@ impl LinkKind {
         }
     }
 
-    /// Its number in logs of links, the place in this list: new kinds come last.
+    /// Code in link logs: the index in this list. New kinds are appended.
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// What a number in a log stands for.
+    /// Returns the kind of a code in a link log.
     pub fn from_code(code: u8) -> std::option::Option<LinkKind> {
         use LinkKind::*;
         const ALL: [LinkKind; 19] = [
@@ -147,19 +147,19 @@ impl LinkKind {
         ALL.into_iter().find(|kind| kind.code() == code)
     }
 
-    /// Whether it leads to a page, rather than to a part of this one (an image, a script).
+    /// Tells whether the link leads to a page, not to an embedded resource (an image, a script).
     pub fn leads_to_page(self) -> bool {
         use LinkKind::{Embed, Img, Media, Script, Srcset, Stylesheet};
         !matches!(self, Stylesheet | Img | Srcset | Media | Embed | Script)
     }
 }
 
-/// The elements around a link, as a set: the weighted link rank asks for them.
+/// Set of the elements around a link; an input of the weighted link rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Context(u16);
 
 impl Context {
-    /// No element of note.
+    /// The empty set.
     pub const NONE: Context = Context(0);
     /// `h1` to `h6`
     pub const HEADING: Context = Context(1);
@@ -183,12 +183,12 @@ impl Context {
     pub const MAIN: Context = Context(1 << 9);
     /// `pre`
     pub const PREFORMATTED: Context = Context(1 << 10);
-    /// How many there are.
+    /// Number of elements.
     pub(crate) const COUNT: usize = 11;
-    /// Those that hold whole parts of a page.
+    /// Elements that contain whole sections of a page.
     pub(crate) const SECTIONS: Context = Context(0b111_1110_0000);
 
-    /// Whether all elements of `other` are in the set.
+    /// Tells whether all elements of `other` are in the set.
     pub fn contains(self, other: Context) -> bool {
         self.0 & other.0 == other.0
     }
@@ -207,27 +207,27 @@ impl Context {
     }
 }
 
-/// A heading.
+/// A heading of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heading<'d> {
     /// 1 for `h1`, 6 for `h6`.
     pub level: u8,
-    /// Its words.
+    /// Text of the heading.
     pub text: &'d str,
 }
 
-/// A link with the page that it leads to.
+/// A link with its canonical target.
 #[derive(Debug, Clone, Copy)]
-pub struct Resolved<'d, 'u> {
-    /// The link as the page has it.
+pub struct ResolvedLink<'d, 'u> {
+    /// The link.
     pub link: Link<'d>,
-    /// Where it leads, or why nowhere.
-    pub target: Result<&'u CanonicalUrl, &'u Rejected>,
-    /// Whether it leads to a page of the same host.
-    pub internal: bool,
+    /// Canonical URL of the target, or the reason why it has none.
+    pub target: Result<&'u CanonicalUrl, &'u UrlError>,
+    /// Whether the target is on the same host.
+    pub is_internal: bool,
 }
 
-/// A part of one of the document's buffers.
+/// Byte range in one of the document's buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Span {
     pub(crate) start: u32,
@@ -248,78 +248,78 @@ pub(crate) struct HeadingRecord {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LinkRecord {
-    pub(crate) raw: Span,
+    pub(crate) href: Span,
     pub(crate) rel: Span,
-    /// In the text of the page.
-    pub(crate) words: Span,
-    /// In the strings; counts when there are no words.
-    pub(crate) alternative: Span,
+    /// Range in the text of the page.
+    pub(crate) anchor: Span,
+    /// Range in the strings; used if the anchor text is empty.
+    pub(crate) alt: Span,
     pub(crate) kind: LinkKind,
     pub(crate) context: Context,
 }
 
 impl Document {
-    /// The links in source order.
+    /// Returns the links in source order.
     pub fn links(&self) -> impl ExactSizeIterator<Item = Link<'_>> {
         self.links.iter().map(|record| self.link(record))
     }
 
-    /// The headings in source order.
+    /// Returns the headings in source order.
     pub fn headings(&self) -> impl ExactSizeIterator<Item = Heading<'_>> {
         self.headings
             .iter()
             .map(|record| Heading { level: record.level, text: span(&self.text, record.text).trim() })
     }
 
-    /// The context that holds at a position of the text.
+    /// Returns the context at a position of the text.
     pub(crate) fn context_at(&self, position: u32) -> Context {
         let after = self.regions.partition_point(|(start, _)| *start <= position);
         after.checked_sub(1).map_or(Context::NONE, |region| self.regions[region].1)
     }
 
-    /// The URL that the page calls its own, as written.
-    pub fn canonical(&self) -> Option<&str> {
+    /// Returns the canonical URL that the page declares, as written.
+    pub fn canonical_url(&self) -> Option<&str> {
         self.canonical.map(|canonical| span(&self.strings, canonical))
     }
 
-    /// The URL that links are relative to: that of the page, unless it has a `base`.
+    /// Returns the base URL of links: the URL of the page, or that of its `base` element.
     pub fn base(&self, page: &CanonicalUrl, rules: &UrlRules) -> CanonicalUrl {
         self.base
             .and_then(|base| rules.join(page, span(&self.strings, base)).ok())
             .unwrap_or_else(|| page.clone())
     }
 
-    /// Resolves every link, in source order, and hands it to `each`; the URL lives in a buffer that is used again.
+    /// Resolves the links in source order and calls `on_link` for each; the buffer of the URL is reused.
     pub fn resolve<'d>(
         &'d self,
         page: &CanonicalUrl,
         rules: &UrlRules,
-        mut each: impl FnMut(Resolved<'d, '_>),
+        mut on_link: impl FnMut(ResolvedLink<'d, '_>),
     ) {
         let base = self.base(page, rules);
         let mut url = page.clone();
         for link in self.links() {
-            let outcome = rules.join_into(&base, &escape_query(link.raw, &self.charset), &mut url);
+            let outcome = rules.join_into(&base, &escape_query(link.href, &self.charset), &mut url);
             let target = outcome.as_ref().map(|()| &url);
             let internal = target.is_ok_and(|url| url.host() == page.host());
-            each(Resolved { link, target, internal });
+            on_link(ResolvedLink { link, target, is_internal: internal });
         }
     }
 
-    /// Takes the first language declared, if it looks like one.
+    /// Stores the first declared language that is a valid tag.
     pub(crate) fn declare_language(&mut self, language: &str) {
-        // Some list several; the first is the one meant.
+        // Some pages list several languages; the first one is the main language.
         let language = language.split(',').next().unwrap_or_default().trim();
         let is_tag =
             language.len() <= 35 && language.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
-        if self.declared_language.is_empty() && is_tag {
-            self.declared_language.push_str(language);
+        if self.language_declared.is_empty() && is_tag {
+            self.language_declared.push_str(language);
         }
     }
 
-    /// Empties it for the next page; the large buffers stay.
+    /// Clears the document and keeps the allocated buffers.
     pub(crate) fn clear(&mut self) {
-        fn emptied(buffer: &mut String) -> String {
+        fn cleared(buffer: &mut String) -> String {
             buffer.clear();
             std::mem::take(buffer)
         }
@@ -327,9 +327,9 @@ impl Document {
         self.links.clear();
         self.regions.clear();
         *self = Document {
-            text: emptied(&mut self.text),
-            kept: emptied(&mut self.kept),
-            strings: emptied(&mut self.strings),
+            text: cleared(&mut self.text),
+            simplified_html: cleared(&mut self.simplified_html),
+            strings: cleared(&mut self.strings),
             headings: std::mem::take(&mut self.headings),
             links: std::mem::take(&mut self.links),
             regions: std::mem::take(&mut self.regions),
@@ -338,14 +338,14 @@ impl Document {
     }
 
     fn link(&self, record: &LinkRecord) -> Link<'_> {
-        let words = span(&self.text, record.words).trim();
+        let words = span(&self.text, record.anchor).trim();
         Link {
-            raw: span(&self.strings, record.raw),
+            href: span(&self.strings, record.href),
             kind: record.kind,
             rel: span(&self.strings, record.rel),
-            text: if words.is_empty() { span(&self.strings, record.alternative) } else { words },
+            anchor: if words.is_empty() { span(&self.strings, record.alt) } else { words },
             context: record.context,
-            position: record.words.start as f32 / self.text.len().max(1) as f32,
+            position: record.anchor.start as f32 / self.text.len().max(1) as f32,
         }
     }
 }

@@ -1,70 +1,72 @@
-//! What does an answer say that was stored? From its head and its body, as they came, to a [`Document`].
+//! Parsing of stored responses.
 //!
-//! The one way from a stored page to its text: what is shown, searched, counted and streamed is the same.
+//! All readers of a collection use it, so that the cached page, the text index, statistics and streams contain the same
+//! text.
 
 use crate::content_encoding::decode_content;
 use crate::document::Document;
 use crate::html::Options;
 
-/// What was stored of an answer, as far as its reading goes.
+/// Parts of a stored response that are needed for parsing.
 #[derive(Debug, Clone, Copy)]
-pub struct StoredAnswer<'a> {
-    /// What was asked for.
+pub struct StoredResponse<'a> {
+    /// Requested URL.
     pub url: &'a str,
-    /// The status of HTTP, if there was one.
+    /// HTTP status; `None` for protocols without one.
     pub status: Option<u16>,
-    /// The value of `Content-Type`.
+    /// Value of `Content-Type`.
     pub content_type: Option<&'a [u8]>,
-    /// The value of `Content-Encoding`.
+    /// Value of `Content-Encoding`.
     pub content_encoding: Option<&'a [u8]>,
-    /// The body without chunks, with its content encoding.
+    /// Body after transfer decoding, still with its content encoding.
     pub body: &'a [u8],
 }
 
-/// Reads stored answers one after the other; memory is used again.
+/// Parser of stored responses; memory is reused.
 #[derive(Default)]
 pub struct DocumentReader {
-    /// What is taken from a page.
+    /// Parser options.
     pub options: Options,
     document: Document,
     body_bytes: u64,
 }
 
 impl DocumentReader {
-    /// Reads by these options.
+    /// Creates a reader with these options.
     pub fn new(options: Options) -> DocumentReader {
         DocumentReader { options, ..DocumentReader::default() }
     }
 
-    /// What an answer says; nothing if it is no page: a redirect, an error.
-    pub fn read(&mut self, answer: &StoredAnswer<'_>) -> Option<&Document> {
-        if answer.status.is_some_and(|status| !(200..300).contains(&status)) {
+    /// Parses a response; `None` for redirects and errors.
+    pub fn read(&mut self, response: &StoredResponse<'_>) -> Option<&Document> {
+        if response.status.is_some_and(|status| !(200..300).contains(&status)) {
             return None;
         }
         let text = |value: Option<&[u8]>| value.map(|value| String::from_utf8_lossy(value).into_owned());
-        let encoding = text(answer.content_encoding).unwrap_or_default();
-        let body = decode_content(answer.body, &encoding, self.options.limits.input_bytes);
-        let content_type = text(answer.content_type);
+        let encoding = text(response.content_encoding).unwrap_or_default();
+        let body = decode_content(response.body, &encoding, self.options.limits.input_bytes);
+        let content_type = text(response.content_type);
         self.body_bytes = body.bytes.len() as u64;
-        self.document.read(&body.bytes, content_type.as_deref(), top_level_domain(answer.url), &self.options);
+        let top_level_domain = top_level_domain(response.url);
+        self.document.read(&body.bytes, content_type.as_deref(), top_level_domain, &self.options);
         Some(&self.document)
     }
 
-    /// What the last page that was read says.
+    /// The document of the last response that was parsed.
     pub fn document(&self) -> &Document {
         &self.document
     }
 
-    /// How long its body is without its content encoding, as far as it was read.
+    /// Length of the decoded body, up to the limit.
     pub fn body_bytes(&self) -> u64 {
         self.body_bytes
     }
 }
 
-/// The last label of the host, if it is a name.
+/// Returns the last label of the host; `None` for an IP address.
 fn top_level_domain(url: &str) -> Option<&str> {
-    let (_, behind_scheme) = url.split_once("://")?;
-    let authority = behind_scheme.split(['/', '?', '#']).next()?;
+    let (_, after_scheme) = url.split_once("://")?;
+    let authority = after_scheme.split(['/', '?', '#']).next()?;
     let host = authority.split(':').next()?;
     host.rsplit('.').next().filter(|label| label.bytes().all(|byte| byte.is_ascii_alphabetic()))
 }
@@ -74,9 +76,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_read_and_other_answers_are_not() {
+    fn pages_are_parsed_and_errors_are_not() {
         let mut reader = DocumentReader::default();
-        let page = StoredAnswer {
+        let page = StoredResponse {
             url: "http://a.test/",
             status: Some(200),
             content_type: Some(b"text/html; charset=iso-8859-1"),
@@ -85,12 +87,12 @@ mod tests {
         };
         assert_eq!(reader.read(&page).unwrap().title, "caf\u{e9}");
         assert_eq!((reader.body_bytes(), reader.document().title.as_str()), (19, "caf\u{e9}"));
-        assert!(reader.read(&StoredAnswer { status: Some(404), ..page }).is_none());
-        assert!(reader.read(&StoredAnswer { status: None, ..page }).is_some(), "ftp has no status");
+        assert!(reader.read(&StoredResponse { status: Some(404), ..page }).is_none());
+        assert!(reader.read(&StoredResponse { status: None, ..page }).is_some(), "ftp has no status");
     }
 
     #[test]
-    fn the_last_label_of_a_name_is_found() {
+    fn the_top_level_domain_is_the_last_label_of_a_host_name() {
         for (url, expected) in [
             ("http://www.example.de:80/a.b", Some("de")),
             ("http://10.0.0.1/", None),

@@ -1,48 +1,48 @@
-//! Do two texts say nearly the same, or speak of the same things? Two fingerprints of 64 bits tell without the texts.
+//! Fingerprints of a text for the detection of near duplicates (MinHash) and of similar texts (SimHash).
 //!
-//! [`Fingerprint::minhash`] is for near duplicates. After Broder, *On the resemblance and containment of documents* (1997):
-//! of all three words in a row, those with the smallest hashes are a fair sample, the same for texts that are nearly the same.
-//! One hash function does for all samples (Li, Owen and Zhang, *One Permutation Hashing*, NIPS 2012): its first bits say
-//! for which of eight samples a hash stands. Two samples make a *band* of 16 bits. Texts of which a share J of all threes is common
-//! have the same band with probability J²; near duplicates share two bands of four or more, others next to never.
+//! [`Fingerprint::minhash`] detects near duplicates (Broder, *On the resemblance and containment of documents*, 1997). A text
+//! is the set of its shingles of three words; the shingles with the smallest hashes are a random sample, which near
+//! duplicates share. One hash function serves all samples (Li, Owen and Zhang, *One Permutation Hashing*, NIPS 2012): its
+//! first bits select one of eight samples. Two samples form a *band* of 16 bits. Two texts with Jaccard similarity J share a
+//! band with probability J². Near duplicates share two or more of the four bands, other texts almost never.
 //!
-//! [`Fingerprint::simhash`] is for texts about the same: each bit is the majority of that bit over the hashes of the text's
-//! words, and the more words two texts have in common, the fewer bits differ (Charikar, *Similarity Estimation Techniques
-//! from Rounding Algorithms*, STOC 2002). A word counts once, however often it occurs, so that articles and pronouns
-//! do not drown the rest.
+//! [`Fingerprint::simhash`] measures topical similarity: each bit is the majority of that bit over the hashes of the distinct
+//! words, so texts with many common words differ in few bits (Charikar, *Similarity Estimation Techniques from Rounding
+//! Algorithms*, STOC 2002). Each word counts once, so that frequent function words do not dominate.
 //!
-//! SimHash alone, as Manku, Jain and Das Sarma use it (*Detecting Near-Duplicates for Web Crawling*, WWW 2007), would miss most
-//! near duplicates that can be found by tables of it: where one sentence in twenty differs, so do some seven bits, and tables
-//! find three.
+//! Departure from Manku, Jain and Das Sarma (*Detecting Near-Duplicates for Web Crawling*, WWW 2007): SimHash alone would miss
+//! most near duplicates. If one sentence in twenty differs, about seven bits differ, and their tables find up to three.
 
-use crate::words::{ONES, for_each_word, mix};
+use crate::word_hashes::ONES;
+use crate::word_hashes::for_each_word_hash;
+use crate::word_hashes::mix;
 
-/// Words in a row that are one feature of a text.
+/// Number of words of a shingle.
 const SHINGLE_WORDS: usize = 3;
-/// A text with fewer words has too few features for a judgement.
-const LEAST_WORDS: usize = 20;
+/// Minimum number of words for a MinHash; shorter texts have too few shingles.
+const MIN_WORDS: usize = 20;
 const SAMPLES: usize = 8;
-/// Bits of a hash of words by which it is remembered as seen.
+/// Number of hash bits that identify a word in the set of seen words.
 const SEEN_BITS: u32 = 16;
 
-/// What two texts can be compared by.
+/// Fingerprint of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fingerprint {
-    /// Texts with many words in common differ in few bits; 0 without words.
+    /// SimHash: texts with many common words differ in few bits; 0 for a text without words.
     pub simhash: u64,
-    /// Four bands of 16 bits; near duplicates have two or more of them in common. None for a text of a few words.
+    /// MinHash: four bands of 16 bits; near duplicates share two or more. `None` for a short text.
     pub minhash: Option<u64>,
 }
 
 impl Fingerprint {
-    /// That of a text.
-    pub fn of(text: &str) -> Fingerprint {
-        let mut votes = Votes::default();
+    /// Computes the fingerprint of a text.
+    pub fn from_text(text: &str) -> Fingerprint {
+        let mut votes = BitVotes::default();
         let mut samples = [u64::MAX; SAMPLES];
         let mut seen = [0u64; 1 << (SEEN_BITS - 6)];
         let mut window = [0; SHINGLE_WORDS];
         let mut words = 0;
-        for_each_word(text, |word| {
+        for_each_word_hash(text, |word| {
             window.rotate_left(1);
             window[SHINGLE_WORDS - 1] = word;
             words += 1;
@@ -51,43 +51,43 @@ impl Fingerprint {
                 let sample = &mut samples[(hash >> 61) as usize];
                 *sample = (hash << 3).min(*sample);
             }
-            let place = word.wrapping_mul(SPREAD) >> (64 - SEEN_BITS);
-            let (block, bit) = (&mut seen[(place >> 6) as usize], 1 << (place & 63));
+            let slot = word.wrapping_mul(MULTIPLIER) >> (64 - SEEN_BITS);
+            let (block, bit) = (&mut seen[(slot >> 6) as usize], 1 << (slot & 63));
             if *block & bit == 0 {
                 *block |= bit;
                 votes.add(shingle([0, 0, word]));
             }
         });
-        let minhash = (words >= LEAST_WORDS).then(|| bands(&samples));
+        let minhash = (words >= MIN_WORDS).then(|| bands(&samples));
         Fingerprint { simhash: votes.majority(), minhash }
     }
 }
 
-/// An odd number without a pattern in its bits.
-const SPREAD: u64 = 0xd6e8_feb8_6659_fd93;
+/// Odd multiplier with random bits.
+const MULTIPLIER: u64 = 0xd6e8_feb8_6659_fd93;
 
-/// Two samples to a band.
+/// Combines pairs of samples into bands.
 fn bands(samples: &[u64; SAMPLES]) -> u64 {
-    let band = |pair: &[u64; 2]| mix(mix(SPREAD, pair[0]), pair[1]) >> 48;
+    let band = |pair: &[u64; 2]| mix(mix(MULTIPLIER, pair[0]), pair[1]) >> 48;
     samples.as_chunks().0.iter().fold(0, |bands, pair| bands << 16 | band(pair))
 }
 
-/// How many hashes had which bit set.
-struct Votes {
+/// Number of hashes with each bit set.
+struct BitVotes {
     ones: [u32; 64],
     count: u32,
-    /// Those of the last hashes, eight bits to a number, a byte for each.
+    /// Counters of the last hashes: eight bits per word, one byte for each bit.
     bytes: [u64; 8],
     in_bytes: u8,
 }
 
-impl Default for Votes {
-    fn default() -> Votes {
-        Votes { ones: [0; 64], count: 0, bytes: [0; 8], in_bytes: 0 }
+impl Default for BitVotes {
+    fn default() -> BitVotes {
+        BitVotes { ones: [0; 64], count: 0, bytes: [0; 8], in_bytes: 0 }
     }
 }
 
-impl Votes {
+impl BitVotes {
     fn add(&mut self, hash: u64) {
         for (shift, bytes) in self.bytes.iter_mut().enumerate() {
             *bytes += hash >> shift & ONES;
@@ -116,17 +116,17 @@ impl Votes {
     }
 }
 
-/// One hash for words in their order.
+/// Hashes a shingle; the order of the words counts.
 fn shingle(words: [u64; SHINGLE_WORDS]) -> u64 {
     let hash = words.into_iter().fold(0, mix);
-    (hash ^ hash >> 32).wrapping_mul(SPREAD)
+    (hash ^ hash >> 32).wrapping_mul(MULTIPLIER)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A text of words drawn by a small generator.
+    /// Pseudo-random words.
     fn text(seed: u64, words: usize) -> Vec<String> {
         let mut state = seed;
         let mut draw = || {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     fn of(words: &[String]) -> Fingerprint {
-        Fingerprint::of(&words.join(" "))
+        Fingerprint::from_text(&words.join(" "))
     }
 
     fn distance(one: &[String], other: &[String]) -> u32 {
@@ -156,14 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn near_duplicates_share_bands_and_others_none() {
+    fn near_duplicates_share_bands_and_other_texts_do_not() {
         let (mut near, mut far) = (0, 0);
         for seed in 0..200 {
             let original = text(seed, 400);
             let mut edited = original.clone();
-            // One sentence in twenty is another one.
-            for place in [17, 170, 340] {
-                edited.splice(place..place + 7, text(seed << 20 | place as u64, 7));
+            // One sentence in twenty is replaced.
+            for start in [17, 170, 340] {
+                edited.splice(start..start + 7, text(seed << 20 | start as u64, 7));
             }
             near += usize::from(common_bands(&original, &edited) >= 2);
             far += common_bands(&original, &text(seed + 1000, 400));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_with_common_words_differ_in_few_bits_and_others_in_about_half() {
+    fn texts_with_common_words_differ_in_few_bits_and_other_texts_in_about_half() {
         let (mut near, mut about, mut far) = (Vec::new(), Vec::new(), Vec::new());
         for seed in 0..50 {
             let original = text(seed, 400);
@@ -202,28 +202,28 @@ mod tests {
             "The Weir, a dam across a river, raises its water so that boats can pass and mills can turn.\n";
         let bare =
             "the weir a  dam across a river raises its water so that boats can pass and mills can turn";
-        assert_eq!(Fingerprint::of(text), Fingerprint::of(bare));
+        assert_eq!(Fingerprint::from_text(text), Fingerprint::from_text(bare));
         let turned = text.split(' ').rev().collect::<Vec<&str>>().join(" ");
-        let (turned, text) = (Fingerprint::of(&turned), Fingerprint::of(text));
+        let (turned, text) = (Fingerprint::from_text(&turned), Fingerprint::from_text(text));
         assert_eq!(turned.simhash, text.simhash);
     }
 
     #[test]
-    fn scripts_without_spaces_have_words_too() {
+    fn texts_in_scripts_without_spaces_have_a_fingerprint() {
         let long = "堰は川の流れをせき止めて水位を上げるために築かれる構造物であり取水や舟運や水量の調整に用いられる";
         let edited = long.replace("舟運", "漁業");
-        let (long, edited) = (Fingerprint::of(long), Fingerprint::of(&edited));
+        let (long, edited) = (Fingerprint::from_text(long), Fingerprint::from_text(&edited));
         let near = (long.simhash ^ edited.simhash).count_ones();
         assert!((1..=20).contains(&near), "{near}");
         assert!(long.minhash.is_some());
     }
 
     #[test]
-    fn a_text_of_few_words_is_not_judged() {
-        assert_eq!(Fingerprint::of(" \n-- ... "), Fingerprint::default());
-        let one = Fingerprint::of("one");
+    fn a_short_text_has_no_minhash() {
+        assert_eq!(Fingerprint::from_text(" \n-- ... "), Fingerprint::default());
+        let one = Fingerprint::from_text("one");
         assert!(one.simhash != 0 && one.minhash.is_none());
-        assert!(Fingerprint::of(&"word ".repeat(19)).minhash.is_none());
-        assert!(Fingerprint::of(&"word ".repeat(20)).minhash.is_some());
+        assert!(Fingerprint::from_text(&"word ".repeat(19)).minhash.is_none());
+        assert!(Fingerprint::from_text(&"word ".repeat(20)).minhash.is_some());
     }
 }

@@ -1,46 +1,45 @@
-//! What do bytes from the Web mean?
+//! Parsers of web content: HTML, plain text, feeds, sitemaps, robots.txt, charsets and languages.
 //!
-//! [`Document::read`] takes whatever a server sent and tells what it says: links, words, title, wishes. Around it stand
-//! the parsers for what servers say about their pages: [`RobotsRules`], sitemaps and feeds.
+//! [`Document::read`] parses the body of a response: links, text, title, language and robots directives. The other
+//! parsers read what sites publish about their pages: [`RobotsRules`], sitemaps and feeds.
 //!
-//! Everything here takes hostile input. No parser fails, panics or hangs; none grows beyond its limits; none does I/O
-//! or reads a clock.
+//! All input is hostile. No parser fails, panics or hangs, none uses memory beyond its limits, none does I/O or reads a
+//! clock.
 
 pub mod html;
 
 mod charset;
 mod content_encoding;
+mod content_kind;
 mod date;
-mod directives;
 mod document;
 mod document_reader;
 mod fingerprint;
 mod frequent_words;
 mod language;
-mod legacy_query;
 mod main_text;
 mod page;
-mod plain;
+mod plain_urls;
+mod query_charset;
 mod robots;
+mod robots_directives;
 mod sitemap;
-mod words;
+mod word_hashes;
 
 pub use charset::{CharsetSource, Decoded, decode};
-pub use content_encoding::{CONTENT_ENCODING_LIMIT, DecodedBody, Ended, decode_content};
-pub use date::{date_text, parse_date};
-pub use directives::RobotsDirectives;
-pub use document::{Context, Document, Heading, Link, LinkKind, Resolved};
-pub use document_reader::{DocumentReader, StoredAnswer};
+pub use content_encoding::{DecodeEnd, DecodedBody, MAX_CONTENT_ENCODINGS, decode_content};
+pub use content_kind::ContentKind;
+pub use date::{format_date, parse_date};
+pub use document::{Context, Document, Heading, Link, LinkKind, ResolvedLink};
+pub use document_reader::{DocumentReader, StoredResponse};
 pub use fingerprint::Fingerprint;
 pub use frequent_words::is_frequent_word;
 pub use language::{Language, detect_language};
-pub use page::PageKind;
-pub use plain::plain_urls;
-pub use robots::{
-    Decision, ROBOTS_LIMIT_BYTES, ROBOTS_LIMIT_RULES, ROBOTS_LIMIT_SITEMAPS, RobotsRules, Rule,
-};
+pub use plain_urls::plain_urls;
+pub use robots::{Decision, MAX_ROBOTS_BYTES, MAX_ROBOTS_RULES, MAX_ROBOTS_SITEMAPS, RobotsRules, Rule};
+pub use robots_directives::RobotsDirectives;
 pub use sitemap::{
-    SITEMAP_LIMIT_DEPTH, SITEMAP_LIMIT_NODE_BYTES, SITEMAP_LIMIT_URL_BYTES, SitemapEnd, SitemapEntry,
-    SitemapKind, SitemapLimit, SitemapLimits, SitemapSummary, read_sitemap,
+    MAX_SITEMAP_DEPTH, MAX_SITEMAP_NODE_BYTES, MAX_SITEMAP_URL_BYTES, SitemapEnd, SitemapEntry, SitemapKind,
+    SitemapLimit, SitemapLimits, SitemapSummary, read_sitemap,
 };
-pub use words::for_each_word;
+pub use word_hashes::for_each_word_hash;

@@ -1,30 +1,29 @@
-//! What is a page about, without its menus, teasers and footers?
+//! Main text of a page, without boilerplate such as menus, teasers and footers.
 //!
-//! After Kohlschütter, Fankhauser and Nejdl, *Boilerplate Detection using Shallow Text Features* (WSDM 2010): a line
-//! of text is content or not by how many words it has, how many of them are links, and the same of its neighbours.
-//! Their tree of these numbers (section 5, the one on number of words and link density) decides here too. It departs
-//! from the paper where today's pages say outright what they are: `nav`, `aside` and `footer` are never content,
-//! `pre` always is, and where `main` or `article` holds enough text, nothing outside it counts.
+//! Algorithm: Kohlschütter, Fankhauser and Nejdl, *Boilerplate Detection using Shallow Text Features* (WSDM 2010). A line of
+//! text is classified as content by its number of words, its link density, and those of the adjacent lines, with the decision
+//! tree of section 5. Departures from the paper use the elements of today's pages: `nav`, `aside` and `footer` are never
+//! content, `pre` always is, and if `main` or `article` contains enough text, nothing outside it is content.
 //!
-//! It needs no tree of elements, only the [`Document`] at hand, so that it is cheap enough for every page of a crawl.
+//! The algorithm needs only the [`Document`], not an element tree, so it is cheap enough for every page of a crawl.
 
 use memchr::memchr_iter;
 
 use crate::document::{Context, Document, LinkKind};
 
-/// A `main` with fewer words is a frame that a script was to fill.
-const ENOUGH_WORDS: u32 = 50;
+/// Minimum number of words of `main`; a `main` with fewer words is usually filled by a script.
+const MIN_MAIN_WORDS: u32 = 50;
 
 const BOILERPLATE: [Context; 3] = [Context::NAVIGATION, Context::ASIDE, Context::FOOTER];
 
 impl Document {
-    /// The lines of [`Document::text`] that are content.
+    /// Returns the lines of [`Document::text`] that are content.
     pub fn main_text(&self) -> String {
         let blocks = self.blocks();
         let words_in_main: u32 = blocks.iter().filter(|block| block.in_main()).map(|block| block.words).sum();
-        let only_main = words_in_main >= ENOUGH_WORDS;
+        let only_main = words_in_main >= MIN_MAIN_WORDS;
         let mut out = String::with_capacity(self.text.len());
-        // A heading is content if what it heads is.
+        // A heading is content if the text below it is.
         let mut heading = None;
         for (number, block) in blocks.iter().enumerate() {
             if block.is_boilerplate() || (only_main && !block.in_main()) {
@@ -45,8 +44,8 @@ impl Document {
         out
     }
 
-    /// How many words the text has between its spaces.
-    pub fn words(&self) -> u32 {
+    /// Returns the number of words of the text, separated by white space.
+    pub fn word_count(&self) -> u32 {
         count_spaced_words(self.text.as_bytes())
     }
 
@@ -59,12 +58,12 @@ impl Document {
         for end in ends.map(|end| end as u32) {
             let line = &self.text[start as usize..end as usize];
             let mut linked_words = 0;
-            while let Some(link) = links.next_if(|link| link.words.start < end) {
+            while let Some(link) = links.next_if(|link| link.anchor.start < end) {
                 let text = &self.text
-                    [link.words.start.max(start) as usize..link.words.end.min(end).max(start) as usize];
+                    [link.anchor.start.max(start) as usize..link.anchor.end.min(end).max(start) as usize];
                 linked_words += count_words(text);
             }
-            // Headings without words, and those of lines before, lie behind.
+            // Skip empty headings and headings of earlier lines.
             while headings.next_if(|heading| heading.text.end < start.max(1)).is_some() {}
             blocks.push(Block {
                 line,
@@ -81,7 +80,7 @@ impl Document {
     }
 }
 
-/// A line of the text and the numbers that it is judged by.
+/// A line of the text and its features.
 #[derive(Clone, Copy)]
 struct Block<'d> {
     line: &'d str,
@@ -100,7 +99,7 @@ impl Block<'_> {
     }
 
     fn is_boilerplate(&self) -> bool {
-        // The header of an article is its title and author; that of a page is its menu.
+        // The header of an article contains its title and author, the header of a page its menu.
         BOILERPLATE.iter().any(|&context| self.context.contains(context))
             || (self.context.contains(Context::HEADER) && !self.in_main())
     }
@@ -109,7 +108,7 @@ impl Block<'_> {
         self.linked_words.min(self.words) as f32 / self.words.max(1) as f32
     }
 
-    /// The tree of the paper, for a block between its neighbours.
+    /// Decision tree of the paper.
     fn is_content(&self, previous: Block<'_>, next: Block<'_>) -> bool {
         if self.context.contains(Context::PREFORMATTED) {
             return true;
@@ -129,7 +128,7 @@ fn neighbour<'d>(blocks: &[Block<'d>], number: Option<usize>) -> Block<'d> {
     number.and_then(|number| blocks.get(number)).copied().unwrap_or(Block::NONE)
 }
 
-/// Words between spaces; of scripts that write without spaces, two characters make a word.
+/// Counts words between spaces; in scripts without spaces two characters count as a word.
 fn count_words(text: &str) -> u32 {
     if text.is_ascii() {
         return count_spaced_words(text.as_bytes());
@@ -153,10 +152,10 @@ fn count_words(text: &str) -> u32 {
     words + unspaced / 2
 }
 
-/// A word begins where a space is followed by none. Eight bytes are looked at in one step.
+/// Counts the positions at which white space is followed by another character, eight bytes at a time.
 fn count_spaced_words(text: &[u8]) -> u32 {
     let mut words = 0;
-    // What is before the first byte counts as a space.
+    // The position before the first byte counts as white space.
     let mut last_is_space = 0x80;
     let mut count = |eight: u64| {
         let spaces = spaces(eight);
@@ -172,15 +171,15 @@ fn count_spaced_words(text: &[u8]) -> u32 {
     words
 }
 
-/// A one in every byte, and the highest bit of every byte.
+/// The lowest bit of every byte; below, the highest one.
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = ONES << 7;
 
-/// The highest bit of every byte that is white space of ASCII. No sum here reaches the byte beside it.
+/// Sets the highest bit of every byte that is ASCII white space. The sums never carry into the next byte.
 fn spaces(eight: u64) -> u64 {
     let low = eight & !HIGH;
     let not_blank = (low ^ (ONES * u64::from(b' '))) + ONES * 0x7f;
-    let at_least = |least: u8| low + ONES * u64::from(0x80 - least);
+    let at_least = |min: u8| low + ONES * u64::from(0x80 - min);
     let controls = at_least(b'\t') & !at_least(b'\r' + 1);
     (!not_blank | controls) & !eight & HIGH
 }
@@ -188,7 +187,8 @@ fn spaces(eight: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::html::{Options, parse_html};
+    use crate::html::Options;
+    use crate::html::parse_html;
 
     fn main_text(html: &str) -> String {
         let mut document = Document::default();
@@ -200,7 +200,7 @@ mod tests {
                              and usually changes the height of its level; many <a href=x>different designs</a> exist.";
 
     #[test]
-    fn menus_and_footers_are_left_out() {
+    fn menus_and_footers_are_not_main_text() {
         let html = format!(
             "<div><a href=1>Home</a> <a href=2>About us</a> <a href=3>Contact</a></div><h1>Weirs</h1><p>{PARAGRAPH}</p>\
              <p>{PARAGRAPH}</p><div><a href=4>Privacy</a> | <a href=5>Terms of use</a></div><div>2024</div>"
@@ -211,13 +211,13 @@ mod tests {
     }
 
     #[test]
-    fn a_link_on_a_line_of_its_own_is_no_content() {
+    fn a_link_on_its_own_line_is_not_main_text() {
         let html = format!("<p>{PARAGRAPH}</p><a href=1>More</a><p>{PARAGRAPH}</p>");
         assert!(!main_text(&html).contains("More"));
     }
 
     #[test]
-    fn a_page_that_marks_its_parts_is_believed() {
+    fn section_elements_decide_if_they_are_present() {
         let html = format!(
             "<header><p>{PARAGRAPH} not this</p></header><main><header><h1>Title</h1></header><p>{PARAGRAPH}<p>{PARAGRAPH}\
              <pre>x = 1</pre><aside>{PARAGRAPH} nor this</aside></main><p>{PARAGRAPH} nor that</p>"
@@ -231,21 +231,21 @@ mod tests {
     }
 
     #[test]
-    fn words_of_scripts_without_spaces_count() {
+    fn words_of_scripts_without_spaces_are_counted() {
         assert_eq!(count_words("one, two  three"), 3);
         assert_eq!(count_words("日本語の文章です"), 4);
         assert_eq!(count_words("Rust 言語"), 2);
     }
 
     #[test]
-    fn words_of_ascii_are_counted_as_all_others() {
+    fn ascii_words_are_counted_as_by_the_standard_library() {
         for text in ["", " ", "a", " a ", "a b", "\ta\n\nb c\r", "\x08a\x0e!\x21\x1f", &"ab c ".repeat(300)] {
             assert_eq!(count_words(text), text.split_whitespace().count() as u32, "{text}");
         }
     }
 
     #[test]
-    fn nothing_gives_nothing() {
+    fn an_empty_page_has_no_main_text() {
         assert_eq!(main_text(""), "");
         assert_eq!(main_text("<nav>only a menu</nav>"), "");
     }

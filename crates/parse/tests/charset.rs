@@ -1,38 +1,32 @@
-//! html5lib's cases of the encoding prescan, and what must hold for any bytes.
+//! Conformance test of charset detection with html5lib's cases of the encoding prescan, and properties for any bytes.
 #![allow(clippy::disallowed_methods, reason = "a test reads its cases from a file")]
-
-use std::path::Path;
 
 use parse::{CharsetSource, decode};
 use proptest::prelude::*;
 
 #[test]
 fn all_html5lib_encoding_cases_pass() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/html/encoding");
-    if !folder.is_dir() {
-        eprintln!("skipped: {} is not there", folder.display());
-        return;
-    }
+    let dir = testkit::data("html/encoding");
     let mut count = 0;
     for file in ["tests1.dat", "tests2.dat", "test-yahoo-jp.dat"] {
-        let bytes = std::fs::read(folder.join(file)).unwrap();
+        let bytes = std::fs::read(dir.join(file)).unwrap();
         for (data, encoding) in cases(&bytes) {
             count += 1;
             let decoded = decode(data, None, None);
-            // Undeclared, the cases fall back to windows-1252, as browsers used to; here the bytes are looked at.
-            let declared = matches!(decoded.source, CharsetSource::Mark | CharsetSource::Document);
-            let answer = if declared { decoded.encoding.as_str() } else { "windows-1252" };
-            assert_eq!(answer, encoding, "{file}: {}", String::from_utf8_lossy(data));
+            // Without a declaration the cases expect windows-1252, as old browsers; Weir detects the charset instead.
+            let declared = matches!(decoded.source, CharsetSource::Bom | CharsetSource::Document);
+            let found = if declared { decoded.encoding.as_str() } else { "windows-1252" };
+            assert_eq!(found, encoding, "{file}: {}", String::from_utf8_lossy(data));
         }
     }
     assert_eq!(count, 82);
 }
 
-/// The bytes behind each `#data` line, and the name behind the `#encoding` line that follows.
+/// Splits a file into cases: the bytes after each `#data` line and the name after the next `#encoding` line.
 fn cases(file: &[u8]) -> Vec<(&[u8], String)> {
     const DATA: &[u8] = b"#data\n";
     const ENCODING: &[u8] = b"\n#encoding\n";
-    let find = |bytes: &[u8], what: &[u8]| bytes.windows(what.len()).position(|window| window == what);
+    let find = |bytes: &[u8], marker: &[u8]| bytes.windows(marker.len()).position(|window| window == marker);
     let mut cases = Vec::new();
     let mut rest = file;
     while let Some(start) = find(rest, DATA) {
@@ -60,7 +54,7 @@ proptest! {
     }
 
     #[test]
-    fn valid_utf_8_without_declaration_comes_back_as_it_is(text in "[^\u{1b}<\u{0}\u{feff}]{0,100}") {
+    fn valid_utf_8_without_declaration_is_returned_unchanged(text in "[^\u{1b}<\u{0}\u{feff}]{0,100}") {
         prop_assert_eq!(&*decode(text.as_bytes(), None, None).text, &text);
     }
 }

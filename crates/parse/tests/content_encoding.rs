@@ -1,20 +1,14 @@
-//! Scrapy's encoded bodies: whole, stacked, cut off, and bombs.
+//! Conformance test of content decoding with Scrapy's bodies: complete, nested, truncated, and decompression bombs.
 #![allow(clippy::disallowed_methods, reason = "a test reads its cases from files")]
 
-use std::path::Path;
+use parse::{DecodeEnd, decode_content};
 
-use parse::{Ended, decode_content};
-
-const LIMIT_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 #[test]
 fn all_samples_are_decoded_as_far_as_possible() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/http/compressed");
-    if !folder.is_dir() {
-        eprintln!("skipped: {} is not there", folder.display());
-        return;
-    }
-    let read = |name: &str| std::fs::read(folder.join(name)).unwrap();
+    let dir = testkit::data("http/compressed");
+    let read = |name: &str| std::fs::read(dir.join(name)).unwrap();
     for (name, header) in [
         ("html-gzip.bin", "gzip"),
         ("html-br.bin", "br"),
@@ -27,10 +21,10 @@ fn all_samples_are_decoded_as_far_as_possible() {
         ("html-zstd-streaming-no-content-size.bin", "zstd"),
     ] {
         let body = read(name);
-        let decoded = decode_content(&body, header, LIMIT_BYTES);
+        let decoded = decode_content(&body, header, MAX_BYTES);
         let start = String::from_utf8_lossy(&decoded.bytes[..15]).to_ascii_lowercase();
         assert!(start == "<!doctype html>" && decoded.bytes.len() > 10_000, "{name}: {start}");
-        assert_eq!(decoded.ended, Ended::Complete, "{name}");
+        assert_eq!(decoded.end, DecodeEnd::Complete, "{name}");
     }
     for (name, header) in [
         ("bomb-br.bin", "br"),
@@ -39,21 +33,21 @@ fn all_samples_are_decoded_as_far_as_possible() {
         ("bomb-zstd.bin", "zstd"),
     ] {
         let body = read(name);
-        let decoded = decode_content(&body, header, LIMIT_BYTES);
-        assert_eq!((decoded.bytes.len(), decoded.ended), (LIMIT_BYTES, Ended::LimitReached), "{name}");
+        let decoded = decode_content(&body, header, MAX_BYTES);
+        assert_eq!((decoded.bytes.len(), decoded.end), (MAX_BYTES, DecodeEnd::LimitReached), "{name}");
     }
     let expected = read("unexpected-eof-output.txt");
     let body = read("unexpected-eof.gz");
-    let decoded = decode_content(&body, "gzip", LIMIT_BYTES);
-    assert_eq!(decoded.ended, Ended::Broken);
-    // The file takes each byte for a character.
+    let decoded = decode_content(&body, "gzip", MAX_BYTES);
+    assert_eq!(decoded.end, DecodeEnd::Broken);
+    // The expected file has one character for each byte.
     let characters: String = decoded.bytes.iter().map(|&byte| char::from(byte)).collect();
     assert!(characters.as_bytes() == expected);
     for name in ["truncated-crc-error-short.gz", "truncated-crc-error.gz"] {
         let body = read(name);
-        let decoded = decode_content(&body, "gzip", LIMIT_BYTES);
+        let decoded = decode_content(&body, "gzip", MAX_BYTES);
         assert!(
-            decoded.ended == Ended::Broken && decoded.bytes.len() > 100,
+            decoded.end == DecodeEnd::Broken && decoded.bytes.len() > 100,
             "{name}: {}",
             decoded.bytes.len()
         );

@@ -1,16 +1,16 @@
-//! Damaged pages: whatever happens to a body on its way, reading it gives a document within its limits.
+//! Robustness tests: a damaged body is parsed to a document within its limits.
 //!
-//! The bodies are the seeds of the fuzzers, cut, doubled, shuffled and flipped. The fuzzers search further; this runs
-//! everywhere.
+//! The bodies are the seeds of the fuzzers, truncated, duplicated, shuffled and with flipped bits. Unlike the fuzzers, this
+//! test runs everywhere.
 #![allow(clippy::disallowed_methods, reason = "a test reads its pages from files")]
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::path::Path;
 use std::sync::LazyLock;
 
 use model::UrlRules;
 use parse::Document;
-use parse::html::{KeptTags, Limits, Options};
+use parse::html::{Limits, Options, TagAllowlist};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -25,7 +25,7 @@ static BODIES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     bodies
 });
 
-/// One thing that happens to a body.
+/// Damage to a body.
 #[derive(Debug, Clone)]
 enum Damage {
     Flip(Index, u8),
@@ -94,7 +94,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_damaged_body_is_read_within_its_limits(
+    fn a_damaged_body_is_parsed_within_the_limits(
         body in any::<Index>(),
         damages in prop::collection::vec(damage(), 1..12),
         content_type in prop::sample::select(vec![
@@ -106,7 +106,7 @@ proptest! {
             apply(damage, &mut body);
         }
         let limits = Limits { input_bytes: 1 << 12, text_bytes: 500, title_bytes: 40, links: 10 };
-        let options = Options { limits, keep: Some(KeptTags::default()), ..Options::default() };
+        let options = Options { limits, simplify: Some(TagAllowlist::default()), ..Options::default() };
         let mut document = Document::default();
         document.read(&body, content_type, Some("jp"), &options);
         prop_assert!(document.text.len() <= 500 && document.title.len() <= 40 && document.links().len() <= 10);

@@ -1,7 +1,7 @@
-//! What a page says, as the extractor tells it.
+//! Tests of the HTML extractor.
 
 use model::UrlRules;
-use parse::html::{KeptTags, Limits, Options, parse_html};
+use parse::html::{Limits, Options, TagAllowlist, parse_html};
 use parse::{Context, Document, LinkKind};
 
 fn parse(html: &str) -> Document {
@@ -16,11 +16,11 @@ fn parse_with(html: &str, options: &Options) -> Document {
 
 /// Kind and URL of every link.
 fn links(html: &str) -> Vec<(&'static str, String)> {
-    parse(html).links().map(|link| (link.kind.as_str(), link.raw.to_owned())).collect()
+    parse(html).links().map(|link| (link.kind.as_str(), link.href.to_owned())).collect()
 }
 
 #[test]
-fn every_element_that_links_is_found() {
+fn links_of_all_elements_are_found() {
     for (html, kind, raw) in [
         ("<a href=x>", "a", "x"),
         ("<A HREF = ' x '>", "a", "x"),
@@ -54,7 +54,7 @@ fn every_element_that_links_is_found() {
 }
 
 #[test]
-fn what_only_looks_like_a_link_is_none() {
+fn text_that_only_resembles_a_link_is_ignored() {
     for html in [
         "<a name=x>",
         "<form method=post action=x>",
@@ -81,21 +81,21 @@ fn what_only_looks_like_a_link_is_none() {
 }
 
 #[test]
-fn srcset_holds_several_urls() {
+fn srcset_contains_several_urls() {
     let found = links("<img srcset='a.png, b,c.png 2x,d.png 100w , e.png,, f.png 1.5x'>");
     let urls: Vec<&str> = found.iter().map(|(_, url)| url.as_str()).collect();
-    // A comma inside a URL belongs to it; only one at its end does not.
+    // A comma within a URL is part of it; a trailing one is not.
     assert_eq!(urls, ["a.png", "b,c.png", "d.png", "e.png", "f.png"]);
 }
 
 #[test]
-fn references_in_attributes_follow_the_rule_for_attributes() {
+fn references_in_attributes_are_decoded_by_the_attribute_rule() {
     let html = "<a href='?a=1&copy=2&amp;b=3&lt;&#x41;&notit;&not;'>";
     assert_eq!(links(html)[0].1, "?a=1&copy=2&b=3<A&notit;¬");
 }
 
 #[test]
-fn anchor_text_is_the_text_within_or_the_alternative_of_the_image() {
+fn the_anchor_text_is_the_text_of_the_link_or_the_alt_of_its_image() {
     let html = "<p>Go <a href=1> to\n <b>the</b> <i>river</i> </a>now, <a href=2><img src=e.png alt=''><img src=i.png alt=' the  weir '></a> \
                 <a href=3>one<a href=4>two</a> three <a href=5></a><a href=6>&nbsp;</a>\
                 <map><area href=7 alt=north></map><a href=8>open";
@@ -103,7 +103,7 @@ fn anchor_text_is_the_text_within_or_the_alternative_of_the_image() {
     let texts: Vec<_> = document
         .links()
         .filter(|link| link.kind != LinkKind::Img)
-        .map(|link| (link.raw, link.text))
+        .map(|link| (link.href, link.anchor))
         .collect();
     assert_eq!(
         texts,
@@ -121,7 +121,7 @@ fn anchor_text_is_the_text_within_or_the_alternative_of_the_image() {
 }
 
 #[test]
-fn a_link_knows_its_relation_context_and_place() {
+fn a_link_has_a_relation_a_context_and_a_position() {
     let html = "<h1><a href=1>A</a></h1><nav><ul><li><a href=2 rel='nofollow UGC'>B</a></ul></nav>\
                 <p><strong>x</strong> <a href=3>C</a><footer><b><em><a href=4>D</a></em></b></footer>";
     let document = parse(html);
@@ -137,14 +137,14 @@ fn a_link_knows_its_relation_context_and_place() {
 }
 
 #[test]
-fn links_resolve_against_the_base_wherever_it_stands() {
+fn links_are_resolved_against_the_base_element() {
     let html = "<a href=early.html></a><base target=_top><base href=/docs/><base href=/not/>\
                 <a href=late.html></a><a href='//other.test/'></a><a href='mailto:a@b.c'></a>";
     let rules = UrlRules::default();
     let page = rules.canonical("http://a.test/x/y.html").unwrap();
     let mut found = Vec::new();
     parse(html).resolve(&page, &rules, |resolved| {
-        found.push((resolved.target.ok().map(|url| url.as_str().to_owned()), resolved.internal));
+        found.push((resolved.target.ok().map(|url| url.as_str().to_owned()), resolved.is_internal));
     });
     let url = |text: &str| Some(text.to_owned());
     assert_eq!(
@@ -159,7 +159,7 @@ fn links_resolve_against_the_base_wherever_it_stands() {
 }
 
 #[test]
-fn text_reads_as_a_reader_sees_it() {
+fn the_text_is_the_visible_text() {
     for (html, text) in [
         ("  one\n two&nbsp;&nbsp; three\u{a0}four ", "one two three four"),
         ("one<br>two<p>three</p>four", "one\ntwo\nthree\nfour"),
@@ -187,7 +187,7 @@ fn text_reads_as_a_reader_sees_it() {
 }
 
 #[test]
-fn a_page_is_described_by_its_head() {
+fn metadata_is_taken_from_the_head() {
     let html = "<!doctype html><html lang=pt-BR><head><title>\n The  weir &amp; the\tstream </title>\
         <meta property='og:description' content='from og'><meta name=Description content=' A  dam. '>\
         <meta property=article:published_time content='2024-03-05T10:00:00Z'>\
@@ -197,8 +197,8 @@ fn a_page_is_described_by_its_head() {
     let document = parse(html);
     assert_eq!(document.title, "The weir & the stream");
     assert_eq!(document.description, "A dam.");
-    assert_eq!(document.declared_language, "pt-BR");
-    assert_eq!(document.canonical(), Some("/weir?a=1&b=2"));
+    assert_eq!(document.language_declared, "pt-BR");
+    assert_eq!(document.canonical_url(), Some("/weir?a=1&b=2"));
     assert_eq!(document.published, Some(1_709_632_800));
     assert_eq!(document.modified, Some(1_709_683_200));
     let headings: Vec<_> = document.headings().map(|heading| (heading.level, heading.text)).collect();
@@ -212,50 +212,51 @@ fn the_title_of_a_template_is_not_the_title_of_the_page() {
 }
 
 #[test]
-fn a_date_in_the_text_is_not_the_date_of_the_page() {
+fn a_date_in_the_text_is_not_the_publication_date() {
     assert_eq!(parse("<p>The concert is on <time datetime=2030-01-01>New Year</time>").published, None);
     assert_eq!(parse("<time pubdate datetime=1970-01-02>").published, Some(86_400));
     assert_eq!(parse("<time itemprop=datePublished datetime=1970-01-02>").published, Some(86_400));
 }
 
 #[test]
-fn only_a_header_refreshes() {
+fn only_http_equiv_refreshes() {
     assert_eq!(links("<meta name=refresh content='0; url=x'>"), []);
 }
 
 #[test]
-fn a_page_tells_robots_what_to_do() {
+fn robots_directives_are_read_from_meta_elements() {
     let document = parse("<meta name=ROBOTS content='noindex, follow'><meta name=other content=nofollow>");
-    assert!(document.robots.noindex() && !document.robots.nofollow());
+    assert!(document.robots_directives.noindex() && !document.robots_directives.nofollow());
     let document = parse("<meta name=robots content='revisit-after: 7 days, noindex, nofollow'>");
     assert!(
-        document.robots.noindex() && document.robots.nofollow(),
-        "a meta element addresses nobody by a colon"
+        document.robots_directives.noindex() && document.robots_directives.nofollow(),
+        "a colon in a meta element is not a crawler name"
     );
     let document = parse("<meta name=weir content=none>");
-    assert!(document.robots.noindex() && document.robots.nofollow());
+    assert!(document.robots_directives.noindex() && document.robots_directives.nofollow());
 }
 
 #[test]
-fn the_kept_form_has_structure_and_words_only() {
-    let options = Options { keep: Some(KeptTags::default()), ..Options::default() };
+fn simplified_html_has_structure_and_text_only() {
+    let options = Options { simplify: Some(TagAllowlist::default()), ..Options::default() };
     let html = "<html><head><title>A &lt; B</title><style>p{}</style></head><body class=x onload=y>\
         <div id=1><h1 style=z>Hi</h1>\n<p>some   <span>words</span> <a class=c href='?a&amp;b' onclick=d>here</a>\
         <script>alert(1)</script><pre>x\n  &amp;y</pre></div></body></html>";
     assert_eq!(
-        parse_with(html, &options).kept,
+        parse_with(html, &options).simplified_html,
         "<html>\n<head><title>A &lt; B</title></head>\n<body>\n<h1>Hi</h1>\n<p>some words \
          <a href=\"?a&amp;b\">here</a>\n<pre>x\n  &amp;y</pre></body></html>"
     );
-    let options = Options { keep: Some(KeptTags::new(["p", "my-element"], [])), ..Options::default() };
+    let options =
+        Options { simplify: Some(TagAllowlist::new(["p", "my-element"], [])), ..Options::default() };
     let html = "<h1>a</h1><p class=x>b</p><My-Element>c</my-element><my-other>d</my-other>";
-    assert_eq!(parse_with(html, &options).kept, "a\n<p>b</p>\n<my-element>c</my-element>d");
+    assert_eq!(parse_with(html, &options).simplified_html, "a\n<p>b</p>\n<my-element>c</my-element>d");
 }
 
 #[test]
-fn a_document_used_again_forgets_the_page_before() {
+fn a_reused_document_contains_nothing_of_the_previous_page() {
     let mut document = Document::default();
-    let options = Options { keep: Some(KeptTags::default()), ..Options::default() };
+    let options = Options { simplify: Some(TagAllowlist::default()), ..Options::default() };
     let page = "<html lang=en><title>t</title><meta name=description content=d><meta name=robots content=none>\
                 <base href=/><link rel=canonical href=x><time pubdate datetime=2020-01-01></time><h1>h</h1><a href=y>z</a>";
     parse_html(page, &options, &mut document);
@@ -264,7 +265,7 @@ fn a_document_used_again_forgets_the_page_before() {
 }
 
 #[test]
-fn limits_cut_and_say_so() {
+fn limits_truncate_and_mark_the_document() {
     let limits = Limits { input_bytes: 1_000, text_bytes: 50, title_bytes: 5, links: 3 };
     let options = Options { limits, ..Options::default() };
     let document = parse_with(&"<a href=é>é ".repeat(1_000), &options);
@@ -279,24 +280,28 @@ fn limits_cut_and_say_so() {
     assert!(parse(&format!("<p {}>", "a=b ".repeat(513))).truncated);
     let many = parse_with("<h1>a</h1><h2>b</h2><h3>c</h3><h4>d</h4>", &options);
     assert!(many.truncated && many.headings().len() == 3);
-    let kept = Options { keep: Some(KeptTags::default()), ..options };
+    let kept = Options { simplify: Some(TagAllowlist::default()), ..options };
     let document = parse_with(&"<p>&".repeat(200), &kept);
-    assert!(document.truncated && document.kept.len() < 1_010, "{}", document.kept.len());
+    assert!(
+        document.truncated && document.simplified_html.len() < 1_010,
+        "{}",
+        document.simplified_html.len()
+    );
 }
 
 #[test]
-fn an_anchor_left_open_does_not_swallow_the_page() {
+fn the_text_of_an_unclosed_anchor_is_limited() {
     let document = parse(&format!("<a href=x>{}", "é".repeat(5_000)));
-    let text = document.links().next().unwrap().text;
+    let text = document.links().next().unwrap().anchor;
     assert!(text.len() <= 1_024 && !text.is_empty());
 }
 
 #[test]
-fn hostile_sizes_are_taken_in_stride() {
+fn hostile_sizes_are_parsed_within_the_limits() {
     let deep = "<div><b><ul><svg>".repeat(10_000) + "x" + &"</svg></ul></b></div>".repeat(10_000);
     assert_eq!(parse(&deep).text, "x");
     let attribute = format!("<a href='{}'>", "a".repeat(1 << 20));
-    assert_eq!(parse(&attribute).links().next().unwrap().raw.len(), 1 << 20);
+    assert_eq!(parse(&attribute).links().next().unwrap().href.len(), 1 << 20);
     let attributes = format!("<a {} href=x>", "b=c ".repeat(100_000));
     assert_eq!(parse(&attributes).links().len(), 0, "an attribute beyond the limit is not read");
     let entities = "&amp;".repeat(100_000);

@@ -1,11 +1,11 @@
-//! Every kind of sitemap and feed gives its entries; nothing hostile gets beyond the limits.
+//! Tests of the sitemap parser: all formats, limits and hostile input.
 
 use std::io::{self, BufReader, Read, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use parse::{
-    SITEMAP_LIMIT_DEPTH, SITEMAP_LIMIT_NODE_BYTES, SitemapEnd, SitemapEntry, SitemapKind, SitemapLimit,
+    MAX_SITEMAP_DEPTH, MAX_SITEMAP_NODE_BYTES, SitemapEnd, SitemapEntry, SitemapKind, SitemapLimit,
     SitemapLimits, SitemapSummary, read_sitemap,
 };
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ fn check(text: &str, kind: SitemapKind, expected: &[&str]) {
 }
 
 #[test]
-fn an_xml_sitemap_names_pages_and_their_dates() {
+fn an_xml_sitemap_contains_pages_and_their_dates() {
     let text = r#"<?xml version="1.0" encoding="UTF-8"?>
         <!-- made by hand -->
         <s:urlset xmlns:s="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="http://www.google.com/x">
@@ -58,14 +58,14 @@ fn an_xml_sitemap_names_pages_and_their_dates() {
 }
 
 #[test]
-fn an_index_names_sitemaps() {
+fn an_index_contains_sitemaps() {
     let text = "<sitemapindex><sitemap><loc>http://h/1.xml.gz</loc><lastmod>1970-01-02</lastmod></sitemap>\
                 <sitemap><loc>/2.xml</loc></sitemap></sitemapindex>";
     check(text, SitemapKind::Index, &["sitemap http://h/1.xml.gz Some(86400)", "sitemap /2.xml None"]);
 }
 
 #[test]
-fn rss_names_its_items() {
+fn rss_items_are_entries() {
     let text = r#"<rss version="2.0"><channel><link>http://h/</link><atom:link href="http://h/rss" rel="self"/>
         <item><title>a</title><link>http://h/a</link><pubDate>Fri, 17 May 2024 10:00:00 GMT</pubDate></item>
         <item><guid>http://h/b</guid><description>&lt;a href="http://h/no"></description></item>
@@ -76,7 +76,7 @@ fn rss_names_its_items() {
 }
 
 #[test]
-fn atom_names_its_entries() {
+fn atom_entries_are_entries() {
     let text = r#"<feed xmlns="http://www.w3.org/2005/Atom"><link href="http://h/"/><updated>2020-01-01</updated>
         <entry><link rel="edit" href="http://h/no"/><link rel="alternate" href="http://h/a?b&amp;c"/>
           <published>2020-01-01T00:00:00Z</published><updated>2024-05-17T10:00:00Z</updated></entry>
@@ -95,7 +95,7 @@ fn rss_1_0_names_its_items_once() {
 }
 
 #[test]
-fn a_robots_rdf_names_documents_and_their_last_modification() {
+fn a_robots_rdf_contains_documents_and_their_dates() {
     let text = r#"<rdf:RDF>
         <rdf:Description rdf:about="/a.html"><lastModified>2024-05-17T10:00:00Z</lastModified></rdf:Description>
         <rdf:Description about="/b.html" last-modified="Fri, 17 May 2024 10:00:00 GMT"/>
@@ -109,7 +109,7 @@ fn a_robots_rdf_names_documents_and_their_last_modification() {
 }
 
 #[test]
-fn a_text_sitemap_has_one_address_per_line() {
+fn a_text_sitemap_has_one_url_per_line() {
     check(
         "\u{feff}http://h/a\r\n\n# no\nHTTPS://h/\u{e9}\nftp://h/",
         SitemapKind::Text,
@@ -118,7 +118,7 @@ fn a_text_sitemap_has_one_address_per_line() {
 }
 
 #[test]
-fn other_encodings_are_decoded() {
+fn other_charsets_are_decoded() {
     let latin = b"<?xml version='1.0' encoding='iso-8859-1'?><urlset><url><loc>/\xE9</loc></url></urlset>";
     assert_eq!(read(latin).0, ["/\u{e9}"]);
     let wide: Vec<u8> = "\u{feff}<urlset><url><loc>/\u{e9}</loc></url></urlset>"
@@ -129,7 +129,7 @@ fn other_encodings_are_decoded() {
 }
 
 #[test]
-fn gzip_is_unpacked_and_a_torn_end_costs_only_the_end() {
+fn gzip_is_decompressed_and_truncation_loses_only_the_end() {
     let text: String = (0..20_000).map(|at| format!("http://h/{at}\n")).collect();
     let packed = gzip(text.as_bytes());
     let (entries, summary) = read(&packed);
@@ -139,7 +139,7 @@ fn gzip_is_unpacked_and_a_torn_end_costs_only_the_end() {
 }
 
 #[test]
-fn what_was_read_before_a_break_counts() {
+fn entries_before_an_error_are_returned() {
     for broken in
         ["<urlset><url><loc>/a</loc></url><url><loc>/b</lo", "<urlset><url><loc>/a</loc></url></wrong>"]
     {
@@ -150,7 +150,7 @@ fn what_was_read_before_a_break_counts() {
 }
 
 #[test]
-fn what_is_no_sitemap_is_unknown() {
+fn other_content_is_unknown() {
     for text in
         ["", "  ", "<!DOCTYPE html><html><body>404</body></html>", "Not found", "<", "<?xml version='1.0'?>"]
     {
@@ -160,7 +160,7 @@ fn what_is_no_sitemap_is_unknown() {
 }
 
 #[test]
-fn every_limit_ends_the_reading_and_keeps_what_was_read() {
+fn entries_before_a_limit_are_returned() {
     let text = format!("<urlset>{}</urlset>", "<url><loc>/a</loc></url>".repeat(10_000));
     let limits = SitemapLimits::default();
     let end = |limits| {
@@ -181,12 +181,12 @@ fn every_limit_ends_the_reading_and_keeps_what_was_read() {
     );
     let short = SitemapLimits { expanded_bytes: exact - 1, ..limits };
     assert_eq!(end(short), SitemapEnd::LimitReached(SitemapLimit::ExpandedBytes));
-    let deep = format!("<urlset><url><loc>/a</loc></url>{}", "<a>".repeat(SITEMAP_LIMIT_DEPTH));
+    let deep = format!("<urlset><url><loc>/a</loc></url>{}", "<a>".repeat(MAX_SITEMAP_DEPTH));
     assert_eq!(read(deep.as_bytes()).1.end, SitemapEnd::LimitReached(SitemapLimit::Depth));
 }
 
 #[test]
-fn a_bomb_is_not_unpacked_beyond_the_limit() {
+fn a_decompression_bomb_is_not_decompressed_beyond_the_limit() {
     let bomb = gzip(&vec![b' '; 64 << 20]);
     assert!(bomb.len() < 1 << 20);
     let limits = SitemapLimits { expanded_bytes: 1 << 20, ..SitemapLimits::default() };
@@ -194,7 +194,7 @@ fn a_bomb_is_not_unpacked_beyond_the_limit() {
 }
 
 #[test]
-fn an_endless_node_is_given_up() {
+fn a_node_beyond_the_maximum_length_ends_the_parsing() {
     for start in
         ["<urlset><url><loc>", "<urlset><!--", "<urlset><url a='", "<urlset><![CDATA[", "<!DOCTYPE ["]
     {
@@ -206,8 +206,8 @@ fn an_endless_node_is_given_up() {
 }
 
 #[test]
-fn an_address_that_is_too_long_is_skipped() {
-    let long = "x".repeat(SITEMAP_LIMIT_NODE_BYTES / 2);
+fn an_entry_with_a_url_that_is_too_long_is_skipped() {
+    let long = "x".repeat(MAX_SITEMAP_NODE_BYTES / 2);
     let text = format!("<urlset><url><loc>/{long}</loc></url><url><loc>/a</loc></url></urlset>");
     assert_eq!(read(text.as_bytes()).0, ["/a"]);
     assert_eq!(read(format!("http://h/{long}\nhttp://h/a").as_bytes()).0, ["http://h/a"]);
@@ -215,14 +215,14 @@ fn an_address_that_is_too_long_is_skipped() {
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = encoder.write_all(bytes);
     encoder.finish().unwrap_or_default()
 }
 
 proptest! {
     #[test]
-    fn any_bytes_are_survived(
+    fn any_bytes_are_parsed_within_the_limits(
         start in prop_oneof![Just("<urlset>"), Just("<rdf:RDF>"), Just("<rss>"), Just("\u{1f}"), Just("")],
         parts in prop::collection::vec(prop_oneof![
             Just(b"<url><loc>".to_vec()), Just(b"</loc></url>".to_vec()), Just(b"<item about='x'>".to_vec()),

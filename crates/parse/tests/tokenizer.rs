@@ -1,9 +1,8 @@
-//! The tokenizer against html5lib-tests: every case of every file, in every state it names.
+//! Conformance test of the tokenizer with html5lib-tests: every case of every file, in every state it names.
 //!
-//! Two things differ from the letter of the cases. Parse errors are not compared: a crawler has no use for them, so
-//! the tokenizer does not report any. Lone surrogates, which JSON can write and UTF-8 cannot, stand as U+FFFD on
-//! both sides, as they do after decoding a page.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+//! Two details differ from the cases. Parse errors are not compared, because the tokenizer does not report them. Lone
+//! surrogates, which JSON can express and UTF-8 cannot, are U+FFFD on both sides, as after decoding a page.
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 #![allow(clippy::disallowed_methods, reason = "a test reads its cases from files")]
 
 use std::io::Read;
@@ -14,14 +13,9 @@ use serde_json::{Value, json};
 
 #[test]
 fn all_html5lib_cases_pass() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/html");
-    if !folder.is_dir() {
-        eprintln!("skipped: {} is not there", folder.display());
-        return;
-    }
     let mut cases = 0;
     let mut failures = Vec::new();
-    for file in test_files(&folder) {
+    for file in test_files(&testkit::data("html")) {
         let tests: Value = serde_json::from_str(&read(&file)).unwrap();
         for case in tests["tests"].as_array().unwrap() {
             cases += 1;
@@ -32,8 +26,8 @@ fn all_html5lib_cases_pass() {
     assert!(cases >= 6_805, "only {cases} cases were found");
 }
 
-fn test_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+fn test_files(dir: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.to_string_lossy().contains(".test"));
     files.sort();
     files
@@ -50,7 +44,7 @@ fn read(file: &Path) -> String {
     without_lone_surrogates(&text)
 }
 
-/// JSON text whose escapes of lone surrogates say U+FFFD instead.
+/// Replaces escapes of lone surrogates in JSON by U+FFFD.
 fn without_lone_surrogates(json: &str) -> String {
     let bytes = json.as_bytes();
     let unit = |at: usize| -> Option<u16> {
@@ -88,7 +82,7 @@ fn check(case: &Value) -> Option<String> {
     let states = case["initialStates"].as_array().unwrap_or(&default_states);
     states.iter().find_map(|state| {
         let mut tokens = Tokens(Vec::new());
-        // The CDATA cases of the Data state are those of a page outside SVG and MathML.
+        // The CDATA cases of the Data state assume a page outside SVG and MathML.
         Tokenizer::inside(&input, content(state.as_str().unwrap()), element).run(&mut tokens);
         let got = merge_characters(&tokens.0);
         (got != expected).then(|| format!("{state} {input:?}\n   got {got:?}\n  want {expected:?}"))

@@ -1,34 +1,34 @@
-//! Where on an axis does a value lie, and which values are written beside it?
+//! Axes: scales, limits, ticks and number formats.
 
-/// What an axis shows.
+/// An axis.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Axis {
-    /// What is measured, with its unit.
+    /// Label, with unit.
     pub title: String,
-    /// How values become places.
+    /// Scale.
     pub scale: Scale,
-    /// How values are written.
+    /// Format of the tick labels.
     pub format: Format,
-    /// Whether only whole numbers are written beside it.
+    /// Whether only whole numbers are labelled.
     pub whole: bool,
-    /// From where to where; what the data need if nothing is said.
+    /// Limits; determined by the data if not set.
     pub limits: Option<(f64, f64)>,
 }
 
-/// How values become places.
+/// Scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scale {
-    /// Equal steps are equally long.
+    /// Linear.
     #[default]
     Linear,
-    /// Equal factors are equally long; only positive values can be shown.
+    /// Logarithmic; only positive values can be shown.
     Log,
 }
 
-/// How values are written.
+/// Number format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
-    /// As a number: 0.25, 1,000, 20k, 3M.
+    /// A number: 0.25, 1,000, 20k, 3M.
     #[default]
     Number,
     /// A share of 1 as a percentage.
@@ -38,7 +38,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// A value in full, to `digits` after the point at most; a dash for one that is no number.
+    /// Formats a value with at most `digits` decimals; a dash if it is not finite.
     pub fn value(self, value: f64, digits: usize) -> String {
         match self {
             _ if !value.is_finite() => "\u{2013}".to_owned(),
@@ -49,28 +49,29 @@ impl Format {
     }
 }
 
-/// An axis with its limits and its place on the canvas.
+/// An axis with its limits and its position on the canvas.
 #[derive(Debug, Clone)]
-pub(crate) struct Ruler {
+pub(crate) struct AxisScale {
     scale: Scale,
     low: f64,
     high: f64,
-    /// Where `low` and `high` lie.
+    /// Positions of `low` and `high`.
     from: f64,
     to: f64,
     pub(crate) ticks: Vec<Tick>,
 }
 
-/// A value that is written beside the axis.
+/// A labelled value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tick {
     pub(crate) value: f64,
     pub(crate) label: String,
 }
 
-impl Ruler {
-    /// For these values, with about so many ticks. Limits that the user did not set are moved out to the next tick.
-    pub(crate) fn new(axis: &Axis, values: impl Iterator<Item = f64>, wanted_ticks: usize) -> Ruler {
+impl AxisScale {
+    /// Creates the scale for these values, with about `target_ticks` ticks. Limits that are not set are extended to the
+    /// next tick.
+    pub(crate) fn new(axis: &Axis, values: impl Iterator<Item = f64>, target_ticks: usize) -> AxisScale {
         let usable = |value: &f64| value.is_finite() && (axis.scale == Scale::Linear || *value > 0.0);
         let range = |(low, high): (f64, f64), value: f64| (low.min(value), high.max(value));
         let seen = values.filter(usable).fold((f64::INFINITY, f64::NEG_INFINITY), range);
@@ -78,9 +79,9 @@ impl Ruler {
         let (low, high) = limits.unwrap_or_else(|| widened(seen, axis.scale));
         let (values, digits) = match axis.scale {
             Scale::Linear => {
-                // As many ticks as there are whole numbers, if these are few.
-                let most = if axis.whole { ((high - low).ceil() as usize).max(1) } else { wanted_ticks };
-                linear_ticks(low, high, wanted_ticks.min(most), limits.is_none())
+                // At most one tick per whole number.
+                let max = if axis.whole { ((high - low).ceil() as usize).max(1) } else { target_ticks };
+                linear_ticks(low, high, target_ticks.min(max), limits.is_none())
             }
             Scale::Log => (log_ticks(low, high, limits.is_none()), 12),
         };
@@ -94,16 +95,16 @@ impl Ruler {
             Format::Number => digits,
         };
         let ticks = values.into_iter().map(|value| Tick { value, label: axis.format.value(value, extra) });
-        Ruler { scale: axis.scale, low, high, from: 0.0, to: 1.0, ticks: ticks.collect() }
+        AxisScale { scale: axis.scale, low, high, from: 0.0, to: 1.0, ticks: ticks.collect() }
     }
 
-    /// Between these places.
-    pub(crate) fn between(self, from: f64, to: f64) -> Ruler {
-        Ruler { from, to, ..self }
+    /// Sets the positions of the limits.
+    pub(crate) fn between(self, from: f64, to: f64) -> AxisScale {
+        AxisScale { from, to, ..self }
     }
 
-    /// The place of a value; none if it cannot be shown. It may lie beyond the limits.
-    pub(crate) fn place(&self, value: f64) -> Option<f64> {
+    /// Position of a value; none if it cannot be shown. It may be outside the limits.
+    pub(crate) fn position(&self, value: f64) -> Option<f64> {
         let (low, high, value) = match self.scale {
             Scale::Linear => (self.low, self.high, value),
             Scale::Log => (self.low.ln(), self.high.ln(), value.ln()),
@@ -113,7 +114,7 @@ impl Ruler {
     }
 }
 
-/// Limits that hold what was seen: with 0 where that is near, and never empty.
+/// Limits that contain the data: with 0 if it is near, and never empty.
 fn widened((low, high): (f64, f64), scale: Scale) -> (f64, f64) {
     match scale {
         _ if low > high => (if scale == Scale::Log { 0.1 } else { 0.0 }, 1.0),
@@ -128,9 +129,9 @@ fn widened((low, high): (f64, f64), scale: Scale) -> (f64, f64) {
     }
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten, and the digits that tell them apart.
-fn linear_ticks(low: f64, high: f64, wanted: usize, outward: bool) -> (Vec<f64>, usize) {
-    let rough = (high - low) / wanted.max(1) as f64;
+/// Multiples of 1, 2 or 5 times a power of ten, and the number of decimals that distinguishes them.
+fn linear_ticks(low: f64, high: f64, target_ticks: usize, outward: bool) -> (Vec<f64>, usize) {
+    let rough = (high - low) / target_ticks.max(1) as f64;
     let power = rough.log10().floor();
     let unit = 10f64.powf(power);
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|step| step * unit >= rough * 0.999).unwrap_or(10.0);
@@ -145,7 +146,7 @@ fn linear_ticks(low: f64, high: f64, wanted: usize, outward: bool) -> (Vec<f64>,
     ((0..=count).map(|index| (first + index as f64) * step).collect(), digits.clamp(0.0, 12.0) as usize)
 }
 
-/// Powers of ten; with 2 and 5 times them where there would be few, and only some of them where there would be many.
+/// Powers of ten; with multiples of 2 and 5 if there are few decades, and only some of them if there are many.
 fn log_ticks(low: f64, high: f64, outward: bool) -> Vec<f64> {
     let (first, last) = ((low.log10() + 1e-9).floor() as i32, (high.log10() - 1e-9).ceil() as i32);
     let decades = last - first;
@@ -160,7 +161,7 @@ fn log_ticks(low: f64, high: f64, outward: bool) -> Vec<f64> {
     if outward { all[below..=above].to_vec() } else { all.into_iter().filter(inside).collect() }
 }
 
-/// A number as an axis has room for it.
+/// A number in the short form of tick labels.
 fn short(value: f64, digits: usize) -> String {
     let size = value.abs();
     let (scaled, suffix) = match size {
@@ -180,27 +181,27 @@ fn short(value: f64, digits: usize) -> String {
             one if one == "1" => String::new(),
             times => format!("{times} \u{d7} "),
         };
-        return format!("{times}10{}", raised(power as i32));
+        return format!("{times}10{}", superscript(power as i32));
     }
     let digits = if suffix.is_empty() { digits } else { 2 };
     format!("{}{suffix}", trimmed(scaled, digits))
 }
 
-/// A power of ten, as it stands above the line.
-pub fn raised(power: i32) -> String {
+/// A power of ten in superscript digits.
+pub fn superscript(power: i32) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    let raised = |character: char| character.to_digit(10).map_or('⁻', |digit| DIGITS[digit as usize]);
-    power.to_string().chars().map(raised).collect()
+    let digit = |character: char| character.to_digit(10).map_or('⁻', |digit| DIGITS[digit as usize]);
+    power.to_string().chars().map(digit).collect()
 }
 
-/// A size in the unit that suits it.
+/// A size in a suitable unit.
 fn bytes(value: f64, digits: usize) -> String {
     const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
     let thousands = (value.abs().max(1.0).log10() / 3.0 + 1e-9).floor().min(UNITS.len() as f64 - 1.0);
     format!("{} {}", trimmed(value / 1_000f64.powf(thousands), digits), UNITS[thousands as usize])
 }
 
-/// Without the zeros that say nothing; with a true minus sign.
+/// A number without trailing zeros, with a true minus sign.
 fn trimmed(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
@@ -216,11 +217,11 @@ mod tests {
     use super::*;
 
     fn labels(axis: &Axis, values: &[f64]) -> Vec<String> {
-        Ruler::new(axis, values.iter().copied(), 5).ticks.into_iter().map(|tick| tick.label).collect()
+        AxisScale::new(axis, values.iter().copied(), 5).ticks.into_iter().map(|tick| tick.label).collect()
     }
 
     #[test]
-    fn ticks_are_round_numbers_that_hold_the_data() {
+    fn ticks_are_round_numbers_that_contain_the_data() {
         let linear = Axis::default();
         assert_eq!(labels(&linear, &[0.0, 0.93]), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
         assert_eq!(labels(&linear, &[0.0, 43_000.0]), ["0", "10k", "20k", "30k", "40k", "50k"]);
@@ -242,14 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn hostile_values_make_no_trouble() {
+    fn extreme_values_are_handled() {
         let cases = [f64::NAN, f64::INFINITY, f64::MAX, f64::MIN_POSITIVE, -0.0, 1e-300];
         for scale in [Scale::Linear, Scale::Log] {
             let axis = Axis { scale, ..Axis::default() };
             for value in cases {
                 for other in cases {
-                    let ruler = Ruler::new(&axis, [value, other].into_iter(), 5).between(0.0, 100.0);
-                    assert!(ruler.ticks.len() < 120, "{value} {other}: {}", ruler.ticks.len());
+                    let scaled = AxisScale::new(&axis, [value, other].into_iter(), 5).between(0.0, 100.0);
+                    assert!(scaled.ticks.len() < 120, "{value} {other}: {}", scaled.ticks.len());
                 }
             }
         }

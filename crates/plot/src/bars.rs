@@ -1,41 +1,41 @@
-//! Bars that lie, so that long names can be read, each with its value.
+//! Horizontal bar charts, so that long names are readable.
 
-use crate::axis::{Axis, Ruler};
-use crate::canvas::{AGAINST, Canvas, Heading, Tone};
-use crate::labels::{shortened, width};
+use crate::axis::{Axis, AxisScale};
+use crate::canvas::{COMPARED, Canvas, Heading, SeriesStyle};
+use crate::labels::{ellipsize, width};
 
-/// One value, or one of each series, for each of several names, from top to bottom.
+/// A bar chart with one bar per name, or one per name and series.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Bars {
-    /// What the picture says.
+    /// Title.
     pub title: String,
-    /// What it shows.
+    /// Subtitle.
     pub subtitle: String,
-    /// Whether these are drawn.
+    /// Whether title and subtitle are drawn.
     pub heading: Heading,
-    /// What the bars measure.
+    /// The value axis.
     pub axis: Axis,
-    /// Digits after the point of the values beside the bars.
+    /// Decimals of the value labels.
     pub digits: usize,
-    /// What the bars of a name stand for, if there are several.
+    /// Names of the series, if there are several.
     pub series: Vec<String>,
-    /// From top to bottom.
+    /// Bars, from top to bottom.
     pub bars: Vec<Bar>,
 }
 
 /// One bar.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Bar {
-    /// What it stands for.
+    /// Name.
     pub name: String,
-    /// How long it is.
+    /// Value.
     pub value: f64,
-    /// Those of the further series, beneath it.
+    /// Values of the further series.
     pub others: Vec<f64>,
-    /// What stands beside it instead of its value and those of others, if something does.
+    /// Labels instead of the formatted values, if set.
     pub labels: Vec<String>,
-    /// How strongly it is drawn; [`Tone::Colour`] is the same colour for all.
-    pub tone: Tone,
+    /// Style; [`SeriesStyle::Colour`] is the same colour for all bars.
+    pub style: SeriesStyle,
 }
 
 const WIDTH: f64 = 760.0;
@@ -43,16 +43,17 @@ const TOP: f64 = 16.0;
 const LEGEND: f64 = 22.0;
 const SPACE: f64 = 10.0;
 const BAR: f64 = 17.0;
-/// A bar among others of its name.
+/// Height of a bar if there are several series.
 const THIN_BAR: f64 = 13.0;
 const BOTTOM: f64 = 50.0;
 const FONT_PX: f64 = 12.0;
 
 impl Bars {
-    /// The picture.
+    /// Renders the chart as SVG.
     pub fn svg(&self) -> String {
-        let (many, bar) = (self.series.len().max(1), if self.series.len() > 1 { THIN_BAR } else { BAR });
-        let row = bar * many as f64 + SPACE;
+        let (many, thickness) =
+            (self.series.len().max(1), if self.series.len() > 1 { THIN_BAR } else { BAR });
+        let row = thickness * many as f64 + SPACE;
         let top = self.heading.height() + TOP + if many > 1 { LEGEND } else { 0.0 };
         let bottom = top + row * self.bars.len() as f64;
         let mut canvas = Canvas::new(WIDTH, bottom + BOTTOM, &self.title, &self.subtitle);
@@ -66,16 +67,17 @@ impl Bars {
             widest(&mut self.bars.iter().flat_map(|bar| &bar.labels).map(|text| width(text, FONT_PX)));
         let (left, right) = (20.0 + names.min(WIDTH / 3.0), WIDTH - (labels * 1.06 + 12.0).max(64.0));
         let values = self.bars.iter().flat_map(|bar| bar.others.iter().chain([&bar.value])).copied();
-        let ruler = Ruler::new(&self.axis, values.chain([0.0]), 6).between(left, right);
-        for tick in &ruler.ticks {
-            let Some(x) = ruler.place(tick.value) else { continue };
+        let scale = AxisScale::new(&self.axis, values.chain([0.0]), 6).between(left, right);
+        for tick in &scale.ticks {
+            let Some(x) = scale.position(tick.value) else { continue };
             canvas.line((x, top), (x, bottom), "rule");
             canvas.text(x, bottom + 17.0, "dim middle", &tick.label);
         }
         canvas.text((left + right) / 2.0, bottom + 38.0, "dim middle", &self.axis.title);
-        for (number, each) in self.bars.iter().enumerate() {
-            let place = Place { top: top + row * number as f64 + SPACE / 2.0, thick: bar, left, right };
-            self.draw(each, &place, &ruler, &mut canvas);
+        for (index, bar) in self.bars.iter().enumerate() {
+            let position =
+                RowPosition { top: top + row * index as f64 + SPACE / 2.0, thick: thickness, left, right };
+            self.draw(bar, &position, &scale, &mut canvas);
         }
         canvas.line((left, top), (left, bottom), "base");
         canvas.finish()
@@ -90,34 +92,34 @@ impl Bars {
         }
     }
 
-    fn draw(&self, bar: &Bar, place: &Place, ruler: &Ruler, canvas: &mut Canvas) {
-        let strong = if bar.tone == Tone::Strong { " strong" } else { "" };
-        let name = shortened(&bar.name, FONT_PX, WIDTH / 3.0);
-        let middle = place.top + place.thick * (1.0 + bar.others.len() as f64) / 2.0;
-        canvas.text(place.left - 8.0, middle + 4.0, &format!("end{strong}"), &name);
+    fn draw(&self, bar: &Bar, position: &RowPosition, scale: &AxisScale, canvas: &mut Canvas) {
+        let strong = if bar.style == SeriesStyle::Strong { " strong" } else { "" };
+        let name = ellipsize(&bar.name, FONT_PX, WIDTH / 3.0);
+        let middle = position.top + position.thick * (1.0 + bar.others.len() as f64) / 2.0;
+        canvas.text(position.left - 8.0, middle + 4.0, &format!("end{strong}"), &name);
         let values = [bar.value].into_iter().chain(bar.others.iter().copied());
         for (number, value) in values.enumerate() {
-            let colour = match bar.tone {
-                Tone::Colour => colour_of(number),
-                Tone::Strong => "s",
-                Tone::Against => AGAINST,
-                Tone::Reference => "ink",
-                Tone::Quiet => "quiet",
+            let colour = match bar.style {
+                SeriesStyle::Colour => colour_of(number),
+                SeriesStyle::Strong => "s",
+                SeriesStyle::Compared => COMPARED,
+                SeriesStyle::Reference => "ink",
+                SeriesStyle::Quiet => "quiet",
             };
-            let y = place.top + place.thick * number as f64;
-            let Some(end) = ruler.place(value).map(|end| end.clamp(place.left, place.right)) else {
+            let y = position.top + position.thick * number as f64;
+            let Some(end) = scale.position(value).map(|end| end.clamp(position.left, position.right)) else {
                 continue;
             };
-            canvas.bar(place.left, y, end - place.left, place.thick, &format!("fill {colour}"));
+            canvas.bar(position.left, y, end - position.left, position.thick, &format!("fill {colour}"));
             let written = || self.axis.format.value(value, self.digits);
             let label = bar.labels.get(number).cloned().unwrap_or_else(written);
-            canvas.text(end + 6.0, y + place.thick / 2.0 + 4.0, &format!("dim{strong}"), &label);
+            canvas.text(end + 6.0, y + position.thick / 2.0 + 4.0, &format!("dim{strong}"), &label);
         }
     }
 }
 
-/// Where the bars of a name are.
-struct Place {
+/// Position of the bars of a name.
+struct RowPosition {
     top: f64,
     thick: f64,
     left: f64,
@@ -125,7 +127,7 @@ struct Place {
 }
 
 fn colour_of(number: usize) -> &'static str {
-    if number == 0 { "c0" } else { AGAINST }
+    if number == 0 { "c0" } else { COMPARED }
 }
 
 #[cfg(test)]
@@ -134,7 +136,7 @@ mod tests {
     use crate::axis::Format;
 
     #[test]
-    fn every_bar_has_its_name_and_its_value() {
+    fn each_bar_has_its_name_and_value() {
         let bar = |name: &str, value| Bar { name: name.to_owned(), value, ..Bar::default() };
         let axis = Axis { format: Format::Percent, limits: Some((0.0, 1.0)), ..Axis::default() };
         let bars =
@@ -144,13 +146,13 @@ mod tests {
     }
 
     #[test]
-    fn bars_of_one_name_lie_one_beneath_the_other() {
+    fn bars_of_one_name_are_stacked_vertically() {
         let labels = vec!["2 pages".to_owned()];
         let bar = Bar { name: "a".to_owned(), value: 2.0, others: vec![1.0], labels, ..Bar::default() };
         let bars =
             Bars { series: vec!["now".to_owned(), "then".to_owned()], bars: vec![bar], ..Bars::default() };
         let svg = bars.svg();
         assert!([">now<", ">then<", ">2 pages<", ">1<"].iter().all(|text| svg.contains(text)), "{svg}");
-        assert_eq!(svg.matches("fill against").count(), 2, "a sample and a bar");
+        assert_eq!(svg.matches("fill compared").count(), 2, "a legend sample and a bar");
     }
 }

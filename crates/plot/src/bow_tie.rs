@@ -1,37 +1,38 @@
-//! The macro structure of a graph: IN, MAIN and OUT as a bow tie, what hangs off it beneath. Areas are shares.
+//! Bow-tie diagrams of the macro structure of a graph: IN, MAIN and OUT, and the other parts below. Areas are
+//! proportional to shares.
 
 use crate::axis::Format;
 use crate::canvas::{Canvas, Heading};
-use crate::labels::spread;
+use crate::labels::separate_labels;
 
-/// The parts of a bow tie.
+/// A bow-tie diagram.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BowTie {
-    /// What the picture says.
+    /// Title.
     pub title: String,
-    /// What it shows.
+    /// Subtitle.
     pub subtitle: String,
-    /// Whether these are drawn.
+    /// Whether title and subtitle are drawn.
     pub heading: Heading,
-    /// What reaches the middle, the middle, and what is reached from there.
-    pub tie: [Knot; 3],
-    /// What hangs off it or stands apart.
-    pub others: Vec<Knot>,
+    /// IN, MAIN and OUT.
+    pub tie: [BowTiePart; 3],
+    /// The other parts.
+    pub others: Vec<BowTiePart>,
 }
 
-/// A part: its name, how many there are, and which share of all they are.
+/// A part of the bow tie.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Knot {
-    /// As it is called.
+pub struct BowTiePart {
+    /// Name.
     pub name: String,
-    /// How many, in words.
+    /// Formatted number of members.
     pub count: String,
-    /// Of all, up to 1.
+    /// Share of all, up to 1.
     pub share: f64,
 }
 
 const WIDTH: f64 = 760.0;
-/// The room for the tie, and from it to the lines beneath.
+/// Maximum width of the three main shapes, and below it their height and the spacing of the labels.
 const TIE_WIDTH: f64 = 600.0;
 const TIE_HEIGHT: f64 = 210.0;
 const MARGIN: f64 = 10.0;
@@ -41,37 +42,37 @@ const BOTTOM: f64 = 46.0;
 const GAP: f64 = 16.0;
 const LABEL_GAP: f64 = 130.0;
 const LINE: f64 = 16.0;
-/// The inner and the outer height of a wing, in widths of it.
+/// Inner and outer height of a wing, relative to its width.
 const INNER: f64 = 0.55;
 const OUTER: f64 = 1.25;
 
 impl BowTie {
-    /// The picture.
+    /// Renders the diagram as SVG.
     pub fn svg(&self) -> String {
         let scale = Scale::of(self);
         let middle = self.heading.height() + MARGIN + scale.height(self) / 2.0;
         let below = middle + scale.height(self) / 2.0;
-        // A large part beneath needs more room than its words.
-        let largest = self.others.iter().map(|knot| scale.radius(knot.share)).fold(BOTTOM, f64::max);
+        // A large circle needs more room than its label.
+        let largest = self.others.iter().map(|part| scale.radius(part.share)).fold(BOTTOM, f64::max);
         let others = below + OTHERS - BOTTOM + largest;
         let mut canvas = Canvas::new(WIDTH, others + largest + MARGIN, &self.title, &self.subtitle);
         self.heading.draw(&self.title, &self.subtitle, &mut canvas);
         let centres = self.draw_tie(&scale, middle, &mut canvas);
-        let places = spread(&centres, LABEL_GAP, LABEL_GAP / 2.0, WIDTH - LABEL_GAP / 2.0);
-        for (knot, x) in self.tie.iter().zip(places) {
-            draw_label(knot, x, below + LABELS, " middle", &mut canvas);
+        let positions = separate_labels(&centres, LABEL_GAP, LABEL_GAP / 2.0, WIDTH - LABEL_GAP / 2.0);
+        for (part, x) in self.tie.iter().zip(positions) {
+            draw_label(part, x, below + LABELS, " middle", &mut canvas);
         }
-        let each = WIDTH / self.others.len().max(1) as f64;
-        for (number, knot) in self.others.iter().enumerate() {
-            let radius = scale.radius(knot.share);
-            let x = (each * number as f64 + each * 0.3).max(radius + MARGIN);
+        let slot_width = WIDTH / self.others.len().max(1) as f64;
+        for (index, part) in self.others.iter().enumerate() {
+            let radius = scale.radius(part.share);
+            let x = (slot_width * index as f64 + slot_width * 0.3).max(radius + MARGIN);
             canvas.dot(x, others, radius, "fill quiet");
-            draw_label(knot, x + radius + 10.0, others - LINE + 4.0, "", &mut canvas);
+            draw_label(part, x + radius + 10.0, others - LINE + 4.0, "", &mut canvas);
         }
         canvas.finish()
     }
 
-    /// Draws the three shapes one beside the other; tells where their centres are.
+    /// Draws the three shapes side by side, and returns their centres.
     fn draw_tie(&self, scale: &Scale, middle: f64, canvas: &mut Canvas) -> [f64; 3] {
         let [into, main, out] = &self.tie;
         let (left, radius, right) = (scale.wing(into.share), scale.radius(main.share), scale.wing(out.share));
@@ -94,7 +95,7 @@ impl BowTie {
     }
 }
 
-/// The area of everything, in square pixels: as large as there is room.
+/// Area of the whole in square pixels: as large as the space allows.
 struct Scale {
     whole: f64,
 }
@@ -104,19 +105,19 @@ impl Scale {
         let unit = Scale { whole: 1.0 };
         let [into, main, out] = &tie.tie;
         let width = unit.wing(into.share) + 2.0 * unit.radius(main.share) + unit.wing(out.share);
-        let others = tie.others.iter().map(|knot| 2.0 * unit.radius(knot.share));
+        let others = tie.others.iter().map(|part| 2.0 * unit.radius(part.share));
         let height = others.fold(unit.height(tie), f64::max);
         let length = (TIE_WIDTH / width).min(TIE_HEIGHT / height);
         Scale { whole: if length.is_finite() { length * length } else { 0.0 } }
     }
 
-    /// The height of the tie.
+    /// Height of the tie.
     fn height(&self, tie: &BowTie) -> f64 {
         let [into, main, out] = &tie.tie;
         (OUTER * self.wing(into.share)).max(OUTER * self.wing(out.share)).max(2.0 * self.radius(main.share))
     }
 
-    /// The width of a wing whose area is that share.
+    /// Width of a wing with this share of the area.
     fn wing(&self, share: f64) -> f64 {
         side(share * self.whole / ((INNER + OUTER) / 2.0))
     }
@@ -130,7 +131,7 @@ fn side(area: f64) -> f64 {
     if area > 0.0 { area.sqrt() } else { 0.0 }
 }
 
-/// A trapezium between two upright edges, given by place and height.
+/// Draws a trapezium between two vertical edges, given by position and height.
 fn draw_wing(
     (left, left_height): (f64, f64),
     (right, right_height): (f64, f64),
@@ -148,10 +149,10 @@ fn draw_wing(
     }
 }
 
-fn draw_label(knot: &Knot, x: f64, y: f64, align: &str, canvas: &mut Canvas) {
-    canvas.text(x, y, &format!("strong{align}"), &knot.name);
-    canvas.text(x, y + LINE, align.trim_start(), &Format::Percent.value(knot.share, 1));
-    canvas.text(x, y + 2.0 * LINE, &format!("dim{align}"), &knot.count);
+fn draw_label(part: &BowTiePart, x: f64, y: f64, align: &str, canvas: &mut Canvas) {
+    canvas.text(x, y, &format!("strong{align}"), &part.name);
+    canvas.text(x, y + LINE, align.trim_start(), &Format::Percent.value(part.share, 1));
+    canvas.text(x, y + 2.0 * LINE, &format!("dim{align}"), &part.count);
 }
 
 #[cfg(test)]
@@ -159,31 +160,31 @@ mod tests {
     use super::*;
 
     fn tie(shares: [f64; 3]) -> BowTie {
-        let knot = |share: f64| Knot {
+        let part = |share: f64| BowTiePart {
             name: format!("N{share:.0}").replace("NaN", "none"),
             count: "7 pages".to_owned(),
             share,
         };
         BowTie {
-            tie: shares.map(knot),
-            others: vec![knot(1.0 - shares.iter().sum::<f64>())],
+            tie: shares.map(part),
+            others: vec![part(1.0 - shares.iter().sum::<f64>())],
             ..BowTie::default()
         }
     }
 
     #[test]
-    fn areas_are_shares_and_empty_parts_are_only_named() {
+    fn areas_are_proportional_to_shares_and_empty_parts_are_only_labelled() {
         let tie = tie([0.0, 0.5, 0.25]);
         let svg = tie.svg();
         assert!(svg.contains("50 %") && svg.contains("0 %"), "{svg}");
-        assert_eq!(svg.matches("<polygon").count(), 1, "no wing for nothing");
+        assert_eq!(svg.matches("<polygon").count(), 1, "no wing for an empty part");
         let scale = Scale::of(&tie);
         let (half, quarter) = (scale.radius(0.5), scale.wing(0.25));
         assert!((std::f64::consts::PI * half * half / 2.0 - 0.9 * quarter * quarter).abs() < 1e-6);
     }
 
     #[test]
-    fn there_is_room_whatever_the_shares() {
+    fn the_diagram_fits_for_all_shares() {
         for (a, b) in [(1.0, 0.0), (0.0, 1.0), (0.34, 0.33), (0.0, 0.0), (0.001, 0.0), (f64::NAN, 0.2)] {
             let tie = tie([a, b, 1.0 - a - b]);
             assert!(!tie.svg().contains("NaN"), "{a} {b}");

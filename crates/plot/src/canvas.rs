@@ -1,39 +1,39 @@
-//! How is SVG written? Elements with classes, one style sheet for all pictures, and text that cannot break out.
+//! SVG output: elements with classes, one style sheet for all plots, and escaped text.
 
 use std::fmt::Write;
 
-/// How strongly something is shown.
+/// Style of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Tone {
-    /// In the next colour.
+pub enum SeriesStyle {
+    /// The next colour of the palette.
     #[default]
     Colour,
-    /// In a colour of its own, the same in every picture, and stronger than its neighbours.
+    /// A highlight colour, the same in all plots, with a thicker line.
     Strong,
-    /// In the colour of text, dashed: what others are held against.
+    /// Text colour, dashed: a reference for the others.
     Reference,
-    /// In the colour that is farthest from the first: the same of another time or place.
-    Against,
-    /// In grey, for the sake of the whole.
+    /// The colour with the highest contrast to the first: the same series of a second input.
+    Compared,
+    /// Grey.
     Quiet,
 }
 
-/// Whether a picture shows its title and subtitle.
+/// Whether a plot shows its title and subtitle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Heading {
-    /// Above it.
+    /// Above the plot.
     #[default]
     Drawn,
-    /// Only to those who cannot see it: a heading stands where the picture does.
-    Told,
+    /// Only for screen readers: the page has a heading of its own.
+    AccessibleOnly,
 }
 
 impl Heading {
-    /// The room it takes.
+    /// Height of the heading.
     pub(crate) fn height(self) -> f64 {
         match self {
             Heading::Drawn => 46.0,
-            Heading::Told => 0.0,
+            Heading::AccessibleOnly => 0.0,
         }
     }
 
@@ -45,27 +45,27 @@ impl Heading {
     }
 }
 
-/// A part of a canvas.
+/// A part of the canvas.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Area {
+pub(crate) struct Rect {
     pub(crate) left: f64,
     pub(crate) top: f64,
     pub(crate) width: f64,
     pub(crate) height: f64,
 }
 
-/// How many colours there are; further series are dashed.
+/// Number of colours; further series are dashed.
 pub(crate) const COLOURS: usize = 7;
 
-/// The class of what is held against the first series.
-pub(crate) const AGAINST: &str = "against";
+/// Class of the series of a second input.
+pub(crate) const COMPARED: &str = "compared";
 
-/// A picture that is being written.
+/// A plot that is being written.
 pub(crate) struct Canvas {
     out: String,
 }
 
-/// Text as XML and HTML may hold it. Characters that XML forbids become spaces.
+/// Escapes text for XML and HTML. Characters that XML forbids become spaces.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for character in text.chars() {
@@ -83,14 +83,14 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// A picture of this crate for paper, and for programs that know no custom properties: in the light colours, on no ground.
-pub fn plain(svg: &str) -> String {
+/// Converts a plot for print, and for renderers without custom properties: light colours, no background.
+pub fn for_print(svg: &str) -> String {
     let is_kept = |line: &&str| !line.starts_with("@media") && !line.starts_with(".plot .ground");
     let style: Vec<String> = STYLE.lines().filter(is_kept).map(without_properties).collect();
     svg.replace(STYLE, &(style.join("\n") + "\n.plot .ground{fill:none}\n</style>\n"))
 }
 
-/// A rule of the style sheet without what defines or uses custom properties.
+/// A rule of the style sheet without definitions and uses of custom properties.
 fn without_properties(rule: &str) -> String {
     let Some((selector, body)) = rule.split_once('{') else {
         return rule.replace("</style>", "");
@@ -101,7 +101,7 @@ fn without_properties(rule: &str) -> String {
     format!("{selector}{{{}}}", plain.join(";"))
 }
 
-/// A coordinate to a tenth of a pixel.
+/// A coordinate, rounded to a tenth of a pixel.
 pub(crate) fn px(value: f64) -> String {
     let tenths = (value * 10.0).round().clamp(-1e9, 1e9) as i64;
     let (sign, tenths) = (if tenths < 0 { "-" } else { "" }, tenths.abs());
@@ -127,7 +127,7 @@ impl Canvas {
         Canvas { out }
     }
 
-    /// Appends an element that is written out already.
+    /// Appends a complete element.
     fn push(&mut self, element: std::fmt::Arguments<'_>) {
         // Writing to a string cannot fail.
         let _ = self.out.write_fmt(element);
@@ -144,7 +144,7 @@ impl Canvas {
         self.push(format_args!("<path d=\"M{x1} {y1}L{x2} {y2}\" class=\"{class}\"/>"));
     }
 
-    /// A line through these points; those that fall together with the one before are left out.
+    /// Draws a line; points equal to the one before are omitted.
     pub(crate) fn polyline(&mut self, points: &[(f64, f64)], class: &str) {
         let mut path = String::with_capacity(points.len() * 8);
         let mut last = String::new();
@@ -161,7 +161,7 @@ impl Canvas {
         }
     }
 
-    /// The inside of a line that is closed.
+    /// Draws a filled polygon.
     pub(crate) fn polygon(&mut self, corners: &[(f64, f64)], class: &str) {
         let corners: Vec<String> = corners.iter().map(|(x, y)| format!("{},{}", px(*x), px(*y))).collect();
         self.push(format_args!("<polygon points=\"{}\" class=\"{class}\"/>", corners.join(" ")));
@@ -185,8 +185,8 @@ impl Canvas {
     }
 }
 
-/// Colours in light and dark. The hues are those of Okabe and Ito, darker or lighter so that names in them can be read; each
-/// rule gives the light colour first, for programs without custom properties.
+/// Light and dark colours. The hues are those of Okabe and Ito, darkened or lightened so that text in them is readable;
+/// each rule states the light colour first, for renderers without custom properties.
 const STYLE: &str = "<style>
 svg.plot{--ground:#fff;--ink:#1c2024;--dim:#5d6670;--rule:#e4e7eb;--quiet:#a9b0b8;--s:#c24e00;--c0:#0068a8;--c1:#00805c;--c2:#a8437f;--c3:#8a6a00;--c4:#5a4fc0;--c5:#0e8aa8;--c6:#7a4a2a;max-width:100%;height:auto;font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',Arial,'Libertinus Serif',sans-serif;font-size:12px}
 @media (prefers-color-scheme:dark){svg.plot{--ground:#14171a;--ink:#e6e9ec;--dim:#9aa4ae;--rule:#2b3138;--quiet:#5c656e;--s:#ff9152;--c0:#5ab4ee;--c1:#35c99b;--c2:#ea94c6;--c3:#e3ba4a;--c4:#aba1ff;--c5:#6cd9ee;--c6:#d6a27d}}
@@ -217,31 +217,31 @@ svg.plot{--ground:#fff;--ink:#1c2024;--dim:#5d6670;--rule:#e4e7eb;--quiet:#a9b0b
 .plot .c5{color:#0e8aa8;color:var(--c5)}
 .plot .c6{color:#7a4a2a;color:var(--c6)}
 .plot .ink{color:#1c2024;color:var(--ink)}
-.plot .against{color:#c24e00;color:var(--s)}
+.plot .compared{color:#c24e00;color:var(--s)}
 .plot .quiet{color:#a9b0b8;color:var(--quiet)}
 </style>
 ";
 
-/// Gives every series its colour: the next one, or none for those that are held back.
+/// Assigns a colour to each series.
 #[derive(Default)]
 pub(crate) struct Palette {
     used: usize,
 }
 
 impl Palette {
-    /// The classes of the next series.
-    pub(crate) fn next(&mut self, tone: Tone) -> String {
-        match tone {
-            Tone::Colour => {
+    /// Classes of the next series.
+    pub(crate) fn next(&mut self, style: SeriesStyle) -> String {
+        match style {
+            SeriesStyle::Colour => {
                 let number = self.used;
                 self.used += 1;
                 let dashed = if number >= COLOURS { " dashed" } else { "" };
                 format!("c{}{dashed}", number % COLOURS)
             }
-            Tone::Strong => "s strong".to_owned(),
-            Tone::Reference => "ink dashed".to_owned(),
-            Tone::Against => AGAINST.to_owned(),
-            Tone::Quiet => "quiet".to_owned(),
+            SeriesStyle::Strong => "s strong".to_owned(),
+            SeriesStyle::Reference => "ink dashed".to_owned(),
+            SeriesStyle::Compared => COMPARED.to_owned(),
+            SeriesStyle::Quiet => "quiet".to_owned(),
         }
     }
 }
@@ -251,8 +251,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plain_picture_has_no_custom_properties_and_all_colours() {
-        let svg = plain(&Canvas::new(10.0, 10.0, "a", "").finish());
+    fn a_plot_for_print_has_no_custom_properties_and_all_colours() {
+        let svg = for_print(&Canvas::new(10.0, 10.0, "a", "").finish());
         assert!(!svg.contains("--") && !svg.contains("@media"), "{svg}");
         assert!(
             svg.contains(".plot .c0{color:#0068a8}") && svg.contains(".plot text{fill:#1c2024}"),

@@ -1,12 +1,11 @@
-//! How are numbers shown as a picture? Series become SVG: lines, steps, areas, points, bars and bow ties, with axes
-//! that can be read and names that stand where the line ends.
+//! Plots as SVG: lines, steps, areas, points, bars and bow ties, with axes and direct labels.
 //!
-//! A picture is text without dependencies: the same data give the same bytes, it follows the reader's choice of light or
-//! dark, and programs that do not know custom properties show the light one. Colours are told apart by people who see fewer of
-//! them, and no picture needs its colours alone: every line is named where it ends.
+//! A plot is a string without external dependencies. The same data give the same bytes. It follows the reader's light
+//! or dark colour scheme; renderers without custom properties show the light one. The colours are distinguishable with
+//! colour vision deficiencies, and no plot relies on colour alone: each line is labelled at its end.
 //!
-//! This crate never computes a statistic: what is drawn was computed by who has the data. Points that cannot be shown (not
-//! finite, or not positive where the axis is logarithmic) are left out.
+//! This crate never computes a statistic. Points that cannot be shown (not finite, or not positive on a logarithmic
+//! axis) are omitted.
 
 mod axis;
 mod bars;
@@ -16,9 +15,9 @@ mod chart;
 mod labels;
 mod panels;
 
-pub use axis::{Axis, Format, Scale, raised};
+pub use axis::{Axis, Format, Scale, superscript};
 pub use bars::{Bar, Bars};
-pub use bow_tie::{BowTie, Knot};
-pub use canvas::{Heading, Tone, escape, plain};
+pub use bow_tie::{BowTie, BowTiePart};
+pub use canvas::{Heading, SeriesStyle, escape, for_print};
 pub use chart::{Chart, Series, Shape};
 pub use panels::Panels;

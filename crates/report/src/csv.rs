@@ -1,8 +1,8 @@
-//! A statistic as others read it: one line for each row, fields quoted where they have to be.
+//! Statistics as CSV.
 
-use store::{Statistic, Value};
+use store::{Statistic, StatisticValue};
 
-/// The statistic, with its columns' names in the first line (RFC 4180, but with plain line ends).
+/// The statistic with a header line (RFC 4180, with line feeds as line ends).
 pub(crate) fn csv(statistic: &Statistic) -> String {
     let names = statistic.columns.iter().map(|name| field(name));
     let rows = statistic.rows.iter().map(|row| row.iter().map(value).collect::<Vec<_>>().join(","));
@@ -10,12 +10,12 @@ pub(crate) fn csv(statistic: &Statistic) -> String {
     lines.map(|line| line + "\n").collect()
 }
 
-fn value(value: &Value) -> String {
+fn value(value: &StatisticValue) -> String {
     match value {
-        Value::Null => String::new(),
-        Value::Integer(count) => count.to_string(),
-        Value::Number(number) => number.to_string(),
-        Value::Text(text) => field(text),
+        StatisticValue::Null => String::new(),
+        StatisticValue::Integer(count) => count.to_string(),
+        StatisticValue::Number(number) => number.to_string(),
+        StatisticValue::Text(text) => field(text),
     }
 }
 
@@ -32,10 +32,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_quoted_where_they_have_to_be() {
+    fn fields_are_quoted_if_necessary() {
         let statistic = Statistic {
             columns: vec!["url".to_owned(), "rank".to_owned()],
-            rows: vec![vec!["a,\"b\"".into(), 0.25.into()], vec![Value::Null, 3u64.into()]],
+            rows: vec![vec!["a,\"b\"".into(), 0.25.into()], vec![StatisticValue::Null, 3u64.into()]],
             ..Statistic::default()
         };
         assert_eq!(csv(&statistic), "url,rank\n\"a,\"\"b\"\"\",0.25\n,3\n");

@@ -1,65 +1,65 @@
-//! Why is there no report?
+//! Errors of a report.
 
 use std::path::{Path, PathBuf};
 
-/// What can go wrong with a report.
+/// Error of a report.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The collection cannot be read.
+    /// The collection could not be read.
     #[error(transparent)]
     Store(#[from] store::Error),
 
-    /// There is nothing to report of.
-    #[error("there are no statistics of {} yet: run `weir analyze {}` first", folder.display(), folder.display())]
-    NotAnalysed {
+    /// The collection has no statistics.
+    #[error("{} has not been analysed; run `weir analyze {}`", dir.display(), dir.display())]
+    NotAnalyzed {
         /// The collection.
-        folder: PathBuf,
+        dir: PathBuf,
     },
 
-    /// Only the newest commit can be analysed.
+    /// The snapshot has no statistics.
     #[error(
-        "there are no statistics of the snapshot `{name}`: it was not analysed before the crawl of {} went on",
-        folder.display()
+        "snapshot `{name}` of {} has no analysis; only the last commit can be analysed",
+        dir.display()
     )]
-    SnapshotNotAnalysed {
+    SnapshotNotAnalyzed {
         /// The collection.
-        folder: PathBuf,
+        dir: PathBuf,
         /// The snapshot.
         name: String,
     },
 
-    /// A figure's file says what nobody understands.
-    #[error("the figure `{name}` cannot be drawn: {reason}")]
+    /// The definition of a figure is invalid.
+    #[error("invalid figure `{name}`: {reason}")]
     Figure {
-        /// Its name.
+        /// Name of the figure.
         name: String,
-        /// What about it.
+        /// Cause.
         reason: String,
     },
 
-    /// The PDF cannot be made.
-    #[error("the report cannot be printed: {reason}")]
-    Print {
-        /// What typst says.
+    /// The PDF could not be written.
+    #[error("cannot write PDF: {reason}")]
+    Pdf {
+        /// Message of typst.
         reason: String,
     },
 
-    /// A file of the report cannot be written.
-    #[error("cannot {operation} {}", path.display())]
+    /// A file of the report could not be written.
+    #[error("cannot {operation} {}: {source}", path.display())]
     Io {
-        /// What was to be done.
+        /// The operation.
         operation: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: std::io::Error,
     },
 }
 
-/// What every operation here returns.
+/// Result of an operation of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Says which operation on which file failed.
+/// Adds the operation and the file to an I/O error.
 pub(crate) trait Context<T> {
     fn context(self, operation: &'static str, path: &Path) -> Result<T>;
 }

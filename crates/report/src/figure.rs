@@ -1,5 +1,5 @@
-//! What does a figure say of itself? Its file in `figures/`: which statistic it shows, how it is drawn, its words. The query
-//! that gives the same numbers belongs to the statistic, and comes with it.
+//! Definition of a figure: its file in `figures/` states the statistic, the kind of drawing, and the texts. The query
+//! that returns the same numbers belongs to the statistic.
 
 use std::collections::BTreeMap;
 
@@ -12,30 +12,30 @@ use crate::format::Format;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// The name of its file, and of its files in the report.
+    /// Name of its file, and of its files in the report.
     #[serde(skip)]
     pub name: String,
-    /// Where in the report it stands.
+    /// Section of the report.
     pub section: Section,
-    /// Its heading.
+    /// Heading.
     pub title: String,
-    /// The statistic that it shows; a figure with a query of its own names none.
+    /// Name of the statistic; empty for a custom figure.
     #[serde(default)]
     pub statistic: String,
-    /// Sentences beneath it. One with a number that is not there, such as `{mean}`, is left out.
+    /// Sentences of the caption. A sentence with a missing number, such as `{mean}`, is omitted.
     #[serde(default)]
     pub caption: Vec<String>,
-    /// What is said instead if there is nothing to show.
-    #[serde(default = "nothing")]
+    /// Text if there are no data.
+    #[serde(default = "default_empty_text")]
     pub empty: String,
-    /// How it is drawn.
+    /// Kind of drawing.
     pub draw: Drawing,
 }
 
-/// A part of the report.
+/// A section of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[allow(missing_docs, reason = "they are called what they are")]
+#[allow(missing_docs, reason = "the names are self-explanatory")]
 pub enum Section {
     Summary,
     Pages,
@@ -43,13 +43,13 @@ pub enum Section {
     Sites,
     Domains,
     Structure,
-    Importance,
+    Ranking,
     Change,
     Crawl,
 }
 
 impl Section {
-    /// All, in the order of the report.
+    /// All sections, in the order of the report.
     pub const ALL: [Section; 9] = [
         Section::Summary,
         Section::Pages,
@@ -57,12 +57,27 @@ impl Section {
         Section::Sites,
         Section::Domains,
         Section::Structure,
-        Section::Importance,
+        Section::Ranking,
         Section::Change,
         Section::Crawl,
     ];
 
-    /// Its heading.
+    /// Name in definitions and in ids of the page.
+    pub(crate) fn id(self) -> &'static str {
+        match self {
+            Section::Summary => "summary",
+            Section::Pages => "pages",
+            Section::Links => "links",
+            Section::Sites => "sites",
+            Section::Domains => "domains",
+            Section::Structure => "structure",
+            Section::Ranking => "ranking",
+            Section::Change => "change",
+            Section::Crawl => "crawl",
+        }
+    }
+
+    /// Heading.
     pub fn title(self) -> &'static str {
         match self {
             Section::Summary => "Summary",
@@ -71,43 +86,43 @@ impl Section {
             Section::Sites => "Sites",
             Section::Domains => "Domains",
             Section::Structure => "Structure",
-            Section::Importance => "Importance",
-            Section::Change => "Change",
+            Section::Ranking => "Ranking",
+            Section::Change => "Change rates",
             Section::Crawl => "Crawl",
         }
     }
 }
 
-/// How a statistic is drawn. Fields that are called after columns name columns of the statistic.
+/// Kind of drawing. Fields named after columns contain column names of the statistic.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Drawing {
-    /// A bar for each row.
-    Bars(BarsOf),
-    /// A histogram and how many lie above each value, with the power law that fits.
-    Distribution(DistributionOf),
+    /// One bar per row.
+    Bars(BarsSpec),
+    /// A histogram, and the share at or above each value, with the power-law fit.
+    Distribution(DistributionSpec),
     /// Lines over one column.
-    Lines(LinesOf),
+    Lines(LinesSpec),
     /// The bow tie of the link graph.
-    BowTie(BowTieOf),
-    /// The rows as they are.
-    Table(TableOf),
-    /// Chosen rows of names and numbers, each with its own words.
-    Summary(SummaryOf),
+    BowTie(BowTieSpec),
+    /// The rows as a table.
+    Table(TableSpec),
+    /// Selected rows of names and numbers, each with a title.
+    Summary(SummarySpec),
 }
 
 impl Drawing {
-    /// The columns that the statistic has to have.
+    /// Columns that the statistic must have.
     pub fn columns(&self) -> Vec<&str> {
         match self {
-            Drawing::Bars(of) => vec![&of.name, &of.value],
-            Drawing::Distribution(of) => vec!["from", "to", &of.of, "ccdf"],
-            Drawing::Lines(of) => {
-                of.lines.iter().map(|line| line.column.as_str()).chain([of.x.as_str()]).collect()
+            Drawing::Bars(spec) => vec![&spec.name, &spec.value],
+            Drawing::Distribution(spec) => vec!["from", "to", &spec.of, "ccdf"],
+            Drawing::Lines(spec) => {
+                spec.lines.iter().map(|line| line.column.as_str()).chain([spec.x.as_str()]).collect()
             }
-            Drawing::BowTie(of) => vec![&of.part, &of.count],
-            Drawing::Table(of) => of.columns.iter().map(|column| column.column.as_str()).collect(),
-            Drawing::Summary(of) => vec![&of.name, &of.value],
+            Drawing::BowTie(spec) => vec![&spec.part, &spec.count],
+            Drawing::Table(spec) => spec.columns.iter().map(|column| column.column.as_str()).collect(),
+            Drawing::Summary(spec) => vec![&spec.name, &spec.value],
         }
     }
 }
@@ -115,99 +130,99 @@ impl Drawing {
 /// Bars.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BarsOf {
-    /// The column of the names.
+pub struct BarsSpec {
+    /// Column of the names.
     pub name: String,
-    /// The column of the lengths.
+    /// Column of the values.
     pub value: String,
-    /// What they measure.
+    /// Axis label.
     pub axis: String,
-    /// Whether they are shown as shares of their sum.
+    /// Whether values are shown as shares of their sum.
     #[serde(default)]
     pub shares: bool,
-    /// What is written for some names; for a name that is not there, `none`.
+    /// Labels for some names; `none` for a missing name.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// How lengths that are no shares are written.
+    /// Format of values that are not shares.
     #[serde(default)]
     pub format: Format,
-    /// So many at most; the sum of the rest is one more.
-    #[serde(default = "most_bars")]
-    pub most: usize,
+    /// Maximum number of bars; one more shows the sum of the rest.
+    #[serde(default = "default_max_bars")]
+    pub max_bars: usize,
 }
 
 /// A distribution.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DistributionOf {
-    /// The values, with their unit.
+pub struct DistributionSpec {
+    /// Label of the values, with unit.
     pub x: String,
-    /// What has them, which is also the column of how many: `pages`.
+    /// Name of the counted objects, also the column of counts: `pages`.
     pub of: String,
     /// Whether values are whole numbers.
     #[serde(default)]
     pub whole: bool,
-    /// What the histogram shows.
+    /// Kind of histogram.
     #[serde(default)]
     pub histogram: Histogram,
-    /// How values are written.
+    /// Format of the values.
     #[serde(default)]
     pub format: Format,
 }
 
-/// How values become places.
+/// Scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ScaleOf {
-    /// Equal steps are equally long.
+pub enum ScaleSpec {
+    /// Linear.
     #[default]
     Linear,
-    /// Equal factors are.
+    /// Logarithmic.
     Log,
 }
 
-/// What a histogram shows.
+/// Kind of histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Histogram {
-    /// The share in each bin.
+    /// Share of each bin.
     #[default]
     Shares,
-    /// The share for each unit of the value, logarithmic: a power law is straight.
+    /// Share per unit of the value, on logarithmic axes: a power law is a straight line.
     Density,
 }
 
 /// Lines.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LinesOf {
-    /// The column from left to right.
+pub struct LinesSpec {
+    /// Column of the x axis.
     pub x: String,
-    /// What that is, with its unit; without it the column is Unix time in seconds, shown from the first on.
+    /// Label of the x axis, with unit; without it the column is Unix time in seconds, shown from the first value.
     #[serde(default)]
     pub x_axis: Option<String>,
-    /// What the lines measure, with its unit.
+    /// Label of the y axis, with unit.
     pub y_axis: String,
     /// The columns, each with the name of its line.
-    pub lines: Vec<LineOf>,
-    /// The note of the statistic that values are divided by: how many seconds a row is about.
+    pub lines: Vec<LineSpec>,
+    /// Summary value of the statistic by which values are divided: the seconds that a row covers.
     #[serde(default)]
     pub per: Option<String>,
-    /// How the values of the lines are written.
+    /// Format of the values.
     #[serde(default)]
     pub format: Format,
-    /// How they lie on their axis.
+    /// Scale of the y axis.
     #[serde(default)]
-    pub scale: ScaleOf,
+    pub scale: ScaleSpec,
 }
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LineOf {
+pub struct LineSpec {
     /// The column.
     pub column: String,
-    /// The name at its end; it needs none if it is the only one.
+    /// Name at the end of the line; not needed for a single line.
     #[serde(default)]
     pub name: String,
 }
@@ -215,88 +230,88 @@ pub struct LineOf {
 /// A bow tie.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BowTieOf {
-    /// The column of the parts' names.
+pub struct BowTieSpec {
+    /// Column of the names of the parts.
     pub part: String,
-    /// The column of how many belong to it.
+    /// Column of the counts.
     pub count: String,
-    /// What they are: `pages`.
+    /// Name of the counted objects: `pages`.
     pub of: String,
 }
 
 /// A table.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TableOf {
-    /// The columns that are shown.
-    pub columns: Vec<ColumnOf>,
-    /// So many rows at most.
-    #[serde(default = "most_rows")]
-    pub most: usize,
+pub struct TableSpec {
+    /// Columns.
+    pub columns: Vec<ColumnSpec>,
+    /// Maximum number of rows.
+    #[serde(default = "default_max_rows")]
+    pub max_rows: usize,
 }
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ColumnOf {
-    /// Of the statistic.
+pub struct ColumnSpec {
+    /// Column of the statistic.
     pub column: String,
-    /// Its heading.
+    /// Heading.
     pub title: String,
-    /// How its values are written.
+    /// Format of the values.
     #[serde(default)]
     pub format: Format,
 }
 
-/// A table of chosen rows.
+/// A table of selected rows.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SummaryOf {
-    /// The column of the names.
+pub struct SummarySpec {
+    /// Column of the names.
     pub name: String,
-    /// The column of the numbers.
+    /// Column of the numbers.
     pub value: String,
-    /// The rows that are shown.
-    pub rows: Vec<RowOf>,
+    /// Rows, in order.
+    pub rows: Vec<RowSpec>,
 }
 
 /// A row of a summary.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RowOf {
-    /// Its name in the statistic.
+pub struct RowSpec {
+    /// Name in the statistic.
     pub name: String,
-    /// What is written.
+    /// Label.
     pub title: String,
-    /// How its number is.
+    /// Format of the number.
     #[serde(default)]
     pub format: Format,
 }
 
-fn most_bars() -> usize {
+fn default_max_bars() -> usize {
     15
 }
 
-fn most_rows() -> usize {
+fn default_max_rows() -> usize {
     25
 }
 
-fn nothing() -> String {
-    "There is nothing to show.".to_owned()
+fn default_empty_text() -> String {
+    "No data.".to_owned()
 }
 
 impl Figure {
-    /// Reads the file of a figure that shows a statistic.
+    /// Parses the definition of a figure with a statistic.
     pub fn parse(name: &str, text: &str) -> Result<Figure> {
         let figure = Figure::read(name, text)?;
         if figure.statistic.is_empty() {
-            let reason = "it names no `statistic`".to_owned();
+            let reason = "missing `statistic`".to_owned();
             return Err(Error::Figure { name: name.to_owned(), reason });
         }
         Ok(figure)
     }
 
-    /// Reads what is said of a figure, with a statistic or without.
+    /// Parses a definition, with or without a statistic.
     pub(crate) fn read(name: &str, text: &str) -> Result<Figure> {
         let figure: Figure = toml::from_str(text)
             .map_err(|error| Error::Figure { name: name.to_owned(), reason: one_line(&error, text) })?;
@@ -304,10 +319,10 @@ impl Figure {
     }
 }
 
-/// What is wrong, after the line where it is.
+/// Error message in one line, after the line number.
 fn one_line(error: &toml::de::Error, text: &str) -> String {
     let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
-    // What is missing has no place: its span is all there is.
+    // A missing field has no position: its span is the whole text.
     let begin = error.span().map(|span| span.start).filter(|begin| *begin > 0);
     match begin.and_then(|begin| text.get(..begin)) {
         Some(before) => format!("line {}: {message}", before.matches('\n').count() + 1),
@@ -320,7 +335,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_file_is_told_by_name() {
+    fn errors_name_the_figure() {
         let error = Figure::parse("depth", "title = \"Depth\"\nsecton = 1").unwrap_err().to_string();
         assert!(error.contains("`depth`") && error.contains("secton"), "{error}");
     }

@@ -1,80 +1,60 @@
-//! Which files is a report made of?
+//! The files of a report.
 //!
 //! ```text
-//! OUT/report.html         everything, in one page
-//! OUT/report.typ          the same for the typst program, which makes a PDF of it
-//! OUT/report.pdf          the same as a PDF, if it was asked for; figures/NAME.pdf each picture alone
-//! OUT/data/NAME.csv       the numbers of each figure; NAME-against.csv those of the second side
-//! OUT/figures/NAME.svg    the pictures, in plain SVG for papers
+//! OUT/report.html         the whole report in one page
+//! OUT/report.typ          the same as typst source, to be compiled to a PDF
+//! OUT/report.pdf          the same as PDF, if requested; figures/NAME.pdf for each figure
+//! OUT/data/NAME.csv       the numbers of each figure; NAME-compared.csv those of the second input
+//! OUT/figures/NAME.svg    the figures as plain SVG
 //! ```
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::draw::Shown;
 use crate::error::{Context, Result};
+use crate::file_names::{
+    DATA_DIR, FIGURES_DIR, HTML_FILE, PDF_FILE, TYPST_FILE, compared_name, csv_name, pdf_name, svg_name,
+};
+use crate::render::Rendered;
 use crate::report::Report;
-use crate::{html, typst_text};
-
-pub(crate) const PAGE: &str = "report.html";
-pub(crate) const PRINT: &str = "report.typ";
-pub(crate) const PDF: &str = "report.pdf";
-pub(crate) const DATA: &str = "data";
-pub(crate) const FIGURES: &str = "figures";
-
-pub(crate) fn csv_name(name: &str) -> String {
-    format!("{name}.csv")
-}
-
-/// The name of the second side's numbers.
-pub(crate) fn against(name: &str) -> String {
-    format!("{name}-against")
-}
-
-pub(crate) fn pdf_name(name: &str) -> String {
-    format!("{name}.pdf")
-}
-
-pub(crate) fn svg_name(name: &str) -> String {
-    format!("{name}.svg")
-}
+use crate::{html, typst_source};
 
 impl Report {
-    /// Writes all files into a folder, which is made if it is not there; tells where the page is.
-    pub fn write(&self, folder: &Path) -> Result<PathBuf> {
-        let (data, figures) = (folder.join(DATA), folder.join(FIGURES));
-        for folder in [&data, &figures] {
-            fs::create_dir_all(folder).context("make", folder)?;
+    /// Writes all files to a directory, which is created, and returns the path of the HTML page.
+    pub fn write(&self, dir: &Path) -> Result<PathBuf> {
+        let (data, figures) = (dir.join(DATA_DIR), dir.join(FIGURES_DIR));
+        for dir in [&data, &figures] {
+            fs::create_dir_all(dir).context("create", dir)?;
         }
-        remove(&folder.join(PDF))?;
+        remove_if_exists(&dir.join(PDF_FILE))?;
         for entry in &self.entries {
             let name = &entry.figure.name;
-            // Of a report that was here before, what this one does not have must not stay beside it.
-            remove(&data.join(csv_name(&against(name))))?;
-            remove(&figures.join(svg_name(name)))?;
-            remove(&figures.join(pdf_name(name)))?;
+            // Files of an earlier report that this one does not write must not remain.
+            remove_if_exists(&data.join(csv_name(&compared_name(name))))?;
+            remove_if_exists(&figures.join(svg_name(name)))?;
+            remove_if_exists(&figures.join(pdf_name(name)))?;
             for (name, text) in &entry.csv {
-                put(&data.join(csv_name(name)), text)?;
+                write_file(&data.join(csv_name(name)), text)?;
             }
-            if let Shown::Picture(svg) = &entry.shown {
-                put(&figures.join(svg_name(&entry.figure.name)), &plot::plain(svg))?;
+            if let Rendered::Svg(svg) = &entry.rendered {
+                write_file(&figures.join(svg_name(&entry.figure.name)), &plot::for_print(svg))?;
             }
         }
-        put(&folder.join(PRINT), &typst_text::document(self))?;
-        let page = folder.join(PAGE);
-        put(&page, &html::page(self))?;
+        write_file(&dir.join(TYPST_FILE), &typst_source::document(self))?;
+        let page = dir.join(HTML_FILE);
+        write_file(&page, &html::render_html(self))?;
         Ok(page)
     }
 }
 
-fn remove(path: &Path) -> Result<()> {
+fn remove_if_exists(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).context("remove", path),
         _ => Ok(()),
     }
 }
 
-fn put(path: &Path, text: &str) -> Result<()> {
+fn write_file(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).context("write", path)
 }

@@ -1,20 +1,20 @@
-//! The report as one page that needs nothing else: pictures, tables and style are inside, and it is read without a network and
-//! without scripts.
+//! The report as one self-contained HTML page: figures, tables and styles are inline, and it works without network
+//! access and without scripts.
 
 use std::fmt::Write;
 
 use plot::escape;
 
-use crate::draw::Shown;
-use crate::files::{DATA, csv_name};
-use crate::report::{Entry, Report};
+use crate::file_names::{DATA_DIR, csv_name};
+use crate::render::Rendered;
+use crate::report::{Report, ReportEntry};
 use crate::table::{Cell, Column, Table};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// The page.
-pub(crate) fn page(report: &Report) -> String {
+/// Renders a report as one HTML page. It links to its data as `data/NAME.csv`.
+pub fn render_html(report: &Report) -> String {
     let title = escape(&report.title);
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -22,30 +22,30 @@ pub(crate) fn page(report: &Report) -> String {
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<div class=\"frame\">\n\
          <header>\n<h1>{title}</h1>\n"
     );
-    for (number, side) in report.sides.iter().enumerate() {
-        let key = match (report.sides.len(), number) {
+    for (number, input) in report.inputs.iter().enumerate() {
+        let key = match (report.inputs.len(), number) {
             (1, _) => "",
             (_, 0) => "<span class=\"key\"></span>",
-            _ => "<span class=\"key against\"></span>",
+            _ => "<span class=\"key compared\"></span>",
         };
-        push(&mut out, format_args!("<p class=\"what\">{key}{}</p>\n", escape(&side.what())));
+        push(&mut out, format_args!("<p class=\"subtitle\">{key}{}</p>\n", escape(&input.description())));
     }
     out += "</header>\n";
     contents(report, &mut out);
     out += "<main>\n";
     for (section, entries) in report.sections() {
         let title = section.title();
-        push(&mut out, format_args!("<h2 id=\"section-{}\">{title}</h2>\n", title.to_lowercase()));
+        push(&mut out, format_args!("<h2 id=\"section-{}\">{title}</h2>\n", section.id()));
         entries.into_iter().for_each(|entry| figure(entry, &mut out));
     }
-    out += HOW_TO_ASK;
+    out += RUNNING_THE_QUERIES;
     push(&mut out, format_args!("</main>\n</div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"));
     out
 }
 
-const HOW_TO_ASK: &str = "<h2 id=\"queries\">How to ask the queries</h2>\n\
-    <p>The query beneath each figure gives the same numbers from the tables of the collection, which are Parquet files. \
-    <code>weir sql DIR \"QUERY\"</code> answers it; so does DuckDB, after one line for each table that the query names:</p>\n\
+const RUNNING_THE_QUERIES: &str = "<h2 id=\"queries\">Running the queries</h2>\n\
+    <p>The query below each figure returns the same numbers from the Parquet tables of the collection. \
+    Run it with <code>weir sql DIR \"QUERY\"</code>, or with DuckDB after one line per table of the query:</p>\n\
     <pre>create view pages as from 'DIR/parquet/pages/*.parquet';</pre>\n";
 
 fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
@@ -57,8 +57,8 @@ fn contents(report: &Report, out: &mut String) {
     *out += "<nav aria-label=\"Contents\"><div><ul>\n";
     for (section, entries) in report.sections() {
         let title = section.title();
-        push(out, format_args!("<li><a href=\"#section-{}\">{title}</a><ul>", title.to_lowercase()));
-        for Entry { figure, .. } in entries {
+        push(out, format_args!("<li><a href=\"#section-{}\">{title}</a><ul>", section.id()));
+        for ReportEntry { figure, .. } in entries {
             push(out, format_args!("<li><a href=\"#{}\">{}</a></li>", figure.name, escape(&figure.title)));
         }
         *out += "</ul></li>\n";
@@ -66,21 +66,21 @@ fn contents(report: &Report, out: &mut String) {
     *out += "</ul></div></nav>\n";
 }
 
-fn figure(entry: &Entry, out: &mut String) {
-    let Entry { figure, shown, caption, .. } = entry;
+fn figure(entry: &ReportEntry, out: &mut String) {
+    let ReportEntry { figure, rendered: shown, caption, .. } = entry;
     push(out, format_args!("<section id=\"{}\">\n<h3>{}</h3>\n", figure.name, escape(&figure.title)));
     let caption = escape(&caption.join(" "));
     match shown {
-        Shown::Picture(svg) => {
+        Rendered::Svg(svg) => {
             push(out, format_args!("<figure>\n{svg}<figcaption>{caption}</figcaption>\n</figure>\n"));
         }
-        Shown::Table(rows) => {
+        Rendered::Table(rows) => {
             table(rows, "wide", out);
             push(out, format_args!("<p class=\"caption\">{caption}</p>\n"));
         }
-        Shown::Nothing => push(out, format_args!("<p class=\"nothing\">{caption}</p>\n")),
+        Rendered::Empty => push(out, format_args!("<p class=\"empty\">{caption}</p>\n")),
     }
-    *out += "<div class=\"behind\">\n";
+    *out += "<div class=\"sources\">\n";
     if let Some(numbers) = &entry.numbers {
         *out += "<details><summary>Numbers</summary>\n";
         table(numbers, "wide numbers", out);
@@ -91,7 +91,7 @@ fn figure(entry: &Entry, out: &mut String) {
     }
     for (name, _) in &entry.csv {
         let name = csv_name(name);
-        push(out, format_args!("<a href=\"{DATA}/{name}\">{name}</a>\n"));
+        push(out, format_args!("<a href=\"{DATA_DIR}/{name}\">{name}</a>\n"));
     }
     *out += "</div>\n</section>\n";
 }
@@ -109,14 +109,14 @@ fn table(table: &Table, class: &str, out: &mut String) {
         *out += "</tr>\n";
     }
     *out += "</tbody>\n</table></div>\n";
-    if table.left_out > 0 {
-        push(out, format_args!("<p class=\"more\">and {} more in the CSV file</p>\n", table.left_out));
+    if table.rows_omitted > 0 {
+        push(out, format_args!("<p class=\"more\">and {} more in the CSV file</p>\n", table.rows_omitted));
     }
 }
 
 fn push_cell(column: &Column, cell: &Cell, out: &mut String) {
     let text = escape(&cell.text);
-    // Only the Web's own schemes: no address of a page may run a script here.
+    // Only http(s): a javascript: URL must not become a link.
     let is_link = column.is_url && ["http://", "https://"].iter().any(|scheme| cell.text.starts_with(scheme));
     match cell.number {
         _ if is_link => {

@@ -1,36 +1,38 @@
-//! How is a collection described to somebody who was not there? The statistics of its last analysis as a report: figures
-//! with captions, tables, and the query behind each, as one page of HTML, a PDF, SVG and CSV.
+//! Reports: the statistics of an analysis as figures with captions, tables, and the query behind each, as one HTML
+//! page, PDF, SVG and CSV.
 //!
-//! Every figure is one file in `figures/`, which says what it shows and how; users add [`OwnFigure`]s. A [`Side`] brings the statistics of one
-//! collection at one commit; with two sides every figure shows both.
+//! Each figure is defined by a file in `figures/`; users add [`CustomFigure`]s. A [`ReportInput`] has the statistics of
+//! one collection at one commit; with two inputs each figure shows both.
 //!
-//! This crate never computes a statistic: it draws those that are there. It never prints.
+//! This crate never computes a statistic: it only renders them. It never prints.
 
 mod caption;
-mod catalogue;
 mod csv;
-mod draw;
+mod custom_figure;
 mod error;
 mod figure;
+mod figures;
+mod file_names;
 mod files;
 mod format;
 mod html;
-mod own_figure;
+pub mod human;
 #[cfg(feature = "pdf")]
-mod print;
+mod pdf;
+mod render;
 mod report;
-mod side;
+mod report_input;
 mod table;
-mod typst_text;
-pub mod words;
+mod typst_source;
 
-pub use catalogue::catalogue;
+pub use custom_figure::CustomFigure;
 pub use error::{Error, Result};
 pub use figure::{Drawing, Figure, Section};
+pub use figures::figures;
 pub use format::Format;
-pub use own_figure::OwnFigure;
-pub use report::{Entry, Report};
-pub use side::Side;
+pub use html::render_html;
+pub use report::{Report, ReportEntry};
+pub use report_input::ReportInput;
 
-/// Whether [`Report::print`] can do anything: typst takes longer to compile than all the rest, and may be left out.
-pub const CAN_PRINT: bool = cfg!(feature = "pdf");
+/// Whether [`Report::write_pdf`] is available. typst takes longer to compile than everything else, so it is optional.
+pub const HAS_PDF: bool = cfg!(feature = "pdf");

@@ -1,7 +1,7 @@
-// Tables are sorted by the column that is clicked; all else works without this.
+// Sorts a table by the clicked column. Everything else works without scripts.
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = table.querySelectorAll("th");
-  heads.forEach((head, place) => {
+  heads.forEach((head, index) => {
     head.tabIndex = 0;
     const sort = () => {
       const up = head.getAttribute("aria-sort") === "descending" ||
@@ -9,7 +9,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
       const body = table.tBodies[0];
-      const key = (row) => row.cells[place].dataset.v ?? row.cells[place].textContent;
+      const key = (row) => row.cells[index].dataset.v ?? row.cells[index].textContent;
       const order = (a, b) => head.classList.contains("n")
         ? (parseFloat(key(a)) || 0) - (parseFloat(key(b)) || 0)
         : key(a).localeCompare(key(b));

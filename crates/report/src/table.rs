@@ -1,21 +1,21 @@
-//! Rows of text under headings, as readers see them.
+//! Tables of formatted values.
 
-use store::{Statistic, Value};
+use store::{Statistic, StatisticValue};
 
-use crate::figure::{ColumnOf, RowOf, SummaryOf, TableOf};
-use crate::format::{Format, NOTHING};
-use crate::side::column;
+use crate::figure::{ColumnSpec, RowSpec, SummarySpec, TableSpec};
+use crate::format::{Format, NO_VALUE};
+use crate::report_input::column;
 
-/// A table to be shown.
+/// A table.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Table {
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Vec<Cell>>,
-    /// How many rows there are that are not shown.
-    pub(crate) left_out: usize,
+    /// Number of rows that are not shown.
+    pub(crate) rows_omitted: usize,
 }
 
-/// A heading.
+/// A column heading.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Column {
     pub(crate) title: String,
@@ -23,7 +23,7 @@ pub(crate) struct Column {
     pub(crate) is_url: bool,
 }
 
-/// A value in words, and the number by which it is sorted.
+/// A formatted value, and the number to sort by.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Cell {
     pub(crate) text: String,
@@ -31,97 +31,102 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    fn new(value: &Value, format: Format) -> Cell {
-        Cell { text: format.value(value), number: value.as_f64() }
+    fn new(value: &StatisticValue, format: Format) -> Cell {
+        Cell { text: format.format_value(value), number: value.as_f64() }
     }
 }
 
 impl Table {
-    /// Columns of a statistic that a figure names; those that are not there are left out.
-    pub(crate) fn of(statistic: &Statistic, of: &TableOf) -> Table {
-        let found: Vec<(&ColumnOf, Vec<&Value>)> = of
+    /// The columns of a statistic that a figure names; missing ones are omitted.
+    pub(crate) fn from_statistic(statistic: &Statistic, spec: &TableSpec) -> Table {
+        let found: Vec<(&ColumnSpec, Vec<&StatisticValue>)> = spec
             .columns
             .iter()
-            .filter_map(|wanted| Some((wanted, column(statistic, &wanted.column)?.take(of.most).collect())))
+            .filter_map(|spec_column| {
+                Some((spec_column, column(statistic, &spec_column.column)?.take(spec.max_rows).collect()))
+            })
             .collect();
-        let columns = found.iter().map(|(wanted, values)| Column {
-            title: wanted.title.clone(),
+        let columns = found.iter().map(|(spec_column, values)| Column {
+            title: spec_column.title.clone(),
             is_number: values.iter().all(|value| value.as_str().is_none()),
-            is_url: wanted.format == Format::Url,
+            is_url: spec_column.format == Format::Url,
         });
-        let row = |number: usize| -> Vec<Cell> {
-            found.iter().map(|(wanted, values)| Cell::new(values[number], wanted.format)).collect()
+        let row = |index: usize| -> Vec<Cell> {
+            found.iter().map(|(spec_column, values)| Cell::new(values[index], spec_column.format)).collect()
         };
-        let shown = statistic.rows.len().min(of.most);
+        let shown = statistic.rows.len().min(spec.max_rows);
         Table {
             columns: columns.collect(),
             rows: (0..shown).map(row).collect(),
-            left_out: statistic.rows.len() - shown,
+            rows_omitted: statistic.rows.len() - shown,
         }
     }
 
-    /// Chosen rows of names and numbers; those without a number are left out.
-    pub(crate) fn summary(statistic: &Statistic, of: &SummaryOf) -> Table {
-        let names = column(statistic, &of.name).into_iter().flatten();
-        let numbers = column(statistic, &of.value).into_iter().flatten();
-        let known: Vec<(&str, &Value)> =
+    /// Selected rows of names and numbers; rows without a number are omitted.
+    pub(crate) fn summary(statistic: &Statistic, spec: &SummarySpec) -> Table {
+        let names = column(statistic, &spec.name).into_iter().flatten();
+        let numbers = column(statistic, &spec.value).into_iter().flatten();
+        let known: Vec<(&str, &StatisticValue)> =
             names.zip(numbers).filter_map(|(name, number)| Some((name.as_str()?, number))).collect();
-        let row = |wanted: &RowOf| {
+        let row = |row: &RowSpec| {
             let (_, number) =
-                known.iter().find(|(name, number)| *name == wanted.name && **number != Value::Null)?;
-            let title = Cell { text: wanted.title.clone(), number: None };
-            Some(vec![title, Cell::new(number, wanted.format)])
+                known.iter().find(|(name, number)| *name == row.name && **number != StatisticValue::Null)?;
+            let title = Cell { text: row.title.clone(), number: None };
+            Some(vec![title, Cell::new(number, row.format)])
         };
         let heading = |title: &str, is_number| Column { title: title.to_owned(), is_number, is_url: false };
         let columns = vec![heading("", false), heading("number", true)];
-        Table { columns, rows: of.rows.iter().filter_map(row).collect(), left_out: 0 }
+        Table { columns, rows: spec.rows.iter().filter_map(row).collect(), rows_omitted: 0 }
     }
 
-    /// All of a statistic under its own names, as far as anybody reads.
-    pub(crate) fn numbers(statistic: &Statistic, most: usize) -> Table {
-        let named = |name: &String| ColumnOf {
+    /// All columns of a statistic under their own names, up to a maximum number of rows.
+    pub(crate) fn numbers(statistic: &Statistic, max_rows: usize) -> Table {
+        let named = |name: &String| ColumnSpec {
             column: name.clone(),
             title: name.replace('_', " "),
             format: Format::Plain,
         };
-        Table::of(statistic, &TableOf { columns: statistic.columns.iter().map(named).collect(), most })
+        Table::from_statistic(
+            statistic,
+            &TableSpec { columns: statistic.columns.iter().map(named).collect(), max_rows },
+        )
     }
 
-    /// The same table of another side beside this one: rows with the same words (without any, the same first number) are one
-    /// row, and every column of numbers is there twice.
+    /// Combines the tables of two inputs: rows with the same texts (without texts, the same first number) become one
+    /// row, and each number column appears twice.
     pub(crate) fn beside(self, other: &Table, names: [&str; 2]) -> Table {
         let mut keys: Vec<usize> =
-            (0..self.columns.len()).filter(|place| !self.columns[*place].is_number).collect();
+            (0..self.columns.len()).filter(|index| !self.columns[*index].is_number).collect();
         if keys.is_empty() {
             keys.push(0);
         }
         let key = |row: &[Cell]| -> Vec<String> {
-            keys.iter().filter_map(|place| row.get(*place)).map(|cell| cell.text.clone()).collect()
+            keys.iter().filter_map(|index| row.get(*index)).map(|cell| cell.text.clone()).collect()
         };
-        let mut columns: Vec<Column> = keys.iter().map(|place| self.columns[*place].clone()).collect();
-        let numbers: Vec<usize> = (0..self.columns.len()).filter(|place| !keys.contains(place)).collect();
-        for place in &numbers {
+        let mut columns: Vec<Column> = keys.iter().map(|index| self.columns[*index].clone()).collect();
+        let numbers: Vec<usize> = (0..self.columns.len()).filter(|index| !keys.contains(index)).collect();
+        for index in &numbers {
             for name in names {
-                let title = format!("{}, {name}", self.columns[*place].title);
-                columns.push(Column { title, ..self.columns[*place].clone() });
+                let title = format!("{}, {name}", self.columns[*index].title);
+                columns.push(Column { title, ..self.columns[*index].clone() });
             }
         }
-        let nothing = Cell { text: NOTHING.to_owned(), number: None };
-        let only_there = other.rows.iter().filter(|row| !self.rows.iter().any(|own| key(own) == key(row)));
+        let nothing = Cell { text: NO_VALUE.to_owned(), number: None };
+        let only_other = other.rows.iter().filter(|row| !self.rows.iter().any(|own| key(own) == key(row)));
         let pairs = self
             .rows
             .iter()
             .map(|own| (key(own), Some(own), other.rows.iter().find(|row| key(row) == key(own))));
-        let pairs = pairs.chain(only_there.map(|row| (key(row), None, Some(row))));
+        let pairs = pairs.chain(only_other.map(|row| (key(row), None, Some(row))));
         let rows = pairs.map(|(words, own, there)| {
             let words = words.into_iter().map(|text| Cell { text, number: None });
-            let of = |row: Option<&Vec<Cell>>, place: usize| {
-                row.and_then(|row| row.get(place)).unwrap_or(&nothing).clone()
+            let of = |row: Option<&Vec<Cell>>, index: usize| {
+                row.and_then(|row| row.get(index)).unwrap_or(&nothing).clone()
             };
-            words.chain(numbers.iter().flat_map(|place| [of(own, *place), of(there, *place)])).collect()
+            words.chain(numbers.iter().flat_map(|index| [of(own, *index), of(there, *index)])).collect()
         });
         let rows = rows.collect();
-        Table { columns, rows, left_out: self.left_out.max(other.left_out) }
+        Table { columns, rows, rows_omitted: self.rows_omitted.max(other.rows_omitted) }
     }
 }
 
@@ -138,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sides_stand_beside_each_other() {
+    fn two_inputs_are_shown_side_by_side() {
         let now = Table::numbers(&statistic(&[("ok", 1_000), ("gone", 2)]), 10);
         let then = Table::numbers(&statistic(&[("gone", 3), ("moved", 4)]), 10);
         let both = now.beside(&then, ["now", "then"]);
@@ -150,8 +155,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_shown_is_counted() {
+    fn omitted_rows_are_counted() {
         let table = Table::numbers(&statistic(&[("a", 1), ("b", 2), ("c", 3)]), 2);
-        assert_eq!((table.rows.len(), table.left_out), (2, 1));
+        assert_eq!((table.rows.len(), table.rows_omitted), (2, 1));
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with the index of the text: each error says what to do about it.
+//! Errors of indexing and searching, with a hint where one helps.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,76 +6,74 @@ use std::path::{Path, PathBuf};
 use tantivy::TantivyError;
 use tantivy::directory::error::OpenReadError;
 
-/// An operation on the index that failed.
+/// Error of an operation on the index.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is none.
-    #[error("{} has no index of its text yet; run `weir index`", folder.display())]
+    /// The collection has no index.
+    #[error("{0} has no text index; run `weir index {0}`", dir.display())]
     NotIndexed {
-        /// The collection.
-        folder: PathBuf,
+        /// Directory of the collection.
+        dir: PathBuf,
     },
-    /// It was made by a program that knows more, or less, or it is damaged.
-    #[error("the index of the text cannot be read ({what}); run `weir index` to build it anew")]
+    /// The index was written by another version, or is damaged.
+    #[error("cannot read the text index: {reason}; rebuild with `weir index`")]
     Unreadable {
-        /// What is wrong with it.
-        what: String,
+        /// Cause.
+        reason: String,
     },
-    /// Another process writes to it.
-    #[error("the index of {} is being written by another process; wait for it, or stop it", folder.display())]
+    /// Another process writes to the index.
+    #[error("the text index of {} is locked by another process", dir.display())]
     Locked {
-        /// The collection.
-        folder: PathBuf,
+        /// Directory of the collection.
+        dir: PathBuf,
     },
-    /// Who asked for it broke it off.
-    #[error("indexing was stopped; `weir index` goes on")]
+    /// The progress callback stopped the run.
+    #[error("indexing stopped; resume with `weir index`")]
     Stopped,
-    /// Somebody asks for words in a row, and the index does not know where words stand.
-    #[error(
-        "this index has no positions, so that phrases and NEAR cannot be found; set search.positions and run `weir index`"
-    )]
+    /// A phrase or NEAR needs word positions, which the index does not have.
+    #[error("phrases and NEAR need word positions; set search.positions = true and run `weir index`")]
     NoPositions,
-    /// Somebody asks for what only an analysis knows.
-    #[error("`{condition}:` is not known before an analysis; run `weir analyze`")]
+    /// A condition needs the results of an analysis.
+    #[error("`{condition}:` needs an analysis; run `weir analyze`")]
     NotAnalysed {
-        /// The condition.
+        /// Name of the condition.
         condition: &'static str,
     },
-    /// Somebody asks for hits far down the list.
-    #[error("only the first {most} pages of an answer can be shown; ask for something narrower")]
-    TooFar {
-        /// So many can be.
-        most: usize,
+    /// Offset and limit exceed the maximum number of results.
+    #[error("offset exceeds the maximum of {limit} results; narrow the query")]
+    OffsetTooLarge {
+        /// Maximum of offset plus limit.
+        limit: usize,
     },
-    /// Nobody has asked the link graph.
-    #[error("nobody has looked up which pages `{condition}` means")]
-    LinksUnanswered {
-        /// The condition.
+    /// The caller has not resolved a link condition.
+    #[error("link condition `{condition}` was not resolved")]
+    LinksNotResolved {
+        /// Name of the condition.
         condition: String,
     },
-    /// The operating system refused.
+    /// Error of the operating system.
     #[error("cannot {operation} {}: {source}", path.display())]
     Io {
-        /// What was attempted: `read`, `write`, `sync`.
+        /// Operation: `read`, `write`, `sync`.
         operation: &'static str,
-        /// On which file.
+        /// File or directory.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The collection cannot be read.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// The index cannot be read or written.
-    #[error("the index of the text: {0}")]
+    /// Error of tantivy that may be temporary.
+    #[error("text index: {0}")]
     Tantivy(tantivy::TantivyError),
 }
 
-/// What is damaged, or made by another version, has to be built anew; everything else passes.
+/// Classifies an error: damage and incompatible versions need a rebuild, other errors may be temporary.
 impl From<TantivyError> for Error {
     fn from(error: TantivyError) -> Error {
-        let is_for_good = matches!(
+        let is_permanent = matches!(
             error,
             TantivyError::DataCorruption(_)
                 | TantivyError::IncompatibleIndex(_)
@@ -83,23 +81,23 @@ impl From<TantivyError> for Error {
                     OpenReadError::FileDoesNotExist(_) | OpenReadError::IncompatibleIndex(_)
                 )
         );
-        if is_for_good { Error::Unreadable { what: error.to_string() } } else { Error::Tantivy(error) }
+        if is_permanent { Error::Unreadable { reason: error.to_string() } } else { Error::Tantivy(error) }
     }
 }
 
-/// Whether a stored page cannot be read though the system has no objection.
+/// Whether a stored record is damaged, in contrast to an I/O error.
 pub(crate) fn is_damage(error: &store::Error) -> bool {
     match error {
-        store::Error::Damaged { .. } => true,
+        store::Error::Corrupt { .. } => true,
         store::Error::Io { source, .. } => source.kind() == io::ErrorKind::UnexpectedEof,
         _ => false,
     }
 }
 
-/// The result of an operation on the index.
+/// Result of an operation on the index.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Says which operation on which file failed.
+/// Adds operation and path to an I/O error.
 pub(crate) trait Context<T> {
     fn context(self, operation: &'static str, path: &Path) -> Result<T>;
 }

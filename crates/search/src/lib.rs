@@ -1,51 +1,37 @@
-//! Which pages say what somebody wants to know? An inverted index of the text, beside a collection, and a language to ask it in.
+//! Full-text search: an inverted index beside the collection, and a query language.
 //!
-//! [`index()`] reads the pages of a snapshot and keeps `DIR/text/` up to date; [`TextIndex`] is what a search opens. The words of
-//! a page become terms by one way (`cutter`, `stems`), which queries take too. [`Query`] reads what somebody asks, and
-//! [`Searcher`] finds the pages.
+//! [`index()`] reads the pages of a snapshot and keeps `DIR/text/` up to date; [`TextIndex`] opens it. [`Query`] parses a query, and
+//! [`Searcher`] returns the matching pages. Pages and queries are tokenized by the same code (`text`).
 //!
-//! This crate never sees a live collection: it reads snapshots, and what an analysis left beside them.
+//! - `text`: segmentation into words, stemming, languages
+//! - `index`: files, schema and vocabulary of the index
+//! - `indexing`: incremental indexer
+//! - `query`: syntax of queries
+//! - `searcher`: execution, ranking, snippets, facets
+//!
+//! This crate never opens a collection for writing: it reads snapshots and the results of the last analysis.
 
-mod anchors;
-mod budget;
-mod crew;
-mod cutter;
-mod deletions;
-mod entry;
-mod entry_reader;
 mod error;
-mod forms;
 mod index;
-mod language;
-mod left_out;
-mod merging;
-mod note;
-mod part;
-mod plan;
+mod indexing;
 mod query;
-mod run;
-mod schema;
+mod response;
 mod searcher;
-mod seen;
-mod stems;
-mod text_folder;
-mod text_index;
-mod tokenizer;
-mod told;
-mod vocabulary;
-mod word_counts;
+mod text;
 
 pub use error::{Error, Result};
-pub use index::{DamagedPage, IndexSettings, IndexSummary, Indexed, index};
-pub use left_out::LeftOutCounts;
+pub use index::exclusion::ExclusionCounts;
+pub use index::text_index::TextIndex;
+pub use index::vocabulary::Vocabulary;
+pub use indexing::index;
+pub use indexing::summary::{DamagedPage, IndexProgress, IndexSettings, IndexSummary};
 pub use query::{
-    Compare, Condition, LinkCondition, Measure, NEAR_LIMIT, Part, Period, QUERY_LIMIT_BYTES,
-    QUERY_LIMIT_DEPTH, QUERY_LIMIT_LINKS, QUERY_LIMIT_STARS, QUERY_LIMIT_TERMS, Query, QueryError, Words,
+    Comparison, Condition, LinkCondition, MAX_NEAR_DISTANCE, MAX_QUERY_BYTES, MAX_QUERY_DEPTH,
+    MAX_QUERY_LINK_CONDITIONS, MAX_QUERY_TERMS, MAX_QUERY_WILDCARDS, NumericField, Period, Query, QueryError,
+    QueryField, WordPattern,
 };
+pub use response::SearchResponse;
 pub use searcher::{
-    Answer, Cut, FacetCount, Facets, Hit, LinkAnswers, Piece, Ranking, Request, SEARCH_LIMIT_HITS, Searcher,
-    Share, Snippet, Sort,
+    FacetCount, Facets, Fragment, Hit, LimitHit, LinkMatches, MAX_RESULT_WINDOW, Ranking, ScorePart,
+    SearchOptions, SearchResult, Searcher, Snippet, Sort,
 };
-pub use text_index::TextIndex;
-pub use told::Told;
-pub use vocabulary::Vocabulary;

@@ -1,43 +1,44 @@
-//! Which strategy is better, on the same Web and under the same conditions? One experiment for each, and oracles to hold
-//! them against.
+//! Comparison of strategies on the same Web model and under the same conditions: one experiment each, and oracles as
+//! references.
 //!
-//! The oracles know what no crawl can, and still are no bounds: they are greedy, and a page that leads to better ones can
-//! be worth more than it is itself. Only the order that need neither be polite nor meet pages first cannot be beaten.
+//! The oracles know what no crawl can know, and still are not upper bounds: they are greedy, and a page that leads to
+//! better ones can be worth more than its own rank. Only the order without politeness and without discovery cannot be
+//! exceeded.
 
 use std::str::FromStr;
 
-use frontier::{Aim, Most, Profit, Quality, Strategy};
+use frontier::{FactMaxima, Objective, PriorityModel, Quality, Strategy};
 use model::PageId;
 
-use crate::curve::{OrderScore, ceiling};
+use crate::crawl_state::CrawlState;
+use crate::curve::{OrderScore, upper_bound};
 use crate::error::Error;
-use crate::known::Known;
-use crate::order::{CrawlRules, Guide, Ranks, crawl_order};
+use crate::order::{CONFIGURED, CrawlParams, OrderPolicy, RankSource, crawl_order};
 use crate::page_rank::page_ranks;
-use crate::refresh::{RefreshGuide, RefreshRules, RefreshScore, keep_fresh};
-use crate::web::Web;
+use crate::refresh::{RefreshParams, RefreshPolicy, RefreshScore, simulate_refresh};
+use crate::web_model::WebModel;
 
-/// What can be tried.
+/// An experiment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Experiment {
-    /// The settings of a collection: its order, and revisits by its quality, its aim and estimated rates.
-    Own(Guide<'static>),
+    /// Settings of a collection: its order, and revisits by its quality, its objective and estimated rates.
+    Configured(OrderPolicy<'static>),
     /// A strategy of the crawl: its order, and revisits by its quality and estimated rates.
     Strategy(Strategy),
-    /// An oracle for orders: of the pages that were met, the one with the highest final PageRank first.
+    /// Oracle for orders: of the discovered pages, the one with the highest final PageRank first.
     Omniscient,
-    /// Revisits: the longest unvisited first.
+    /// Revisits: the page with the oldest fetch first.
     Uniform,
-    /// Revisits: in proportion to rates that are known.
+    /// Revisits in proportion to known change rates.
     Proportional,
-    /// Revisits by estimated rates, all pages counting alike.
+    /// Revisits by estimated rates, with equal quality of all pages.
     Estimated,
-    /// An oracle for revisits: the best allocation, by rates that are known.
+    /// Oracle for revisits: the optimal allocation for known rates.
     OptimalRefresh,
 }
 
-/// All but the strategies.
-const OTHERS: [(Experiment, &str); 5] = [
+/// All experiments except the strategies.
+const NAMED: [(Experiment, &str); 5] = [
     (Experiment::Omniscient, "omniscient"),
     (Experiment::Uniform, "uniform"),
     (Experiment::Proportional, "proportional"),
@@ -46,21 +47,21 @@ const OTHERS: [(Experiment, &str); 5] = [
 ];
 
 impl Experiment {
-    /// The name of the settings of a collection.
-    pub const OWN: &str = "own";
+    /// Name of the settings of a collection.
+    pub const CONFIGURED: &str = CONFIGURED;
 
-    /// All that have a meaning without a collection. A focused crawl needs texts, and a Web has none here.
+    /// All experiments that need no collection. A focused crawl needs texts, which a Web model does not have.
     pub fn all() -> Vec<Experiment> {
         let strategies = Strategy::ALL.into_iter().filter(|strategy| *strategy != Strategy::Focused);
-        strategies.map(Experiment::Strategy).chain(OTHERS.map(|(experiment, _)| experiment)).collect()
+        strategies.map(Experiment::Strategy).chain(NAMED.map(|(experiment, _)| experiment)).collect()
     }
 
-    /// Its name.
+    /// Name.
     pub fn as_str(self) -> &'static str {
         match self {
-            Experiment::Own(_) => Experiment::OWN,
+            Experiment::Configured(_) => Experiment::CONFIGURED,
             Experiment::Strategy(strategy) => strategy.as_str(),
-            other => OTHERS.iter().find(|(experiment, _)| *experiment == other).map_or("", |(_, name)| name),
+            other => NAMED.iter().find(|(experiment, _)| *experiment == other).map_or("", |(_, name)| name),
         }
     }
 }
@@ -70,7 +71,7 @@ impl FromStr for Experiment {
 
     fn from_str(name: &str) -> Result<Experiment, Error> {
         if name == Strategy::Focused.as_str() {
-            return Err(Error::NotHere { name: Strategy::Focused.as_str(), needs: "the texts of pages" });
+            return Err(Error::Unsupported { name: Strategy::Focused.as_str(), needs: "the texts of pages" });
         }
         let all = Experiment::all();
         let named = all.iter().copied().find(|experiment| experiment.as_str() == name);
@@ -81,120 +82,125 @@ impl FromStr for Experiment {
     }
 }
 
-/// A Web and the conditions of all experiments on it.
-pub struct Laboratory<'w> {
-    /// What is crawled.
-    pub web: &'w Web,
-    /// How it is crawled.
-    pub crawl: CrawlRules,
-    /// How it is revisited.
-    pub refresh: RefreshRules,
-    /// What revisits are to achieve, but for settings of one's own.
-    pub aim: Aim,
+/// A Web model and the conditions of all experiments on it.
+pub struct ExperimentRunner<'w> {
+    /// The Web model.
+    pub web: &'w WebModel,
+    /// Parameters of the crawl.
+    pub crawl: CrawlParams,
+    /// Parameters of the revisits.
+    pub refresh: RefreshParams,
+    /// Objective of the revisits, except for configured settings.
+    pub objective: Objective,
     ranks: Vec<f64>,
     omniscient: OrderScore,
-    ceiling: (Vec<(f64, f64)>, f64),
+    upper_bound: (Vec<(f64, f64)>, f64),
 }
 
-/// What came of one experiment; what it was not about is missing.
+/// Result of one experiment; parts that it does not cover are missing.
 #[derive(Debug, Clone)]
-pub struct Entry {
-    /// Which one.
+pub struct ExperimentResult {
+    /// The experiment.
     pub experiment: Experiment,
-    /// What its order was worth.
+    /// Score of its order.
     pub order: Option<OrderScore>,
-    /// Its area, relative to that of the omniscient order.
-    pub area_relative: Option<f64>,
-    /// How fresh it kept its pages.
+    /// AUC relative to that of the omniscient order.
+    pub relative_auc: Option<f64>,
+    /// Score of its revisits.
     pub refresh: Option<RefreshScore>,
 }
 
-/// What came of all.
+/// Results of all experiments.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// In the order in which they were asked for.
-    pub entries: Vec<Entry>,
-    /// The curve of the omniscient order, asked for or not.
+    /// Results, in the order of the experiments.
+    pub results: Vec<ExperimentResult>,
+    /// Curve of the omniscient order.
     pub omniscient: Vec<(f64, f64)>,
-    /// The curve of all pages by falling PageRank: what not even the omniscient order reaches, since it has to be polite and to
-    /// find pages first.
-    pub ceiling: Vec<(f64, f64)>,
-    /// The area under it, relative to that of the omniscient order.
-    pub ceiling_relative: f64,
+    /// Curve of all pages by descending PageRank: an upper bound without politeness and discovery.
+    pub upper_bound: Vec<(f64, f64)>,
+    /// AUC of the upper bound relative to that of the omniscient order.
+    pub upper_bound_relative_auc: f64,
 }
 
-impl<'w> Laboratory<'w> {
-    /// Finds out what the omniscient order is worth, which all are held against.
+impl<'w> ExperimentRunner<'w> {
+    /// Computes the omniscient order, the reference of all experiments.
     pub fn new(
-        web: &'w Web,
-        crawl: CrawlRules,
-        refresh: RefreshRules,
-        aim: Aim,
-        progress: impl FnMut(usize),
-    ) -> Laboratory<'w> {
+        web: &'w WebModel,
+        crawl: CrawlParams,
+        refresh: RefreshParams,
+        aim: Objective,
+        on_progress: impl FnMut(usize),
+    ) -> ExperimentRunner<'w> {
         let ranks = page_ranks(web);
-        let order = crawl_order(web, &Guide::omniscient(&ranks), &crawl, progress);
+        let order = crawl_order(web, &OrderPolicy::omniscient(&ranks), &crawl, on_progress);
         let omniscient = OrderScore::new(web, &order, &ranks);
-        let ceiling = ceiling(&order.pages, &ranks);
-        Laboratory { web, crawl, refresh, aim, ranks, omniscient, ceiling }
+        let ceiling = upper_bound(&order.pages, &ranks);
+        ExperimentRunner { web, crawl, refresh, objective: aim, ranks, omniscient, upper_bound: ceiling }
     }
 
-    /// Tries one.
-    pub fn run(&self, experiment: Experiment, progress: impl FnMut(usize)) -> Entry {
-        let refresh = |guide| Some(keep_fresh(self.web, guide, &self.refresh));
-        let profit = Profit { aim: self.aim, ..Profit::default() };
+    /// Runs an experiment.
+    pub fn run(&self, experiment: Experiment, on_progress: impl FnMut(usize)) -> ExperimentResult {
+        let refresh = |policy| Some(simulate_refresh(self.web, policy, &self.refresh));
+        let priority = PriorityModel { objective: self.objective, ..PriorityModel::default() };
         let (order, refresh) = match experiment {
-            Experiment::Own(guide) => self.crawl_and_refresh(&guide, progress),
-            Experiment::Strategy(strategy) => {
-                self.crawl_and_refresh(&Guide { profit, ..Guide::of(strategy) }, progress)
-            }
+            Experiment::Configured(policy) => self.crawl_and_refresh(&policy, on_progress),
+            Experiment::Strategy(strategy) => self.crawl_and_refresh(
+                &OrderPolicy { priority, ..OrderPolicy::from_strategy(strategy) },
+                on_progress,
+            ),
             Experiment::Omniscient => (Some(self.omniscient.clone()), None),
-            Experiment::Uniform => (None, refresh(RefreshGuide::Uniform)),
-            Experiment::Proportional => (None, refresh(RefreshGuide::Proportional)),
-            Experiment::Estimated => (None, refresh(RefreshGuide::Estimated(profit, None))),
-            Experiment::OptimalRefresh => (None, refresh(RefreshGuide::Oracle(self.aim))),
+            Experiment::Uniform => (None, refresh(RefreshPolicy::Uniform)),
+            Experiment::Proportional => (None, refresh(RefreshPolicy::Proportional)),
+            Experiment::Estimated => (None, refresh(RefreshPolicy::Estimated(priority, None))),
+            Experiment::OptimalRefresh => (None, refresh(RefreshPolicy::Oracle(self.objective))),
         };
-        let area_relative = order.as_ref().map(|order| order.area / self.omniscient.area);
-        Entry { experiment, order, area_relative, refresh }
+        let area_relative = order.as_ref().map(|order| order.auc / self.omniscient.auc);
+        ExperimentResult { experiment, order, relative_auc: area_relative, refresh }
     }
 
     fn crawl_and_refresh(
         &self,
-        guide: &Guide<'_>,
+        policy: &OrderPolicy<'_>,
         progress: impl FnMut(usize),
     ) -> (Option<OrderScore>, Option<RefreshScore>) {
-        let order = crawl_order(self.web, guide, &self.crawl, progress);
-        let qualities = self.qualities(&order.pages, guide);
+        let order = crawl_order(self.web, policy, &self.crawl, progress);
+        let qualities = self.qualities(&order.pages, policy);
         let score = OrderScore::new(self.web, &order, &self.ranks);
-        let revisits = RefreshGuide::Estimated(guide.profit, Some(&qualities));
-        (Some(score), Some(keep_fresh(self.web, revisits, &self.refresh)))
+        let revisits = RefreshPolicy::Estimated(policy.priority, Some(&qualities));
+        (Some(score), Some(simulate_refresh(self.web, revisits, &self.refresh)))
     }
 
-    /// Puts what came of them together.
-    pub fn compare(&self, entries: Vec<Entry>) -> Comparison {
-        let (ceiling, area) = self.ceiling.clone();
+    /// Combines the results.
+    pub fn compare(&self, results: Vec<ExperimentResult>) -> Comparison {
+        let (ceiling, area) = self.upper_bound.clone();
         let omniscient = self.omniscient.curve.clone();
-        Comparison { entries, omniscient, ceiling, ceiling_relative: area / self.omniscient.area }
+        Comparison {
+            results,
+            omniscient,
+            upper_bound: ceiling,
+            upper_bound_relative_auc: area / self.omniscient.auc,
+        }
     }
 
-    /// The quality of every page of the Web, once all were fetched; 0 for those that were not.
-    fn qualities(&self, order: &[PageId], guide: &Guide<'_>) -> Vec<f32> {
-        let mut known = Known::new(self.web);
-        order.iter().for_each(|page| known.fetch(*page));
-        let numbers = 0..known.pages.len() as u32;
+    /// Quality of each page after all pages were fetched; 0 for pages that were not.
+    fn qualities(&self, order: &[PageId], policy: &OrderPolicy<'_>) -> Vec<f32> {
+        let mut state = CrawlState::new(self.web);
+        order.iter().for_each(|page| state.fetch(*page));
+        let numbers = 0..state.pages.len() as u32;
         let facts = |number: u32| {
-            let mut facts = known.facts(number);
-            if guide.ranks != Ranks::None {
-                facts.ranks[0] = self.ranks[known.pages[number as usize].page.index()] as f32;
+            let mut facts = state.facts(number);
+            if policy.ranks != RankSource::None {
+                facts.ranks[0] = self.ranks[state.pages[number as usize].page.index()] as f32;
             }
             facts
         };
-        let mut most = Most::default();
-        numbers.clone().for_each(|number| most.see(&facts(number)));
-        let quality = Quality::new(guide.weights, &most);
+        let mut maxima = FactMaxima::default();
+        numbers.clone().for_each(|number| maxima.observe(&facts(number)));
+        let quality = Quality::new(policy.weights, &maxima);
         let mut qualities = vec![0.0; self.web.pages.len()];
         numbers.for_each(|number| {
-            qualities[known.pages[number as usize].page.index()] = quality.of(&facts(number));
+            qualities[state.pages[number as usize].page.index()] = quality.evaluate(&facts(number));
         });
         qualities
     }
@@ -205,11 +211,11 @@ mod tests {
     use super::*;
     use crate::Synthetic;
 
-    /// What the omniscient order may lose by taking the best page of the moment.
-    const GREED: f64 = 0.01;
+    /// Loss of the omniscient order by its greedy choice.
+    const GREEDY_LOSS: f64 = 0.01;
 
     #[test]
-    fn names_come_back_and_errors_say_what_there_is() {
+    fn names_are_parsed_and_errors_list_the_strategies() {
         for experiment in Experiment::all() {
             assert_eq!(experiment.as_str().parse::<Experiment>().unwrap(), experiment);
         }
@@ -219,31 +225,31 @@ mod tests {
     }
 
     #[test]
-    fn nobody_beats_the_oracles_by_much_or_the_ceiling_at_all() {
+    fn no_strategy_exceeds_the_oracles_by_much_or_the_upper_bound() {
         let web = Synthetic { pages: 3_000, sites: 60, seed: 5 }.web().unwrap();
-        let crawl = CrawlRules {
-            waits: frontier::Waits::default(),
-            batch_pages: 30,
-            batch_pages_per_site: 500,
-            connections: 100,
+        let crawl = CrawlParams {
+            politeness: frontier::Politeness::default(),
+            max_batch_pages: 30,
+            max_batch_pages_per_site: 500,
+            max_connections: 100,
         };
-        let refresh = RefreshRules { most_pages: 500, ..RefreshRules::default() };
-        let laboratory = Laboratory::new(&web, crawl, refresh, Aim::Freshness, |_| ());
-        let run = |experiment| laboratory.run(experiment, |_| ());
-        let entries: Vec<Entry> = Experiment::all().into_iter().map(run).collect();
-        let comparison = laboratory.compare(entries);
-        let refreshed = |entry: &Entry| entry.refresh.map(|refresh| refresh.freshness);
-        let best = comparison.entries.last().and_then(refreshed).unwrap();
-        for entry in &comparison.entries {
-            let name = entry.experiment.as_str();
-            let most = comparison.ceiling_relative.min(1.0 + GREED);
-            assert!(entry.area_relative.is_none_or(|area| area <= most), "{name}: {:?}", entry.area_relative);
+        let refresh = RefreshParams { max_pages: 500, ..RefreshParams::default() };
+        let runner = ExperimentRunner::new(&web, crawl, refresh, Objective::Freshness, |_| ());
+        let run = |experiment| runner.run(experiment, |_| ());
+        let results: Vec<ExperimentResult> = Experiment::all().into_iter().map(run).collect();
+        let comparison = runner.compare(results);
+        let refreshed = |result: &ExperimentResult| result.refresh.map(|refresh| refresh.freshness);
+        let best = comparison.results.last().and_then(refreshed).unwrap();
+        for result in &comparison.results {
+            let name = result.experiment.as_str();
+            let max = comparison.upper_bound_relative_auc.min(1.0 + GREEDY_LOSS);
+            assert!(result.relative_auc.is_none_or(|auc| auc <= max), "{name}: {:?}", result.relative_auc);
             assert!(
-                refreshed(entry).is_none_or(|fresh| fresh <= best + 0.005),
+                refreshed(result).is_none_or(|fresh| fresh <= best + 0.005),
                 "{name}: {:?}",
-                entry.refresh
+                result.refresh
             );
         }
-        assert!(comparison.ceiling_relative >= 1.0);
+        assert!(comparison.upper_bound_relative_auc >= 1.0);
     }
 }

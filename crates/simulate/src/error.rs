@@ -1,34 +1,34 @@
-//! What can go wrong before an experiment begins.
+//! Errors of a simulation.
 
-/// Why there is no experiment.
+/// Error of a simulation.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The made-up Web cannot be.
+    /// The settings of the synthetic Web are invalid.
     #[error(transparent)]
     Settings(#[from] simweb::SettingsError),
-    /// The collection cannot be read.
+    /// The collection could not be read.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// Nothing can be compared on an empty Web.
-    #[error("there is nothing to crawl: {what}")]
-    Empty {
-        /// What is missing.
-        what: &'static str,
+    /// The Web model has no pages.
+    #[error("nothing to crawl: {reason}")]
+    EmptyWeb {
+        /// Cause.
+        reason: &'static str,
     },
-    /// A strategy that does not exist.
-    #[error("there is no strategy `{name}`; there are {}", .known.join(", "))]
+    /// Unknown strategy.
+    #[error("unknown strategy `{name}`; strategies: {}", .known.join(", "))]
     UnknownStrategy {
-        /// As it was given.
+        /// The name as given.
         name: String,
-        /// Those that exist.
+        /// Existing strategies.
         known: Vec<&'static str>,
     },
-    /// A strategy that has nothing to go by here.
-    #[error("the strategy `{name}` needs {needs}, which a simulation does not have")]
-    NotHere {
-        /// Its name.
+    /// The strategy needs data that a simulation does not have.
+    #[error("strategy `{name}` needs {needs}, which a simulation does not have")]
+    Unsupported {
+        /// Name of the strategy.
         name: &'static str,
-        /// What it needs.
+        /// Missing data.
         needs: &'static str,
     },
 }

@@ -1,7 +1,7 @@
-//! How alike are two rankings of the same things?
+//! Rank correlation.
 
-/// Kendall's τ-b: 1 if both order all pairs alike, −1 if all the other way round; ties are accounted for. 0 where one of
-/// them orders nothing.
+/// Kendall's τ-b: 1 if both rankings order all pairs in the same way, −1 if in the opposite way; ties are accounted for.
+/// 0 if one of them has only ties.
 ///
 /// τ-b = (concordant − discordant) / √((pairs − ties in a)(pairs − ties in b)), by sorting (Knight, "A computer method for
 /// calculating Kendall's tau with ungrouped data", 1966): n log n instead of n².
@@ -11,11 +11,11 @@ pub fn kendall_tau(a: &[f64], b: &[f64]) -> f64 {
     let tied_a = tied_pairs(&order, |x, y| x.0 == y.0);
     let tied_both = tied_pairs(&order, |x, y| x == y);
     let mut values: Vec<f64> = order.iter().map(|(_, b)| *b).collect();
-    let swaps = sort_counting(&mut values, &mut vec![0.0; order.len()]);
+    let inversions = sort_counting(&mut values, &mut vec![0.0; order.len()]);
     let tied_b = tied_pairs(&values, |x, y| x == y);
     let pairs = pairs_of(order.len() as u64);
-    // Pairs that neither ties, less twice those that a sort has to turn round.
-    let difference = pairs as f64 - tied_a as f64 - tied_b as f64 + tied_both as f64 - 2.0 * swaps as f64;
+    // Concordant minus discordant pairs: the pairs without a tie, minus twice the inversions.
+    let difference = pairs as f64 - tied_a as f64 - tied_b as f64 + tied_both as f64 - 2.0 * inversions as f64;
     let spread = (pairs - tied_a) as f64 * (pairs - tied_b) as f64;
     if spread > 0.0 { difference / spread.sqrt() } else { 0.0 }
 }
@@ -24,22 +24,22 @@ fn pairs_of(count: u64) -> u64 {
     count * count.saturating_sub(1) / 2
 }
 
-/// Pairs within runs of equals.
+/// Number of pairs within runs of equal elements.
 fn tied_pairs<T>(sorted: &[T], same: impl Fn(&T, &T) -> bool) -> u64 {
     sorted.chunk_by(same).map(|run| pairs_of(run.len() as u64)).sum()
 }
 
-/// Sorts by merging; tells how many pairs were the wrong way round.
-fn sort_counting(values: &mut [f64], room: &mut [f64]) -> u64 {
+/// Merge sort; returns the number of inversions.
+fn sort_counting(values: &mut [f64], scratch: &mut [f64]) -> u64 {
     let middle = values.len() / 2;
     if middle == 0 {
         return 0;
     }
-    let (left_room, right_room) = room.split_at_mut(middle);
+    let (left_scratch, right_scratch) = scratch.split_at_mut(middle);
     let (left, right) = values.split_at_mut(middle);
-    let mut swaps = sort_counting(left, left_room) + sort_counting(right, right_room);
-    room.copy_from_slice(values);
-    let (left, right) = room.split_at(middle);
+    let mut inversions = sort_counting(left, left_scratch) + sort_counting(right, right_scratch);
+    scratch.copy_from_slice(values);
+    let (left, right) = scratch.split_at(middle);
     let (mut l, mut r) = (0, 0);
     for value in values.iter_mut() {
         if r == right.len() || (l < left.len() && left[l] <= right[r]) {
@@ -48,10 +48,10 @@ fn sort_counting(values: &mut [f64], room: &mut [f64]) -> u64 {
         } else {
             *value = right[r];
             r += 1;
-            swaps += (left.len() - l) as u64;
+            inversions += (left.len() - l) as u64;
         }
     }
-    swaps
+    inversions
 }
 
 #[cfg(test)]

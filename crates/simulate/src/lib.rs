@@ -1,35 +1,35 @@
-//! How good is a crawl's order, and how fresh does it keep its pages? A laboratory for strategies: a Web that is wholly
-//! known is crawled in virtual time, by the code of the crawl itself.
+//! Simulation of crawl strategies: a completely known Web model is crawled in virtual time by the code of the crawl
+//! itself, to measure the quality of the order and the freshness of the copies.
 //!
-//! A [`Web`] is made up ([`Synthetic`]) or was crawled before ([`stored_web`]). [`crawl_order`] crawls it under a [`Guide`], and
-//! [`OrderScore`] tells what the order was worth; [`keep_fresh`] revisits its pages. [`Laboratory`] does both for several
-//! strategies and for the oracles that bound them. The scores, the choice of the best pages, the estimates of change and the clocks of politeness are those of `frontier` and
-//! `store`; only the network and the time are not real.
+//! A [`WebModel`] is synthetic ([`Synthetic`]) or comes from a collection ([`web_from_snapshot`]). [`crawl_order`]
+//! crawls it under an [`OrderPolicy`], and [`OrderScore`] rates the order; [`simulate_refresh`] revisits its pages.
+//! [`ExperimentRunner`] does both for several strategies and for the oracles that are their reference. Scores,
+//! selection, change estimates and politeness clocks are those of `frontier` and `store`.
 //!
-//! This crate never touches the network.
+//! This crate never opens a socket or reads a clock: the same seed gives the same result.
 
-mod chance;
 mod changes;
 mod comparison;
+mod crawl_state;
 mod curve;
 mod error;
-mod harvest;
+mod fetch_simulation;
+mod from_snapshot;
 mod kendall;
-mod known;
 mod order;
 mod page_rank;
+mod random;
 mod refresh;
-mod stored;
 mod synthetic;
-mod web;
+mod web_model;
 
-pub use comparison::{Comparison, Entry, Experiment, Laboratory};
-pub use curve::{EARLY, OrderScore, ceiling};
+pub use comparison::{Comparison, Experiment, ExperimentResult, ExperimentRunner};
+pub use curve::{EARLY_SHARE, OrderScore, upper_bound};
 pub use error::Error;
+pub use from_snapshot::web_from_snapshot;
 pub use kendall::kendall_tau;
-pub use order::{CrawlOrder, CrawlRules, Guide, Ranks, crawl_order};
+pub use order::{CrawlOrder, CrawlParams, OrderPolicy, RankSource, crawl_order};
 pub use page_rank::page_ranks;
-pub use refresh::{RefreshGuide, RefreshRules, RefreshScore, keep_fresh};
-pub use stored::stored_web;
+pub use refresh::{RefreshParams, RefreshPolicy, RefreshScore, simulate_refresh};
 pub use synthetic::Synthetic;
-pub use web::{Web, WebPage, WebSite};
+pub use web_model::{WebModel, WebPage, WebSite};

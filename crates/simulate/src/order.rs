@@ -1,214 +1,229 @@
-//! In which order do pages come, if a strategy chooses and politeness delays?
+//! Simulation of the crawl order: a strategy selects, and politeness delays.
 //!
-//! The crawl in small: a manager that chooses batches of the best pages by [`Quality`], with a limit for each site and
-//! the front page of a new site first; [`Harvest`] that asks for them; and [`Known`] that takes in what comes. The scores,
-//! the choice of the best and the clocks are those of the crawl itself. Every page answers and nothing is ever refreshed.
+//! A small crawl: a manager selects batches of the best pages by [`Quality`], with a maximum per site and the front
+//! page of a new site first; [`FetchSimulation`] fetches them; [`CrawlState`] processes them. Scores, selection and
+//! clocks are those of the crawl itself. Every page responds, and no page is revisited.
 
-use frontier::{Most, PageFacts, Profit, Quality, Strategy, Term, Waits, Weights};
+use frontier::{FactMaxima, PageFacts, Politeness, PriorityModel, Quality, QualityTerm, Strategy, Weights};
 use model::{PageId, SiteId};
 use store::TopK;
 
+use crate::crawl_state::CrawlState;
 use crate::error::Error;
-use crate::harvest::Harvest;
-use crate::known::Known;
-use crate::page_rank::KnownRanks;
-use crate::web::Web;
+use crate::fetch_simulation::FetchSimulation;
+use crate::page_rank::PeriodicPageRank;
+use crate::web_model::WebModel;
 
-/// How a crawl goes about it, whatever its order.
+/// Parameters of a crawl, independent of its order.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CrawlRules {
-    /// The waits of politeness.
-    pub waits: Waits,
-    /// Pages of a batch.
-    pub batch_pages: usize,
-    /// Pages of a site in it.
-    pub batch_pages_per_site: usize,
-    /// Requests under way at once.
-    pub connections: usize,
+pub struct CrawlParams {
+    /// Delays between requests.
+    pub politeness: Politeness,
+    /// Maximum number of pages in a batch.
+    pub max_batch_pages: usize,
+    /// Maximum number of pages of one site in a batch.
+    pub max_batch_pages_per_site: usize,
+    /// Maximum number of requests in flight.
+    pub max_connections: usize,
 }
 
-/// By what a crawl chooses.
+/// Policy for the order of pages.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Guide<'r> {
-    /// How much each term counts.
+pub struct OrderPolicy<'r> {
+    /// Weights of the quality terms.
     pub weights: Weights,
-    /// What quality makes of a visit.
-    pub profit: Profit,
-    /// Where PageRank comes from, if it counts.
-    pub ranks: Ranks<'r>,
+    /// Priority of a fetch.
+    pub priority: PriorityModel,
+    /// Source of PageRank, if it counts.
+    pub ranks: RankSource<'r>,
 }
 
-/// Where PageRank comes from.
+/// Source of PageRank.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Ranks<'r> {
-    /// It does not count.
+pub enum RankSource<'r> {
+    /// PageRank does not count.
     None,
-    /// Computed when a tenth more pages were fetched; pages met since have none.
+    /// Computed after each growth by a tenth; pages discovered since have none.
     Batch,
-    /// The same; pages met since have what those that link to them pass on when they are first looked at.
+    /// The same; pages discovered since get what the pages that link to them pass on at the first selection.
     Partial,
-    /// Told by somebody who knows the whole Web, for each of its pages.
+    /// Final ranks of all pages, known in advance.
     Final(&'r [f64]),
 }
 
-impl Guide<'_> {
-    /// As the crawl does it, with nothing set but the strategy.
-    pub fn of(strategy: Strategy) -> Guide<'static> {
-        Guide { weights: strategy.weights(), profit: Profit::default(), ranks: Ranks::of(strategy) }
+impl OrderPolicy<'_> {
+    /// The policy of a strategy with default settings.
+    pub fn from_strategy(strategy: Strategy) -> OrderPolicy<'static> {
+        OrderPolicy {
+            weights: strategy.weights(),
+            priority: PriorityModel::default(),
+            ranks: RankSource::from_strategy(strategy),
+        }
     }
 
-    /// As a crawl does it that has settings of its own; an error if they ask for what only texts or an analysis can tell.
-    pub fn own(strategy: Strategy, weights: Weights, profit: Profit) -> Result<Guide<'static>, Error> {
-        let ranks = Ranks::of(strategy);
-        let is_known = |term: Term| match term {
-            Term::PageRank => ranks != Ranks::None,
-            Term::Location | Term::Relevance => false,
-            term => !Term::RANKS.contains(&term),
+    /// The policy of the settings of a collection; an error if they need texts or an analysis.
+    pub fn configured(
+        strategy: Strategy,
+        weights: Weights,
+        priority: PriorityModel,
+    ) -> Result<OrderPolicy<'static>, Error> {
+        let ranks = RankSource::from_strategy(strategy);
+        let is_known = |term: QualityTerm| match term {
+            QualityTerm::PageRank => ranks != RankSource::None,
+            QualityTerm::UrlScore | QualityTerm::TopicRelevance => false,
+            term => !QualityTerm::RANKS.contains(&term),
         };
-        match Term::ALL.into_iter().find(|term| weights[*term] > 0.0 && !is_known(*term)) {
-            Some(term) => Err(Error::NotHere { name: "own", needs: term.as_str() }),
-            None => Ok(Guide { weights, profit, ranks }),
+        match QualityTerm::ALL.into_iter().find(|term| weights[*term] > 0.0 && !is_known(*term)) {
+            Some(term) => Err(Error::Unsupported { name: CONFIGURED, needs: term.as_str() }),
+            None => Ok(OrderPolicy { weights, priority, ranks }),
         }
     }
 
-    /// The page with the highest final PageRank first, of those that were met.
-    pub fn omniscient(ranks: &[f64]) -> Guide<'_> {
-        Guide { ranks: Ranks::Final(ranks), ..Guide::of(Strategy::BatchPageRank) }
+    /// Of the discovered pages, the one with the highest final PageRank first.
+    pub fn omniscient(ranks: &[f64]) -> OrderPolicy<'_> {
+        OrderPolicy { ranks: RankSource::Final(ranks), ..OrderPolicy::from_strategy(Strategy::BatchPageRank) }
     }
 }
 
-impl Ranks<'static> {
-    /// Which strategies have PageRank computed is the crawl's choice.
-    fn of(strategy: Strategy) -> Ranks<'static> {
+impl RankSource<'static> {
+    /// Source of PageRank that the crawl uses for a strategy.
+    fn from_strategy(strategy: Strategy) -> RankSource<'static> {
         match strategy {
-            Strategy::BatchPageRank => Ranks::Batch,
-            Strategy::PartialPageRank => Ranks::Partial,
-            _ => Ranks::None,
+            Strategy::BatchPageRank => RankSource::Batch,
+            Strategy::PartialPageRank => RankSource::Partial,
+            _ => RankSource::None,
         }
     }
 }
 
-/// So many batches may wait in the queues, as in the crawl.
-const MOST_BATCHES: usize = 4;
-/// The manager looks again when a part of a batch has come.
-const LOOKS_PER_BATCH: usize = 4;
-/// Where PageRank is among the ranks of a page.
+/// Name of the settings of a collection.
+pub(crate) const CONFIGURED: &str = "configured";
+/// Maximum number of queued batches, as in the crawl.
+const MAX_QUEUED_BATCHES: usize = 4;
+/// The manager selects again after this part of a batch.
+const SELECTIONS_PER_BATCH: usize = 4;
+/// Index of PageRank among the ranks of a page.
 const PAGE_RANK: usize = 0;
 
-/// Pages in the order in which they came, and when each was there, in milliseconds of virtual time.
+/// Pages in the order of completion, with the times in milliseconds of virtual time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CrawlOrder {
     /// The pages.
     pub pages: Vec<PageId>,
-    /// As many times.
+    /// Completion time of each page.
     pub times_ms: Vec<u64>,
 }
 
-/// Crawls all that can be reached. `progress` is told how many pages have come.
+/// Crawls all reachable pages. `on_progress` receives the number of fetched pages.
 pub fn crawl_order(
-    web: &Web,
-    guide: &Guide<'_>,
-    rules: &CrawlRules,
-    mut progress: impl FnMut(usize),
+    web: &WebModel,
+    policy: &OrderPolicy<'_>,
+    params: &CrawlParams,
+    mut on_progress: impl FnMut(usize),
 ) -> CrawlOrder {
-    let mut harvest = Harvest::new(web, rules.waits.clone(), rules.connections);
-    let mut manager = Manager { web, guide, rules, known: Known::new(web), ranks: KnownRanks::default() };
-    let look_every = rules.batch_pages.div_ceil(LOOKS_PER_BATCH).max(1);
-    let (mut looked_at, mut times_ms) = (0, Vec::new());
-    manager.look(&mut harvest);
+    let mut fetches = FetchSimulation::new(web, params.politeness.clone(), params.max_connections);
+    let mut manager =
+        Manager { web, policy, params, state: CrawlState::new(web), ranks: PeriodicPageRank::default() };
+    let selection_interval = params.max_batch_pages.div_ceil(SELECTIONS_PER_BATCH).max(1);
+    let (mut selected_at, mut times_ms) = (0, Vec::new());
+    manager.select_batch(&mut fetches);
     loop {
-        let fetched = manager.known.sources.len();
-        if fetched >= looked_at + look_every {
-            looked_at = fetched;
-            manager.look(&mut harvest);
-            progress(fetched);
+        let fetched = manager.state.sources.len();
+        if fetched >= selected_at + selection_interval {
+            selected_at = fetched;
+            manager.select_batch(&mut fetches);
+            on_progress(fetched);
         }
-        let known = &manager.known;
-        match harvest.next(u64::MAX, |site| known.sites[site.index()].pages_known) {
-            Some(arrival) => {
-                manager.known.fetch(arrival.page);
-                times_ms.push(arrival.at_ms);
+        let state = &manager.state;
+        match fetches.next(u64::MAX, |site| state.sites[site.index()].pages_known) {
+            Some(completion) => {
+                manager.state.fetch(completion.page);
+                times_ms.push(completion.at_ms);
             }
             None => {
-                manager.look(&mut harvest);
-                if harvest.waiting() == 0 {
-                    progress(fetched);
-                    return CrawlOrder { pages: manager.known.fetched(), times_ms };
+                manager.select_batch(&mut fetches);
+                if fetches.queued() == 0 {
+                    on_progress(fetched);
+                    return CrawlOrder { pages: manager.state.fetched(), times_ms };
                 }
             }
         }
     }
 }
 
-/// Chooses, and takes in what comes.
+/// Selects batches and processes fetched pages.
 struct Manager<'e> {
-    web: &'e Web,
-    guide: &'e Guide<'e>,
-    rules: &'e CrawlRules,
-    known: Known<'e>,
-    ranks: KnownRanks,
+    web: &'e WebModel,
+    policy: &'e OrderPolicy<'e>,
+    params: &'e CrawlParams,
+    state: CrawlState<'e>,
+    ranks: PeriodicPageRank,
 }
 
 impl Manager<'_> {
-    /// Chooses another batch, if there is room for it.
-    fn look(&mut self, harvest: &mut Harvest<'_>) {
-        if harvest.waiting() >= self.rules.batch_pages * MOST_BATCHES {
+    /// Selects another batch, if there is room for it.
+    fn select_batch(&mut self, fetches: &mut FetchSimulation<'_>) {
+        if fetches.queued() >= self.params.max_batch_pages * MAX_QUEUED_BATCHES {
             return;
         }
-        let entered = self.enter_sites(harvest);
-        if matches!(self.guide.ranks, Ranks::Batch | Ranks::Partial) {
-            self.ranks.refresh(&self.known, self.guide.ranks == Ranks::Partial);
+        let entered = self.enter_sites(fetches);
+        if matches!(self.policy.ranks, RankSource::Batch | RankSource::Partial) {
+            self.ranks.refresh(&self.state, self.policy.ranks == RankSource::Partial);
         }
-        let room = self.rules.batch_pages.saturating_sub(entered);
-        let mut top = TopK::new(room, self.rules.batch_pages_per_site);
+        let room = self.params.max_batch_pages.saturating_sub(entered);
+        let mut top = TopK::new(room, self.params.max_batch_pages_per_site);
         let quality = self.quality();
         let is_free: Vec<bool> = (0..self.web.sites.len() as u32)
-            .map(|site| self.known.sites[site as usize].is_entered && !harvest.is_open(SiteId(site)))
+            .map(|site| self.state.sites[site as usize].is_entered && !fetches.is_busy(SiteId(site)))
             .collect();
-        for number in &self.known.pending {
-            let site = self.known.pages[*number as usize].site;
+        for id in &self.state.pending {
+            let site = self.state.pages[*id as usize].site;
             if is_free[site.index()] {
-                top.offer(PageId(*number), site, self.guide.profit.of_new(quality.of(&self.facts(*number))));
+                top.push(
+                    PageId(*id),
+                    site,
+                    self.policy.priority.for_new_page(quality.evaluate(&self.facts(*id))),
+                );
             }
         }
-        let chosen: Vec<u32> = top.finish().into_iter().map(|best| best.page.0).collect();
-        self.known.choose(&chosen);
-        chosen.iter().for_each(|number| harvest.push(self.known.pages[*number as usize].page));
-        let pages = &self.known.pages;
-        self.known.pending.retain(|number| !pages[*number as usize].is_chosen);
+        let selected: Vec<u32> = top.finish().into_iter().map(|best| best.page.0).collect();
+        self.state.choose(&selected);
+        selected.iter().for_each(|id| fetches.push(self.state.pages[*id as usize].page));
+        let pages = &self.state.pages;
+        self.state.pending.retain(|id| !pages[*id as usize].is_selected);
     }
 
-    /// Asks every site that was met since for its front page alone; tells how many pages that are.
-    fn enter_sites(&mut self, harvest: &mut Harvest<'_>) -> usize {
+    /// Selects the front page of each site that was discovered since, and returns their number.
+    fn enter_sites(&mut self, fetches: &mut FetchSimulation<'_>) -> usize {
         let mut entered = 0;
         for site in 0..self.web.sites.len() {
-            let known = &mut self.known.sites[site];
-            if known.is_entered || known.pages_known == 0 || entered == self.rules.batch_pages {
+            let state = &mut self.state.sites[site];
+            if state.is_entered || state.pages_known == 0 || entered == self.params.max_batch_pages {
                 continue;
             }
-            known.is_entered = true;
+            state.is_entered = true;
             let Some(page) = self.web.sites[site].front_page else { continue };
-            let number = self.known.meet(page, 0);
-            self.known.choose(&[number]);
-            harvest.push(page);
+            let id = self.state.discover(page, 0);
+            self.state.choose(&[id]);
+            fetches.push(page);
             entered += 1;
         }
         entered
     }
 
-    /// By the most that any page has of each fact.
+    /// Quality, normalised by the maximum of each fact over all pages.
     fn quality(&self) -> Quality {
-        let mut most = Most::default();
-        (0..self.known.pages.len() as u32).for_each(|number| most.see(&self.facts(number)));
-        Quality::new(self.guide.weights, &most)
+        let mut maxima = FactMaxima::default();
+        (0..self.state.pages.len() as u32).for_each(|id| maxima.observe(&self.facts(id)));
+        Quality::new(self.policy.weights, &maxima)
     }
 
-    fn facts(&self, number: u32) -> PageFacts {
-        let mut facts = self.known.facts(number);
-        let rank = match self.guide.ranks {
-            Ranks::None => return facts,
-            Ranks::Batch | Ranks::Partial => self.ranks.of(number),
-            Ranks::Final(ranks) => ranks[self.known.pages[number as usize].page.index()],
+    fn facts(&self, id: u32) -> PageFacts {
+        let mut facts = self.state.facts(id);
+        let rank = match self.policy.ranks {
+            RankSource::None => return facts,
+            RankSource::Batch | RankSource::Partial => self.ranks.get(id),
+            RankSource::Final(ranks) => ranks[self.state.pages[id as usize].page.index()],
         };
         facts.ranks[PAGE_RANK] = rank as f32;
         facts
@@ -219,74 +234,88 @@ impl Manager<'_> {
 mod tests {
     use super::*;
     use crate::page_rank::page_ranks;
-    use crate::web::tests::web;
+    use crate::web_model::tests::web;
 
-    fn rules() -> CrawlRules {
-        CrawlRules { waits: Waits::default(), batch_pages: 2, batch_pages_per_site: 1, connections: 10 }
+    fn params() -> CrawlParams {
+        CrawlParams {
+            politeness: Politeness::default(),
+            max_batch_pages: 2,
+            max_batch_pages_per_site: 1,
+            max_connections: 10,
+        }
     }
 
-    fn order(web: &Web, guide: &Guide<'_>, rules: &CrawlRules) -> Vec<u32> {
-        crawl_order(web, guide, rules, |_| ()).pages.into_iter().map(|page| page.0).collect()
+    fn order(web: &WebModel, policy: &OrderPolicy<'_>, params: &CrawlParams) -> Vec<u32> {
+        crawl_order(web, policy, params, |_| ()).pages.into_iter().map(|page| page.0).collect()
     }
 
     #[test]
-    fn a_strategy_has_its_order_and_unreachable_pages_stay_out() {
-        // 0 links to 1 and 2; 2 is linked more often; 3 hangs behind 2, and nothing leads to 4.
+    fn a_strategy_determines_the_order_and_unreachable_pages_are_not_fetched() {
+        // 0 links to 1 and 2; 2 has more inlinks; 3 is linked from 2 only, and 4 is unreachable.
         let web = web(&[5], &[(0, 1), (0, 2), (1, 2), (2, 3), (3, 2)]);
-        let one = CrawlRules { batch_pages: 1, ..rules() };
-        assert_eq!(order(&web, &Guide::of(Strategy::BreadthFirst), &one), [0, 1, 2, 3]);
+        let one = CrawlParams { max_batch_pages: 1, ..params() };
+        assert_eq!(order(&web, &OrderPolicy::from_strategy(Strategy::BreadthFirst), &one), [0, 1, 2, 3]);
         let ranks = page_ranks(&web);
-        assert_eq!(order(&web, &Guide::omniscient(&ranks), &one), [0, 2, 3, 1]);
+        assert_eq!(order(&web, &OrderPolicy::omniscient(&ranks), &one), [0, 2, 3, 1]);
     }
 
     #[test]
-    fn settings_of_ones_own_have_their_order() {
-        // 0 links to 1, 2 and 3; 3 is linked most, and 1 looks as if a program made it.
+    fn configured_settings_determine_the_order() {
+        // 0 links to 1, 2 and 3; 3 has the most inlinks, and 1 has a dynamic URL.
         let mut web = web(&[4], &[(0, 1), (0, 2), (0, 3), (2, 3)]);
-        web.pages[1].dynamic = true;
-        let one = CrawlRules { batch_pages: 1, ..rules() };
-        let own =
-            |term: Term, profit| Guide::own(Strategy::Wire, [(term, 1.0)].into_iter().collect(), profit);
-        let order_by = |term, profit| order(&web, &own(term, profit).unwrap(), &one);
-        assert_eq!(order_by(Term::Static, Profit::default()), [0, 2, 3, 1]);
-        // Without any weight for quality the oldest come first.
-        let indifferent = Profit { quality_exponent: 0.0, ..Profit::default() };
-        assert_eq!(order_by(Term::Static, indifferent), [0, 1, 2, 3]);
-        for term in [Term::Relevance, Term::Location, Term::PageRank, Term::SiteRank] {
-            let error = own(term, Profit::default()).unwrap_err().to_string();
-            assert!(error.contains("`own`") && error.contains(term.as_str()), "{error}");
+        web.pages[1].is_dynamic = true;
+        let one = CrawlParams { max_batch_pages: 1, ..params() };
+        let configured = |term: QualityTerm, priority| {
+            OrderPolicy::configured(Strategy::Wire, [(term, 1.0)].into_iter().collect(), priority)
+        };
+        let order_by = |term, priority| order(&web, &configured(term, priority).unwrap(), &one);
+        assert_eq!(order_by(QualityTerm::Static, PriorityModel::default()), [0, 2, 3, 1]);
+        // With exponent 0 for quality, the first discovered pages come first.
+        let indifferent = PriorityModel { quality_exponent: 0.0, ..PriorityModel::default() };
+        assert_eq!(order_by(QualityTerm::Static, indifferent), [0, 1, 2, 3]);
+        for term in
+            [QualityTerm::TopicRelevance, QualityTerm::UrlScore, QualityTerm::PageRank, QualityTerm::SiteRank]
+        {
+            let error = configured(term, PriorityModel::default()).unwrap_err().to_string();
+            assert!(error.contains("`configured`") && error.contains(term.as_str()), "{error}");
         }
         let weights = Strategy::PartialPageRank.weights();
-        assert!(Guide::own(Strategy::PartialPageRank, weights, Profit::default()).is_ok());
+        assert!(
+            OrderPolicy::configured(Strategy::PartialPageRank, weights, PriorityModel::default()).is_ok()
+        );
     }
 
     #[test]
-    fn a_site_of_its_own_takes_as_long_as_its_waits() {
-        // Four pages of one site that answers in 100 ms: three waits between them.
+    fn the_duration_of_a_single_site_is_the_sum_of_its_delays() {
+        // Four pages of one site with a response time of 100 ms: three delays in between.
         let web = web(&[4], &[(0, 1), (0, 2), (0, 3)]);
-        let waits = Waits { wait_ms: 1_000, ..Waits::default() };
-        let rules = CrawlRules { waits, batch_pages: 9, batch_pages_per_site: 9, ..rules() };
-        let order = crawl_order(&web, &Guide::of(Strategy::BreadthFirst), &rules, |_| ());
+        let politeness = Politeness { site_delay_ms: 1_000, ..Politeness::default() };
+        let params = CrawlParams { politeness, max_batch_pages: 9, max_batch_pages_per_site: 9, ..params() };
+        let order = crawl_order(&web, &OrderPolicy::from_strategy(Strategy::BreadthFirst), &params, |_| ());
         assert_eq!(order.times_ms, [100, 1_200, 2_300, 3_400]);
     }
 
     #[test]
-    fn a_new_site_is_asked_for_its_front_page_alone() {
+    fn only_the_front_page_of_a_new_site_is_fetched_first() {
         // The front page of the second site is 3; links lead to 4 and 5 only.
         let web = web(&[3, 3], &[(0, 4), (0, 5), (3, 4)]);
-        let order = order(&web, &Guide::of(Strategy::Backlinks), &CrawlRules { batch_pages: 9, ..rules() });
+        let order = order(
+            &web,
+            &OrderPolicy::from_strategy(Strategy::Backlinks),
+            &CrawlParams { max_batch_pages: 9, ..params() },
+        );
         assert_eq!(order[..2], [0, 3]);
         assert_eq!(order.len(), 4);
     }
 
     #[test]
-    fn every_strategy_fetches_every_page_once_and_always_in_the_same_order() {
+    fn every_strategy_fetches_every_page_once_in_a_deterministic_order() {
         let web = crate::Synthetic { pages: 2_000, sites: 40, seed: 3 }.web().unwrap();
-        let rules = CrawlRules { batch_pages: 50, batch_pages_per_site: 10, ..rules() };
+        let params = CrawlParams { max_batch_pages: 50, max_batch_pages_per_site: 10, ..params() };
         for strategy in Strategy::ALL {
-            let guide = Guide::of(strategy);
-            let pages = order(&web, &guide, &rules);
-            assert_eq!(pages, order(&web, &guide, &rules), "{strategy}");
+            let policy = OrderPolicy::from_strategy(strategy);
+            let pages = order(&web, &policy, &params);
+            assert_eq!(pages, order(&web, &policy, &params), "{strategy}");
             let mut sorted = pages;
             sorted.sort_unstable();
             assert!(sorted.into_iter().eq(0..web.pages.len() as u32), "{strategy}");

@@ -1,53 +1,53 @@
-//! A Web that is made up: sites, sizes, links and change rates as `simweb` serves them, without the faults.
+//! Synthetic Web model: sites, sizes, links and change rates as `simweb` serves them, without faults.
 //!
-//! Sizes of sites and popularity of pages follow power laws, change rates and answer times are log-normal. All pages change, and
-//! the servers of most tell when.
+//! Sizes of sites and popularity of pages follow power laws; change rates and response times are log-normal. All pages
+//! change, and most servers state when.
 
 use std::net::IpAddr;
 
 use model::{PageId, SiteId};
-use simweb::{PageRef, Ports, Settings, Style, World};
+use simweb::{PageRef, PathClass, Ports, Settings, World};
 
-use crate::chance::Chance;
 use crate::error::Error;
-use crate::web::{Web, WebPage, WebSite};
+use crate::random::KeyedRandom;
+use crate::web_model::{WebModel, WebPage, WebSite};
 
-/// What the made-up Web is like.
+/// Parameters of the synthetic Web model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Synthetic {
-    /// About how many pages there are.
+    /// Approximate number of pages.
     pub pages: u64,
-    /// How many sites they are on.
+    /// Number of sites.
     pub sites: u64,
-    /// Everything is derived from this number.
+    /// Random seed.
     pub seed: u64,
 }
 
-/// Links of a page, so that there are ten on average that lead to different pages.
+/// Minimum and maximum number of links per page, which gives ten different targets on average.
 const LINKS: (u64, u64) = (4, 20);
-/// Median and spread of the answer times.
-const ANSWER_MS: (f64, f64) = (300.0, 0.8);
-/// What chance is asked about here.
-const SPEEDS: u64 = 1;
+/// Median and spread of the response times.
+const RESPONSE_MS: (f64, f64) = (300.0, 0.8);
+/// Domain of the random numbers.
+const RESPONSE_TIME_DOMAIN: u64 = 1;
 
 impl Synthetic {
-    /// Makes it up.
-    pub fn web(&self) -> Result<Web, Error> {
+    /// Generates the model.
+    pub fn web(&self) -> Result<WebModel, Error> {
         let mut settings = Settings::plain();
-        let usual = Settings::default();
+        let default = Settings::default();
         for (name, value) in [("pages", self.pages), ("sites", self.sites), ("seed", self.seed)] {
             settings.set(name, value as f64)?;
         }
-        (settings.fewest_links, settings.most_links) = LINKS;
-        settings.dynamic = usual.dynamic;
-        settings.virtual_hosts = usual.virtual_hosts;
-        settings.validators = usual.validators;
-        settings.changing = 1.0;
+        (settings.min_links, settings.max_links) = LINKS;
+        settings.dynamic = default.dynamic;
+        settings.virtual_hosts = default.virtual_hosts;
+        settings.validators = default.validators;
+        settings.changing_pages = 1.0;
         let world = World::new(settings, Ports { http: 80, https: 443 })?;
-        Ok(self.of_world(&world))
+        Ok(self.from_world(&world))
     }
 
-    fn of_world(&self, world: &World) -> Web {
+    fn from_world(&self, world: &World) -> WebModel {
         let sites: Vec<simweb::Site> = world.site_indexes().map(|index| world.site(index)).collect();
         let mut first = Vec::with_capacity(sites.len() + 1);
         let mut pages = Vec::new();
@@ -55,20 +55,20 @@ impl Synthetic {
             first.push(pages.len() as u32);
             let page = |index| WebPage {
                 site: SiteId(site.index),
-                dynamic: world.page(site, index).style == Style::Dynamic,
+                is_dynamic: world.page(site, index).path_class == PathClass::Dynamic,
                 changes_per_day: world.changes_per_day(site, index) as f32,
-                dated: site.validators,
+                has_last_modified: site.validators,
                 has_content: true,
             };
             pages.extend((0..site.pages).map(page));
         }
         let site_list = sites.iter().map(|site| WebSite {
-            address: IpAddr::V4(world.address(site.index)),
+            ip_address: IpAddr::V4(world.ip_address(site.index)),
             front_page: Some(PageId(first[site.index as usize])),
-            answer_ms: answer_ms(self.seed, site.index),
+            response_ms: response_ms(self.seed, site.index),
             crawl_delay_ms: 0,
         });
-        let mut web = Web::new(pages, site_list.collect(), vec![PageId(0)]);
+        let mut web = WebModel::new(pages, site_list.collect(), vec![PageId(0)]);
         let number = |page: PageRef| PageId(first[page.site as usize] + page.page);
         let mut targets = Vec::new();
         for site in &sites {
@@ -82,10 +82,10 @@ impl Synthetic {
     }
 }
 
-/// How long a site takes to answer, if nobody has measured it.
-pub(crate) fn answer_ms(seed: u64, site: u32) -> u32 {
-    let (median, spread) = ANSWER_MS;
-    (median * (spread * Chance::new(seed, SPEEDS, u64::from(site)).normal()).exp()) as u32
+/// Response time of a site that was not measured.
+pub(crate) fn response_ms(seed: u64, site: u32) -> u32 {
+    let (median, spread) = RESPONSE_MS;
+    (median * (spread * KeyedRandom::new(seed, RESPONSE_TIME_DOMAIN, u64::from(site)).normal()).exp()) as u32
 }
 
 #[cfg(test)]
@@ -93,11 +93,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_gives_the_same_web_and_all_of_it_can_be_reached() {
+    fn the_same_seed_gives_the_same_web_and_all_pages_are_reachable() {
         let settings = Synthetic { pages: 3_000, sites: 50, seed: 7 };
         let (web, again) = (settings.web().unwrap(), settings.web().unwrap());
         assert_eq!((&web.pages, &web.sites), (&again.pages, &again.sites));
-        let links = |web: &Web| -> Vec<PageId> {
+        let links = |web: &WebModel| -> Vec<PageId> {
             (0..web.pages.len()).flat_map(|page| web.links(PageId(page as u32)).to_vec()).collect()
         };
         assert_eq!(links(&web), links(&again));
@@ -109,9 +109,9 @@ mod tests {
     }
 
     #[test]
-    fn in_links_have_a_long_tail() {
+    fn inlinks_have_a_long_tail() {
         let web = Synthetic { pages: 20_000, sites: 200, seed: 1 }.web().unwrap();
-        let mut counts = web.in_links();
+        let mut counts = web.inlinks();
         counts.sort_unstable_by_key(|count| std::cmp::Reverse(*count));
         let top: u32 = counts[..counts.len() / 100].iter().sum();
         let share = f64::from(top) / web.link_count() as f64;
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_made_up_is_an_error() {
+    fn impossible_parameters_are_an_error() {
         assert!(Synthetic { pages: 10, sites: 0, seed: 1 }.web().is_err());
     }
 }

@@ -1,102 +1,87 @@
-//! What can go wrong before the synthetic Web runs: settings that cannot be, and addresses that cannot be had.
+//! Errors of settings and of the start of the server.
 
 use std::io;
 use std::net::SocketAddr;
 
-/// A setting that cannot be used; the sentence says what to do instead.
+/// Invalid setting; the message contains a hint.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// No such name.
-    #[error("no setting is called `{name}`; did you mean `{nearest}`?")]
+    /// Unknown name.
+    #[error("unknown setting `{name}`; did you mean `{nearest}`?")]
     Unknown {
-        /// The name that was given.
+        /// The given name.
         name: String,
-        /// The known name most like it.
+        /// The most similar known name.
         nearest: &'static str,
     },
-    /// The value is of the wrong kind or out of bounds.
-    #[error("`{name}` cannot be {value}: it takes {wanted}")]
-    BadValue {
-        /// Which setting.
+    /// Invalid value.
+    #[error("invalid value {value} of `{name}`: expected {expected}")]
+    InvalidValue {
+        /// Name of the setting.
         name: String,
-        /// The value that was given.
+        /// The given value.
         value: String,
-        /// What would be taken.
-        wanted: String,
+        /// Description of valid values.
+        expected: String,
     },
     /// `--set name` without `=value`.
-    #[error("`{0}` sets nothing: write name=value")]
-    NoValue(String),
-    /// The settings cannot be read as TOML.
-    #[error("line {line} is not TOML: {what}")]
-    NotToml {
-        /// Where, from 1.
+    #[error("missing value in `{0}`; write name=value")]
+    MissingValue(String),
+    /// Invalid TOML.
+    #[error("invalid TOML in line {line}: {error}")]
+    InvalidToml {
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong.
-        what: String,
+        /// Error of the TOML parser.
+        error: String,
     },
-    /// Two settings that exclude each other.
+    /// Contradicting settings.
     #[error("{0}")]
     Contradiction(String),
 }
 
 impl SettingsError {
     pub(crate) fn unknown(name: &str, known: &[&'static str]) -> SettingsError {
-        let nearest =
-            known.iter().copied().min_by_key(|candidate| edit_distance(name, candidate)).unwrap_or("seed");
+        let nearest = known
+            .iter()
+            .copied()
+            .min_by_key(|candidate| strsim::levenshtein(name, candidate))
+            .unwrap_or("seed");
         SettingsError::Unknown { name: name.chars().take(100).collect(), nearest }
     }
 }
 
-/// Why the synthetic Web does not run.
+/// Error of the start of a synthetic Web.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A socket could not be bound.
+    /// A socket cannot be bound.
     #[error("cannot listen on {address} for {service}: {source}")]
     Listen {
         /// `http`, `https` or `dns`.
         service: &'static str,
-        /// The address asked for.
+        /// The requested address.
         address: SocketAddr,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The address is open to others than this machine, or not of IPv4.
-    #[error(
-        "cannot serve on {0}: the synthetic Web lives on loopback addresses of IPv4 only (use 127.0.0.1)"
-    )]
+    /// The address is not an IPv4 loopback address.
+    #[error("cannot serve on {0}: not an IPv4 loopback address (use 127.0.0.1)")]
     NotLoopback(SocketAddr),
-    /// The settings cannot be used.
+    /// Invalid settings.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The certificate authority could not be made.
-    #[error("cannot make the certificate authority: {0}")]
+    /// The certificate authority cannot be created.
+    #[error("cannot create the certificate authority: {0}")]
     Authority(#[from] rcgen::Error),
-    /// Rejected by the TLS library.
+    /// Error of the TLS library.
     #[error("cannot set up TLS: {0}")]
     Tls(#[from] rustls::Error),
-    /// A file or thread could not be made.
-    #[error("cannot {what}: {source}")]
+    /// A file or thread cannot be created.
+    #[error("cannot {operation}: {source}")]
     System {
         /// The operation.
-        what: String,
-        /// What the system said.
+        operation: String,
+        /// Error of the system.
         source: io::Error,
     },
-}
-
-/// Levenshtein's distance, for the nearest known name.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.chars().take(100).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, other) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(letter != *other);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[b.len()]
 }

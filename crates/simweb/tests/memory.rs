@@ -1,17 +1,17 @@
-//! Does memory grow with the pages asked for? In a process of its own, since it is measured for the process.
+//! Memory use of a large Web, in its own process because it is measured for the whole process.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
-use simweb::{Ask, PageRef, Ports, Settings, World};
+use simweb::{PageRef, Ports, Settings, SimRequest, World};
 
-/// Asks for pages spread over all sites.
+/// Requests pages of all sites.
 fn fetch(world: &World, count: u32) {
     for n in 0..count {
         let site = world.site(n.wrapping_mul(2_654_435_761) % world.settings.sites as u32);
         let url = world.url(PageRef { site: site.index, page: n.wrapping_mul(40_503) % site.linked });
         let path = &url[url.match_indices('/').nth(2).unwrap().0..];
-        assert_ne!(world.answer(&site, &Ask::new(path, 1)).status, 404);
+        assert_ne!(world.respond(&site, &SimRequest::new(path, 1)).status, 404);
     }
 }
 
@@ -22,8 +22,8 @@ fn resident_kb() -> i64 {
 }
 
 #[test]
-fn memory_does_not_grow_with_the_pages_asked_for() {
-    let settings = Settings { sites: 100_000, pages: 100_000_000, missing: 0.0, ..Settings::default() };
+fn memory_does_not_grow_with_the_number_of_requests() {
+    let settings = Settings { sites: 100_000, pages: 100_000_000, not_found: 0.0, ..Settings::default() };
     let world = World::new(settings, Ports { http: 80, https: 443 }).unwrap();
     fetch(&world, 200);
     let before = resident_kb();

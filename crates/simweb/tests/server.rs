@@ -1,6 +1,6 @@
-//! Does the server behave as the settings say? Each phenomenon over a real socket.
+//! Tests of the server: each fault and feature over a real socket.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "test helpers may panic")]
 
 mod support;
 
@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use simweb::{Endpoints, Kind, Page, PageRef, RobotsKind, Settings, SimWeb, Site, SitemapKind};
+use simweb::{Endpoints, Page, PageKind, PageRef, RobotsKind, Settings, SimWeb, Site, SitemapKind};
 use support::{Reply, connect, exchange, get, lookup, read_reply};
 
 fn plain() -> Settings {
@@ -19,9 +19,9 @@ fn start(settings: Settings) -> SimWeb {
     SimWeb::start(settings, &Endpoints::default()).unwrap()
 }
 
-/// Asks a site on its own address.
-fn ask(running: &SimWeb, site: u32, path: &str, headers: &str) -> Reply {
-    let address = SocketAddr::from((running.world.address(site), running.http.port()));
+/// Requests a path of a site on its IP address.
+fn request(running: &SimWeb, site: u32, path: &str, headers: &str) -> Reply {
+    let address = SocketAddr::from((running.world.ip_address(site), running.http.port()));
     get(address, &authority(running, site), path, headers).unwrap()
 }
 
@@ -34,7 +34,7 @@ fn path(running: &SimWeb, site: u32, page: u32) -> String {
     url[url.match_indices('/').nth(2).unwrap().0..].to_owned()
 }
 
-/// The first page anywhere that fits.
+/// Finds the first page that satisfies a condition.
 fn find(running: &SimWeb, fits: impl Fn(&Site, &Page) -> bool) -> (u32, u32) {
     let sites = running.world.site_indexes().map(|index| running.world.site(index));
     let mut pages = sites.flat_map(|site| (0..site.linked).map(move |page| (site, page)));
@@ -43,7 +43,7 @@ fn find(running: &SimWeb, fits: impl Fn(&Site, &Page) -> bool) -> (u32, u32) {
 }
 
 #[test]
-fn same_seed_gives_the_same_bytes_and_another_seed_others() {
+fn the_same_seed_gives_the_same_bytes_and_another_seed_gives_others() {
     let ports = simweb::Ports { http: 80, https: 443 };
     let bytes = |seed| {
         let world = simweb::World::new(Settings { seed, sites: 20, ..Settings::default() }, ports).unwrap();
@@ -56,7 +56,7 @@ fn same_seed_gives_the_same_bytes_and_another_seed_others() {
         answers
             .map(|(url, site)| {
                 let path = &url[url.match_indices('/').nth(2).unwrap().0..];
-                (world.answer(&site, &simweb::Ask::new(path, 1_000_000)), url)
+                (world.respond(&site, &simweb::SimRequest::new(path, 1_000_000)), url)
             })
             .collect::<Vec<_>>()
     };
@@ -65,60 +65,60 @@ fn same_seed_gives_the_same_bytes_and_another_seed_others() {
 }
 
 #[test]
-fn served_bytes_are_those_of_the_library() {
+fn served_bytes_are_equal_to_those_of_the_library() {
     let running = start(plain());
-    let reply = ask(&running, 3, "/", "");
+    let reply = request(&running, 3, "/", "");
     let world = &running.world;
-    let answer = world.answer(&world.site(3), &simweb::Ask::new("/", running.clock.seconds()));
+    let answer = world.respond(&world.site(3), &simweb::SimRequest::new("/", running.clock.seconds()));
     assert_eq!(reply.body, answer.body);
     assert_eq!(reply.header("content-type"), Some(&*answer.content_type));
 }
 
 #[test]
-fn a_name_is_served_on_its_own_address_only() {
+fn a_site_is_served_on_its_own_ip_address_only() {
     let running = start(plain());
-    let elsewhere = SocketAddr::from((running.world.address(5), running.http.port()));
+    let elsewhere = SocketAddr::from((running.world.ip_address(5), running.http.port()));
     assert_eq!(get(elsewhere, &authority(&running, 4), "/", "").unwrap().status, 421);
     assert_eq!(get(elsewhere, &authority(&running, 5), "/", "").unwrap().status, 200);
-    assert_eq!(get(elsewhere, "nobody.example", "/", "").unwrap().status, 421);
+    assert_eq!(get(elsewhere, "unknown.example", "/", "").unwrap().status, 421);
 }
 
 #[test]
-fn people_without_name_server_browse_by_address_and_localhost() {
+fn sites_can_be_browsed_by_ip_address_and_localhost() {
     let running = start(plain());
     let portal = get(running.http, &running.http.to_string(), "/", "").unwrap();
     assert!(portal.text().contains("This is a synthetic Web"));
     let host = format!("{}.localhost:{}", running.world.name(1), running.http.port());
     assert!(portal.text().contains(&format!("http://{host}/")), "links lead on without a name server");
     assert_eq!(get(running.http, &host, "/", "").unwrap().status, 200);
-    let own = SocketAddr::from((running.world.address(2), running.http.port()));
+    let own = SocketAddr::from((running.world.ip_address(2), running.http.port()));
     assert_eq!(get(own, &own.to_string(), &path(&running, 2, 1), "").unwrap().status, 200);
 }
 
 #[test]
-fn all_sites_can_share_one_address() {
-    let endpoints = Endpoints { one_address: true, ..Endpoints::default() };
+fn all_sites_can_share_one_ip_address() {
+    let endpoints = Endpoints { single_ip: true, ..Endpoints::default() };
     let running = SimWeb::start(plain(), &endpoints).unwrap();
     assert_eq!(lookup(running.dns.unwrap(), &running.world.name(7)), (0, Some("127.0.0.1".parse().unwrap())));
     assert_eq!(get(running.http, &authority(&running, 7), "/", "").unwrap().status, 200);
     let other = SocketAddr::from(([127, 1, 0, 8], running.http.port()));
-    assert!(TcpStream::connect(other).is_err(), "nobody listens elsewhere");
+    assert!(TcpStream::connect(other).is_err(), "no listener on other addresses");
 }
 
 #[test]
 fn unchanged_pages_are_304_until_they_change() {
-    let running = start(Settings { validators: 1.0, changing: 1.0, changes_per_day: 1.0, ..plain() });
-    let first = ask(&running, 1, "/", "");
+    let running = start(Settings { validators: 1.0, changing_pages: 1.0, changes_per_day: 1.0, ..plain() });
+    let first = request(&running, 1, "/", "");
     let (etag, modified) = (first.header("etag").unwrap(), first.header("last-modified").unwrap());
     for condition in [format!("If-None-Match: {etag}\r\n"), format!("If-Modified-Since: {modified}\r\n")] {
-        let again = ask(&running, 1, "/", &condition);
+        let again = request(&running, 1, "/", &condition);
         assert_eq!((again.status, again.body.len()), (304, 0), "{condition}");
         assert_eq!(again.header("etag"), Some(etag));
     }
     let older = "If-Modified-Since: Thu, 01 Jan 2026 00:00:00 GMT\r\n";
-    assert_eq!(ask(&running, 1, "/", older).status, 200);
+    assert_eq!(request(&running, 1, "/", older).status, 200);
     running.clock.advance(Duration::from_secs(100 * 86_400));
-    let changed = ask(&running, 1, "/", &format!("If-None-Match: {etag}\r\n"));
+    let changed = request(&running, 1, "/", &format!("If-None-Match: {etag}\r\n"));
     assert_eq!(changed.status, 200);
     assert_ne!(changed.body, first.body);
     assert!(changed.header("last-modified") != Some(modified));
@@ -128,21 +128,21 @@ fn unchanged_pages_are_304_until_they_change() {
 fn hasty_clients_get_429_and_are_told_when_to_come_back() {
     let running =
         start(Settings { rate_limited: 1.0, rate_limit_ms: 3_600_000, retry_after_s: 7, ..plain() });
-    assert_eq!(ask(&running, 1, "/", "").status, 200);
-    let hasty = ask(&running, 1, "/", "");
+    assert_eq!(request(&running, 1, "/", "").status, 200);
+    let hasty = request(&running, 1, "/", "");
     assert_eq!((hasty.status, hasty.header("retry-after")), (429, Some("7")));
-    assert_eq!(ask(&running, 2, "/", "").status, 200, "other sites are not concerned");
-    assert_eq!(ask(&running, 0, "/", "").status, 200);
-    assert_eq!(ask(&running, 0, "/", "").status, 200, "the portal has patience");
+    assert_eq!(request(&running, 2, "/", "").status, 200, "other sites are not concerned");
+    assert_eq!(request(&running, 0, "/", "").status, 200);
+    assert_eq!(request(&running, 0, "/", "").status, 200, "the portal has patience");
 }
 
 #[test]
-fn who_came_too_fast_is_let_in_again_after_the_wait() {
+fn a_rate_limited_client_is_accepted_again_after_the_delay() {
     let running = start(Settings { rate_limited: 1.0, rate_limit_ms: 500, retry_after_s: 1, ..plain() });
-    let until = |wanted: u16| {
+    let until = |expected: u16| {
         let asked = Instant::now();
-        while ask(&running, 1, "/", "").status != wanted {
-            assert!(asked.elapsed() < Duration::from_secs(30), "never {wanted}");
+        while request(&running, 1, "/", "").status != expected {
+            assert!(asked.elapsed() < Duration::from_secs(30), "never {expected}");
         }
         asked.elapsed()
     };
@@ -155,28 +155,28 @@ fn who_came_too_fast_is_let_in_again_after_the_wait() {
 }
 
 #[test]
-fn https_is_told_where_it_listens() {
+fn the_https_address_is_reported() {
     let https = "127.0.0.2:0".parse().unwrap();
-    for one_address in [true, false] {
-        let web = SimWeb::start(plain(), &Endpoints { https, one_address, ..Endpoints::default() }).unwrap();
+    for single_ip in [true, false] {
+        let web = SimWeb::start(plain(), &Endpoints { https, single_ip, ..Endpoints::default() }).unwrap();
         assert_eq!(web.https.ip(), https.ip());
         assert!(TcpStream::connect(web.https).is_ok());
-        assert_eq!(web.world.one_address.is_some(), one_address || web.fallback.is_some());
+        assert_eq!(web.world.single_ip.is_some(), single_ip || web.fallback.is_some());
     }
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_log_that_cannot_be_written_is_told_at_the_end() {
+fn an_error_of_the_request_log_is_reported_at_the_end() {
     let endpoints = Endpoints { log: Some("/dev/full".into()), ..Endpoints::default() };
     let web = SimWeb::start(plain(), &endpoints).unwrap();
-    assert_eq!(ask(&web, 1, "/", "").status, 200);
+    assert_eq!(request(&web, 1, "/", "").status, 200);
     assert_eq!(web.stop().unwrap_err().kind(), std::io::ErrorKind::StorageFull);
     assert!(start(plain()).stop().is_ok());
 }
 
 #[test]
-fn each_kind_of_robots_txt_is_served_as_its_name_says() {
+fn each_kind_of_robots_txt_is_served() {
     let cases: [(&str, RobotsKind, u16, &str); 10] = [
         ("robots_missing", RobotsKind::Missing, 404, ""),
         ("robots_disallow_some", RobotsKind::DisallowSome, 200, "Disallow: /private/\n"),
@@ -195,11 +195,11 @@ fn each_kind_of_robots_txt_is_served_as_its_name_says() {
         let running = start(settings);
         assert_eq!(running.world.site(1).robots, kind);
         let began = Instant::now();
-        let reply = ask(&running, 1, "/robots.txt", "");
+        let reply = request(&running, 1, "/robots.txt", "");
         assert_eq!(reply.status, status, "{name}");
         assert!(reply.text().contains(line), "{name}");
         if let Some(location) = reply.header("location") {
-            assert!(ask(&running, 1, location, "").text().contains("Disallow: /private/\n"));
+            assert!(request(&running, 1, location, "").text().contains("Disallow: /private/\n"));
         }
         assert_eq!(reply.body.len() > 500 * 1024, kind == RobotsKind::Huge);
         assert!(kind != RobotsKind::Slow || began.elapsed() >= Duration::from_millis(30));
@@ -208,14 +208,20 @@ fn each_kind_of_robots_txt_is_served_as_its_name_says() {
 
 #[test]
 fn sitemaps_list_the_pages_with_their_dates() {
-    let running =
-        start(Settings { sitemaps: 1.0, changing: 1.0, robots_rdf: 1.0, sites: 40, pages: 2_000, ..plain() });
+    let running = start(Settings {
+        sitemaps: 1.0,
+        changing_pages: 1.0,
+        robots_rdf: 1.0,
+        sites: 40,
+        pages: 2_000,
+        ..plain()
+    });
     let mut seen = Vec::new();
     for index in running.world.site_indexes() {
         let site = running.world.site(index);
-        let robots = ask(&running, index, "/robots.txt", "").text();
+        let robots = request(&running, index, "/robots.txt", "").text();
         let url = robots.split_once("Sitemap: ").expect("a sitemap").1.trim().to_owned();
-        let reply = ask(&running, index, &url[url.match_indices('/').nth(2).unwrap().0..], "");
+        let reply = request(&running, index, &url[url.match_indices('/').nth(2).unwrap().0..], "");
         assert_eq!(reply.status, 200, "{url}");
         let text = match site.sitemap.unwrap() {
             SitemapKind::Gzip => {
@@ -225,14 +231,14 @@ fn sitemaps_list_the_pages_with_their_dates() {
             }
             SitemapKind::Index => {
                 assert!(reply.text().contains("/sitemap-0.xml</loc>"));
-                ask(&running, index, "/sitemap-0.xml", "").text()
+                request(&running, index, "/sitemap-0.xml", "").text()
             }
             SitemapKind::Xml | SitemapKind::Text => reply.text(),
         };
-        for page in (0..site.linked).map(|page| running.world.page_truth(&site, page)) {
+        for page in (0..site.linked).map(|page| running.world.page_ground_truth(&site, page)) {
             assert_eq!(page.in_sitemap, text.contains(&page.url.replace('&', "&amp;")), "{}", page.url);
         }
-        let rdf = ask(&running, index, "/robots.rdf", "").text();
+        let rdf = request(&running, index, "/robots.rdf", "").text();
         assert!(rdf.contains(&format!(
             "rdf:about=\"{}\"><dc:date>20",
             running.world.url(PageRef { site: index, page: 0 })
@@ -246,10 +252,10 @@ fn sitemaps_list_the_pages_with_their_dates() {
 #[test]
 fn compression_is_used_only_when_accepted() {
     let running = start(Settings { compressed: 1.0, ..plain() });
-    let bare = ask(&running, 1, "/", "");
+    let bare = request(&running, 1, "/", "");
     assert_eq!(bare.header("content-encoding"), None);
-    assert_eq!(ask(&running, 1, "/", "Accept-Encoding: gzip;q=0, br\r\n").body, bare.body);
-    let packed = ask(&running, 1, "/", "Accept-Encoding: br, gzip\r\n");
+    assert_eq!(request(&running, 1, "/", "Accept-Encoding: gzip;q=0, br\r\n").body, bare.body);
+    let packed = request(&running, 1, "/", "Accept-Encoding: br, gzip\r\n");
     assert_eq!(packed.header("content-encoding"), Some("gzip"));
     let mut body = Vec::new();
     flate2::read::GzDecoder::new(&packed.body[..]).read_to_end(&mut body).unwrap();
@@ -257,80 +263,83 @@ fn compression_is_used_only_when_accepted() {
 }
 
 #[test]
-fn chunked_sites_leave_the_length_out() {
+fn chunked_sites_omit_the_content_length() {
     let running = start(Settings { chunked: 1.0, ..plain() });
-    let reply = ask(&running, 1, "/", "");
+    let reply = request(&running, 1, "/", "");
     assert_eq!((reply.header("content-length"), reply.header("transfer-encoding")), (None, Some("chunked")));
     assert!(reply.complete && reply.text().ends_with("</html>\n"));
 }
 
 #[test]
-fn broken_bodies_break_as_announced() {
+fn truncated_and_reset_bodies_are_incomplete() {
     let running = start(Settings { truncated: 0.3, reset: 0.3, ..plain() });
-    for kind in [Kind::Truncated, Kind::Reset] {
+    for kind in [PageKind::Truncated, PageKind::Reset] {
         let (site, page) = find(&running, |_, page| page.kind == kind);
-        let reply = ask(&running, site, &path(&running, site, page), "");
+        let reply = request(&running, site, &path(&running, site, page), "");
         assert_eq!(reply.status, 200);
         assert!(!reply.complete && !reply.body.is_empty(), "{kind:?}");
-        assert_eq!(reply.header("content-length").is_some(), kind == Kind::Truncated);
+        assert_eq!(reply.header("content-length").is_some(), kind == PageKind::Truncated);
     }
 }
 
 #[test]
-fn sick_sites_are_sick_in_their_own_way() {
+fn each_kind_of_faulty_site_fails_in_its_way() {
     let running = start(Settings { down: 1.0, ..plain() });
-    assert_eq!(ask(&running, 1, "/robots.txt", "").status, 503);
+    assert_eq!(request(&running, 1, "/robots.txt", "").status, 503);
 
-    let running = start(Settings { silent: 1.0, silent_s: 1, ..plain() });
-    let address = SocketAddr::from((running.world.address(1), running.http.port()));
+    let running = start(Settings { unresponsive: 1.0, unresponsive_s: 1, ..plain() });
+    let address = SocketAddr::from((running.world.ip_address(1), running.http.port()));
     let began = Instant::now();
     assert!(get(address, &authority(&running, 1), "/", "").is_err(), "closed without an answer");
     assert!(began.elapsed() >= Duration::from_secs(1));
 
     let running = start(Settings { flaky: 1.0, flaky_failures: 0.5, ..plain() });
-    let failures = (0..100).filter(|_| ask(&running, 1, "/", "").status >= 500).count();
+    let failures = (0..100).filter(|_| request(&running, 1, "/", "").status >= 500).count();
     assert!((30..70).contains(&failures), "{failures} of 100");
-    assert!((0..50).all(|_| ask(&running, 1, "/robots.txt", "").status == 200));
+    assert!((0..50).all(|_| request(&running, 1, "/robots.txt", "").status == 200));
 
-    let running = start(Settings { nameless: 0.5, servfail: 0.5, ..plain() });
+    let running = start(Settings { nxdomain: 0.5, servfail: 0.5, ..plain() });
     let codes: Vec<u8> =
         (1..12).map(|site| lookup(running.dns.unwrap(), &running.world.name(site)).0).collect();
     assert!(codes.contains(&2) && codes.contains(&3) && !codes.contains(&0), "{codes:?}");
 }
 
 #[test]
-fn dripping_sites_take_their_time() {
-    let running = start(Settings { dripping: 1.0, ..plain() });
+fn slow_bodies_take_two_seconds() {
+    let running = start(Settings { slow_body: 1.0, ..plain() });
     let began = Instant::now();
-    assert!(ask(&running, 1, "/", "").complete);
+    assert!(request(&running, 1, "/", "").complete);
     assert!(began.elapsed() > Duration::from_millis(1_500));
 }
 
 #[test]
-fn session_ids_are_new_at_each_visit_and_kept_within_one() {
+fn session_ids_are_new_in_each_session_and_kept_within_one() {
     let running = start(Settings { session_ids: 1.0, ..plain() });
     for site in 1..12 {
-        let (first, second) = (ask(&running, site, "/", "").text(), ask(&running, site, "/", "").text());
+        let (first, second) =
+            (request(&running, site, "/", "").text(), request(&running, site, "/", "").text());
         assert_ne!(first, second);
         let href =
             first.split("<li><a href=\"").nth(1).unwrap().split('"').next().unwrap().replace("&amp;", "&");
         let (_, id) = href.rsplit_once('=').unwrap();
-        let follow = ask(&running, site, &href, "");
+        let follow = request(&running, site, &href, "");
         assert_eq!(follow.status, 200, "{href}");
         assert!(follow.text().contains(id), "the id stays in the links");
     }
 }
 
 #[test]
-fn traps_never_end() {
+fn traps_are_endless() {
     let running = start(Settings { traps: 1.0, ..plain() });
     for site in 1..12 {
-        let entrance =
-            running.world.links_truth(&running.world.site(site), 0).find(|link| link.target_page.is_none());
+        let entrance = running
+            .world
+            .links_ground_truth(&running.world.site(site), 0)
+            .find(|link| link.target_page.is_none());
         let url = url::Url::parse(&entrance.unwrap().target).unwrap();
         let mut place = url.path().to_owned();
         for _ in 0..30 {
-            let reply = ask(&running, site, &place, "");
+            let reply = request(&running, site, &place, "");
             assert_eq!(reply.status, 200, "{place}");
             let text = reply.text();
             let next = text.rsplit("<a href=\"").next().unwrap().split('"').next().unwrap();
@@ -342,15 +351,15 @@ fn traps_never_end() {
 }
 
 #[test]
-fn the_log_tells_every_request_with_its_times() {
+fn the_log_contains_every_request_with_its_times() {
     let file = std::env::temp_dir().join(format!("simweb-log-{}.jsonl", std::process::id()));
     let endpoints = Endpoints { log: Some(file.clone()), ..Endpoints::default() };
     let running = SimWeb::start(Settings { slow: 1.0, slow_ms: 50, ..plain() }, &endpoints).unwrap();
-    let address = SocketAddr::from((running.world.address(1), running.http.port()));
+    let address = SocketAddr::from((running.world.ip_address(1), running.http.port()));
     let mut stream = connect(address).unwrap();
     let first = exchange(&mut stream, &authority(&running, 1), "/", "").unwrap();
     exchange(&mut stream, &authority(&running, 1), "/nowhere?x=1", "").unwrap();
-    get(address, "nobody.example", "/", "").unwrap();
+    get(address, "unknown.example", "/", "").unwrap();
 
     let deadline = Instant::now() + Duration::from_secs(5);
     while running.log.entries().len() < 3 && Instant::now() < deadline {
@@ -372,10 +381,11 @@ fn the_log_tells_every_request_with_its_times() {
     assert!(log[1].start_us >= log[0].end_us);
     assert!(log[0].connection == log[1].connection && log[1].connection != log[2].connection);
     assert!(
-        log.iter().all(|entry| entry.address == running.world.address(1) && entry.protocol == "HTTP/1.1")
+        log.iter()
+            .all(|entry| entry.ip_address == running.world.ip_address(1) && entry.protocol == "HTTP/1.1")
     );
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_micros() as u64;
-    assert!(now - log[0].wall_us < 60_000_000);
+    assert!(now - log[0].unix_us < 60_000_000);
     assert_eq!(running.log.dropped(), 0);
     drop(running);
     let lines = std::fs::read_to_string(&file).unwrap();
@@ -385,9 +395,9 @@ fn the_log_tells_every_request_with_its_times() {
 }
 
 #[test]
-fn a_full_log_drops_the_oldest_and_says_so() {
-    let running = start(Settings { log_entries: 4, ..plain() });
-    (0..20).for_each(|_| drop(ask(&running, 1, "/robots.txt", "")));
+fn a_full_log_drops_the_oldest_entries_and_counts_them() {
+    let running = start(Settings { max_log_entries: 4, ..plain() });
+    (0..20).for_each(|_| drop(request(&running, 1, "/robots.txt", "")));
     let deadline = Instant::now() + Duration::from_secs(5);
     while running.log.dropped() + (running.log.entries().len() as u64) < 20 && Instant::now() < deadline {
         std::thread::yield_now();
@@ -397,12 +407,12 @@ fn a_full_log_drops_the_oldest_and_says_so() {
 }
 
 #[test]
-fn hostile_clients_do_not_take_the_server_down() {
-    let running = start(Settings { connections: 40, ..plain() });
+fn hostile_clients_do_not_stop_the_server() {
+    let running = start(Settings { max_connections: 40, ..plain() });
     let talk = |bytes: &[u8]| {
         let mut stream = TcpStream::connect(running.http).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        // The server may close before everything is said.
+        // The server may close the connection before everything is sent.
         let _ = stream.write_all(bytes);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
@@ -426,7 +436,7 @@ fn hostile_clients_do_not_take_the_server_down() {
             .starts_with("HTTP/1.1 404")
     );
     talk(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff");
-    // More silent connections than there may be: the rest are closed at once, and nobody is harmed.
+    // More idle connections than the maximum: the others are closed immediately, and the server continues.
     let silent: Vec<TcpStream> = (0..60).map(|_| TcpStream::connect(running.http).unwrap()).collect();
     drop(silent);
     let deadline = Instant::now() + Duration::from_secs(5);

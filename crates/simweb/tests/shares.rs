@@ -1,10 +1,11 @@
-//! Are the shares that are set the shares that truth tells? Each setting is tried on its own, on plain sites.
+//! Tests of the settings: each configured share occurs in the ground truth. Each setting is tested alone, on plain
+//! sites.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use simweb::{
-    Copied, Declared, Health, LinkTruth, PageTruth, Place, Ports, RobotsKind, Settings, Site, SiteTruth,
-    Style, World,
+    Declared, Health, LinkGroundTruth, LinkPosition, PageGroundTruth, PathClass, Ports, ReplicaKind,
+    RobotsKind, Settings, Site, SiteGroundTruth, World,
 };
 
 const SHARE: f64 = 0.2;
@@ -15,7 +16,7 @@ fn world(sites: u64, pages: u64, set: &[(&str, f64)]) -> World {
     World::new(settings, Ports { http: 80, https: 443 }).unwrap()
 }
 
-/// Counts a share of all for which `part` knows an answer.
+/// Returns the share of `true` among the items for which `part` returns a value.
 fn share<T>(all: impl Iterator<Item = T>, part: impl Fn(&T) -> Option<bool>) -> f64 {
     let (mut whole, mut found) = (0u32, 0u32);
     for fits in all.filter_map(|one| part(&one)) {
@@ -31,16 +32,16 @@ fn assert_near(name: &str, found: f64, tolerance: f64) {
 }
 
 #[test]
-fn of_sites() {
-    let robots = |kind| move |site: &SiteTruth| site.robots == kind;
-    let health = |kind| move |site: &SiteTruth| site.health == kind;
-    type Counted = Box<dyn Fn(&SiteTruth) -> bool>;
+fn shares_of_sites_are_as_configured() {
+    let robots = |kind| move |site: &SiteGroundTruth| site.robots == kind;
+    let health = |kind| move |site: &SiteGroundTruth| site.health == kind;
+    type Counted = Box<dyn Fn(&SiteGroundTruth) -> bool>;
     let cases: [(&str, Counted); 27] = [
         ("https", Box::new(|site| site.url.starts_with("https://"))),
-        ("mirrors", Box::new(|site| site.copy == Some(Copied::Mirror))),
-        ("aliases", Box::new(|site| site.copy == Some(Copied::Alias))),
-        ("legacy_encodings", Box::new(|site| site.encoding != "utf-8")),
-        ("undeclared_encodings", Box::new(|site| site.encoding_declared == Declared::Nowhere)),
+        ("mirrors", Box::new(|site| site.replica == Some(ReplicaKind::Mirror))),
+        ("aliases", Box::new(|site| site.replica == Some(ReplicaKind::Alias))),
+        ("legacy_charsets", Box::new(|site| site.charset != "utf-8")),
+        ("undeclared_charsets", Box::new(|site| site.charset_declared == Declared::Nowhere)),
         ("robots_missing", Box::new(robots(RobotsKind::Missing))),
         ("robots_disallow_some", Box::new(robots(RobotsKind::DisallowSome))),
         ("robots_disallow_all", Box::new(robots(RobotsKind::DisallowAll))),
@@ -57,22 +58,22 @@ fn of_sites() {
         ("traps", Box::new(|site| site.trap.is_some())),
         ("rate_limited", Box::new(|site| site.rate_limit_ms.is_some())),
         ("slow", Box::new(health(Health::Slow))),
-        ("dripping", Box::new(health(Health::Dripping))),
+        ("slow_body", Box::new(health(Health::SlowBody))),
         ("flaky", Box::new(health(Health::Flaky))),
         ("down", Box::new(health(Health::Down))),
-        ("silent", Box::new(health(Health::Silent))),
-        ("nameless", Box::new(health(Health::Nameless))),
+        ("unresponsive", Box::new(health(Health::Unresponsive))),
+        ("nxdomain", Box::new(health(Health::NxDomain))),
         ("servfail", Box::new(health(Health::ServFail))),
     ];
     for (name, fits) in cases {
         let world = world(5_000, 10_000, &[(name, SHARE)]);
-        let sites = world.site_indexes().skip(1).map(|index| world.site_truth(index));
+        let sites = world.site_indexes().skip(1).map(|index| world.site_ground_truth(index));
         assert_near(name, share(sites, |site| Some(fits(site))), 0.02);
     }
 }
 
 #[test]
-fn of_sites_behind_the_scenes() {
+fn shares_of_sites_without_ground_truth_are_as_configured() {
     type Counted = fn(&Site) -> bool;
     let cases: [(&str, Counted); 3] = [
         ("compressed", |site| site.compressed),
@@ -86,12 +87,12 @@ fn of_sites_behind_the_scenes() {
     }
     let world = world(5_000, 10_000, &[("virtual_hosts", SHARE)]);
     let guests = world.site_indexes().filter(|index| index % 8 != 0);
-    let moved = |index: &u32| Some(world.site_by_address(world.address(*index)) != Some(*index));
+    let moved = |index: &u32| Some(world.site_by_ip(world.ip_address(*index)) != Some(*index));
     assert_near("virtual_hosts", share(guests, moved), 0.02);
 }
 
 #[test]
-fn of_languages() {
+fn languages_are_weighted_as_configured() {
     let world = world(5_000, 10_000, &[("english", 3.0), ("greek", 1.0), ("spanish", 1.0)]);
     let total: f64 = 5.0 + 0.10 + 0.07 + 0.05 + 0.04 + 0.04 + 0.03 + 0.03 + 0.03 + 0.02;
     for (code, weight) in [("en", 3.0), ("el", 1.0), ("es", 1.0), ("de", 0.1)] {
@@ -101,26 +102,26 @@ fn of_languages() {
     }
 }
 
-/// Pages without children, on other sites than the portal.
-fn leaves(world: &World) -> impl Iterator<Item = (Site, PageTruth)> + '_ {
+/// Leaves of all sites except the portal.
+fn leaves(world: &World) -> impl Iterator<Item = (Site, PageGroundTruth)> + '_ {
     let sites = world.site_indexes().skip(1).map(|index| world.site(index));
     sites.flat_map(move |site| {
         let first = site.linked.saturating_sub(1).div_ceil(8).max(1);
-        (first..site.linked).map(move |page| (site, world.page_truth(&site, page)))
+        (first..site.linked).map(move |page| (site, world.page_ground_truth(&site, page)))
     })
 }
 
 #[test]
-fn of_pages() {
+fn shares_of_pages_are_as_configured() {
     let kinds = [
         ("duplicates", "duplicate"),
         ("near_duplicates", "near_duplicate"),
         ("redirects", "redirect"),
         ("meta_refresh", "meta_refresh"),
-        ("missing", "missing"),
+        ("not_found", "not_found"),
         ("gone", "gone"),
         ("soft_404", "soft_404"),
-        ("error_pages", "error"),
+        ("server_error_pages", "server_error"),
         ("truncated", "truncated"),
         ("reset", "reset"),
         ("text_pages", "text"),
@@ -131,14 +132,16 @@ fn of_pages() {
         let world = world(200, 30_000, &[(name, SHARE)]);
         assert_near(name, share(leaves(&world), |(_, page)| Some(page.kind == kind)), 0.01);
     }
-    type Counted = fn(&Site, &PageTruth) -> bool;
+    type Counted = fn(&Site, &PageGroundTruth) -> bool;
     let cases: [(&str, Counted); 6] = [
-        ("dynamic", |_, page| page.style == Style::Dynamic),
-        ("private", |_, page| matches!(page.style, Style::Private | Style::Draft | Style::Open)),
-        ("foreign", |site, page| page.language != Some(site.language)),
+        ("dynamic", |_, page| page.path_class == PathClass::Dynamic),
+        ("private", |_, page| {
+            matches!(page.path_class, PathClass::Private | PathClass::Draft | PathClass::Open)
+        }),
+        ("other_language", |site, page| page.language != Some(site.language)),
         ("noindex", |_, page| page.noindex),
         ("nofollow", |_, page| page.nofollow),
-        ("changing", |_, page| page.changes_per_day > 0.0),
+        ("changing_pages", |_, page| page.changes_per_day > 0.0),
     ];
     for (name, fits) in cases {
         let world = world(200, 30_000, &[(name, SHARE)]);
@@ -151,42 +154,44 @@ fn of_pages() {
 }
 
 #[test]
-fn of_redirects() {
+fn shares_of_redirects_are_as_configured() {
     let redirects = |name| {
-        let others = ["redirect_loops", "redirect_chains", "redirect_abroad"].map(|other| (other, 0.0));
+        let others = ["redirect_loops", "redirect_chains", "external_redirects"].map(|other| (other, 0.0));
         world(400, 40_000, &[&others[..], &[("redirects", 1.0), (name, SHARE)]].concat())
     };
     let loops = redirects("redirect_loops");
     assert_near("loops", share(leaves(&loops), |(_, page)| Some(page.redirect_to.is_none())), 0.01);
     let chains = redirects("redirect_chains");
     assert_near("chains", share(leaves(&chains), |(_, page)| Some(page.redirect_hops? > 1)), 0.01);
-    let abroad = redirects("redirect_abroad");
-    let leads_away = |(site, page): &(Site, PageTruth)| {
+    let abroad = redirects("external_redirects");
+    let leads_away = |(site, page): &(Site, PageGroundTruth)| {
         Some(abroad.page_by_url(page.redirect_to.as_ref()?)?.site != site.index)
     };
     assert_near("abroad", share(leaves(&abroad), leads_away), 0.015);
 }
 
 #[test]
-fn of_links() {
-    let away = |link: &LinkTruth, site: &Site| link.target_page.is_none_or(|page| page.site != site.index);
-    type Counted<'a> = &'a dyn Fn(&LinkTruth, &Site) -> Option<bool>;
+fn shares_of_links_are_as_configured() {
+    let away =
+        |link: &LinkGroundTruth, site: &Site| link.target_page.is_none_or(|page| page.site != site.index);
+    type Counted<'a> = &'a dyn Fn(&LinkGroundTruth, &Site) -> Option<bool>;
     let cases: [(&str, Counted<'_>); 5] = [
         ("nofollow_links", &|link, _| Some(link.nofollow)),
-        ("tracking", &|link, _| Some(link.tracked)),
+        ("tracking_links", &|link, _| Some(link.has_tracking)),
         ("external_links", &|link, site| Some(away(link, site))),
-        ("dead_links", &|link, site| away(link, site).then(|| link.target.starts_with("http://lost"))),
-        ("refused_links", &|link, site| away(link, site).then(|| link.target.ends_with(":1/"))),
+        ("nxdomain_links", &|link, site| away(link, site).then(|| link.target.starts_with("http://lost"))),
+        ("closed_port_links", &|link, site| away(link, site).then(|| link.target.ends_with(":1/"))),
     ];
     for (name, fits) in cases {
         let world = world(300, 3_000, &[(name, SHARE)]);
         let sites = world.site_indexes().skip(1).map(|index| world.site(index));
         let links = sites.flat_map(|site| {
-            let links: Vec<LinkTruth> =
-                (0..site.pages).flat_map(|page| world.links_truth(&site, page).collect::<Vec<_>>()).collect();
+            let links: Vec<LinkGroundTruth> = (0..site.pages)
+                .flat_map(|page| world.links_ground_truth(&site, page).collect::<Vec<_>>())
+                .collect();
             links.into_iter().map(move |link| (site, link))
         });
-        let free = links.filter(|(_, link)| link.place == Place::Text);
+        let free = links.filter(|(_, link)| link.position == LinkPosition::Text);
         assert_near(name, share(free, |(site, link)| fits(link, site)), 0.015);
     }
 }

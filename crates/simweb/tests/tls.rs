@@ -1,6 +1,6 @@
-//! HTTPS and HTTP/2, with certificates of the Web's own authority, good and bad.
+//! Tests of HTTPS and HTTP/2, with valid and invalid certificates.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "test helpers may panic")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ async fn handshake(
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-    let address = SocketAddr::from((running.world.address(site), running.https.port()));
+    let address = SocketAddr::from((running.world.ip_address(site), running.https.port()));
     let name = ServerName::try_from(running.world.name(site)).unwrap();
     TlsConnector::from(Arc::new(config)).connect(name, TcpStream::connect(address).await?).await
 }
@@ -49,7 +49,7 @@ async fn text(response: Response<Incoming>) -> String {
 }
 
 #[tokio::test]
-async fn https_sites_prove_their_name_and_speak_both_protocols() {
+async fn https_sites_have_certificates_and_support_both_protocols() {
     let running = start(Settings { sites: 10, https: 1.0, ..Settings::plain() });
     let url = running.world.url(simweb::PageRef { site: 4, page: 0 });
     assert!(url.starts_with("https://"));
@@ -79,7 +79,7 @@ async fn https_sites_prove_their_name_and_speak_both_protocols() {
 #[tokio::test]
 async fn http2_works_without_tls_by_prior_knowledge() {
     let running = start(Settings { sites: 3, ..Settings::plain() });
-    let address = SocketAddr::from((running.world.address(1), running.http.port()));
+    let address = SocketAddr::from((running.world.ip_address(1), running.http.port()));
     let stream = TokioIo::new(TcpStream::connect(address).await.unwrap());
     let (mut sender, connection) =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), stream).await.unwrap();
@@ -90,14 +90,14 @@ async fn http2_works_without_tls_by_prior_knowledge() {
 }
 
 #[tokio::test]
-async fn bad_certificates_are_refused_by_a_careful_client() {
+async fn invalid_certificates_are_rejected_by_a_validating_client() {
     let running = start(Settings { sites: 60, https: 1.0, bad_certificates: 0.7, ..Settings::plain() });
     let mut seen = Vec::new();
     for site in 1..60 {
         let quality = running.world.site(site).certificate;
         let met = handshake(&running, site, &[b"http/1.1"]).await;
         assert_eq!(met.is_ok(), quality == Certificate::Good, "{quality:?}: {met:?}");
-        assert_eq!(running.world.site_truth(site).crawlable, quality == Certificate::Good);
+        assert_eq!(running.world.site_ground_truth(site).crawlable, quality == Certificate::Good);
         if !seen.contains(&quality) {
             seen.push(quality);
         }
@@ -106,9 +106,9 @@ async fn bad_certificates_are_refused_by_a_careful_client() {
 }
 
 #[tokio::test]
-async fn the_other_scheme_leads_to_the_right_one() {
+async fn the_wrong_scheme_redirects_to_the_right_one() {
     let running = start(Settings { sites: 10, https: 1.0, ..Settings::plain() });
-    let address = SocketAddr::from((running.world.address(4), running.http.port()));
+    let address = SocketAddr::from((running.world.ip_address(4), running.http.port()));
     let stream = TokioIo::new(TcpStream::connect(address).await.unwrap());
     let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await.unwrap();
     tokio::spawn(connection);

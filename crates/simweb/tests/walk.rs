@@ -1,7 +1,6 @@
-//! Does the truth agree with what is served? A naive walker, with its own client and its own crude way of finding links,
-//! goes through the whole Web from the portal.
+//! Comparison of the ground truth with the served pages, by a simple crawler with its own client and link extraction.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "test helpers may panic")]
 
 mod support;
 
@@ -9,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use simweb::{Endpoints, Kind, PageTruth, Settings, SimWeb, World};
+use simweb::{Endpoints, PageGroundTruth, PageKind, Settings, SimWeb, World};
 use support::{Reply, get, lookup};
 use url::Url;
 
-/// All phenomena on but https, which this client does not speak, and those that would make it wait: silent and dripping
-/// sites, rate limits. The clock stands still, so that no page changes while it walks.
+/// All faults and features, except https, which this client does not support, and those that would slow it down:
+/// unresponsive sites, slow bodies, rate limits. The clock is stopped, so that no page changes during the walk.
 fn settings() -> Settings {
     Settings {
         sites: 60,
@@ -23,11 +22,11 @@ fn settings() -> Settings {
         page_bytes: 9_000.0,
         https: 0.0,
         slow_ms: 1,
-        dripping: 0.0,
-        silent: 0.0,
+        slow_body: 0.0,
+        unresponsive: 0.0,
         rate_limited: 0.0,
         clock: 0.0,
-        nameless: 0.05,
+        nxdomain: 0.05,
         servfail: 0.05,
         down: 0.05,
         traps: 0.2,
@@ -36,26 +35,26 @@ fn settings() -> Settings {
         aliases: 0.1,
         truncated: 0.02,
         reset: 0.02,
-        dead_links: 0.05,
-        refused_links: 0.02,
+        nxdomain_links: 0.05,
+        closed_port_links: 0.02,
         ..Settings::default()
     }
 }
 
-/// An `a` element as it stands on a page.
+/// An `a` element of a page.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Anchor {
     target: String,
     nofollow: bool,
     text: String,
-    /// In the list of the pages below this one.
+    /// Whether it is in the list of children.
     child: bool,
 }
 
 struct Walk {
     world: Arc<World>,
     dns: SocketAddr,
-    /// Whether it heeds `nofollow`.
+    /// Whether it obeys `nofollow`.
     polite: bool,
     addresses: HashMap<String, Option<SocketAddr>>,
     replies: BTreeMap<String, Reply>,
@@ -74,7 +73,7 @@ impl Walk {
         }
     }
 
-    /// Goes wherever links lead, as long as it may.
+    /// Follows all links that `may` accepts.
     fn run(&mut self, start: &str, may: impl Fn(&str) -> bool) {
         let mut queue = VecDeque::from([start.to_owned()]);
         let mut seen = BTreeSet::from([start.to_owned()]);
@@ -87,7 +86,7 @@ impl Walk {
         }
     }
 
-    /// Fetches a page and returns where it leads; a trap leads nowhere here.
+    /// Fetches a page and returns its targets; traps are not followed.
     fn visit(&mut self, url: &str) -> Vec<String> {
         let base = Url::parse(url).expect("a URL");
         if ["/calendar/", "/archive/", "/maze/"].iter().any(|trap| base.path().starts_with(trap)) {
@@ -112,7 +111,7 @@ impl Walk {
         next
     }
 
-    /// Tries again when the server has a bad moment.
+    /// Fetches a URL; retries after server errors.
     fn fetch(&mut self, url: &Url) -> Option<Reply> {
         let host = url.host_str()?.to_owned();
         let (dns, port) = (self.dns, url.port().unwrap_or(80));
@@ -137,7 +136,7 @@ impl Walk {
     }
 }
 
-/// Takes off what the rules of this Web call marks, and the fragment.
+/// Removes session ids, tracking parameters and the fragment.
 fn clean(url: &Url) -> String {
     let mut url = url.clone();
     url.set_fragment(None);
@@ -151,17 +150,17 @@ fn clean(url: &Url) -> String {
     url.to_string()
 }
 
-/// The text of a page, in the encoding that truth tells.
+/// Decodes a page in the charset of the ground truth.
 fn decoded(world: &World, url: &str, reply: &Reply) -> String {
     let label = world.page_by_url(url).and_then(|page| {
         let site = world.site(page.site);
-        world.page_truth(&site, page.page).encoding
+        world.page_ground_truth(&site, page.page).charset
     });
     let encoding = encoding_rs::Encoding::for_label(label.unwrap_or("utf-8").as_bytes()).expect("a label");
     encoding.decode(&reply.body).0.into_owned()
 }
 
-/// All `a` elements outside scripts and comments.
+/// Returns all `a` elements outside scripts and comments.
 fn anchors(html: &str, page: &Url) -> Vec<Anchor> {
     let html = without(&without(html, "<!--", "-->"), "<script>", "</script>");
     let base =
@@ -172,7 +171,7 @@ fn anchors(html: &str, page: &Url) -> Vec<Anchor> {
     let mut at = 0;
     while let Some(next) = html[at..].find("<a ").into_iter().chain(html[at..].find("<A ")).min() {
         at += next;
-        // A page cut short may end inside a tag, or before the end of the element.
+        // A truncated page may end within a tag or an element.
         let Some((tag, rest)) = html[at..].split_once('>') else { break };
         let Some((text, _)) = rest.split_once("</a>") else { break };
         let href = attribute_of(&html[at..], "<").expect("a link has a target");
@@ -191,7 +190,7 @@ fn anchors(html: &str, page: &Url) -> Vec<Anchor> {
     found
 }
 
-/// Letters that the encoding of a page lacks are written by their numbers.
+/// Decodes numeric character references, which replace characters that the charset lacks.
 fn unescaped(text: &str) -> String {
     let mut pieces = text.split("&#");
     let mut whole = pieces.next().unwrap_or("").to_owned();
@@ -213,7 +212,7 @@ fn without(html: &str, from: &str, to: &str) -> String {
     kept + rest
 }
 
-/// The `href` of the first tag that starts so.
+/// Returns the `href` of the first tag that starts with `start`.
 fn attribute_of(html: &str, start: &str) -> Option<String> {
     let tag = &html[html.find(start)?..];
     let tag = &tag[..tag.find('>')?];
@@ -231,22 +230,22 @@ fn refresh(html: &str, base: &Url) -> Option<String> {
     Some(clean(&base.join(&target).ok()?))
 }
 
-fn all_pages(world: &World) -> Vec<PageTruth> {
+fn all_pages(world: &World) -> Vec<PageGroundTruth> {
     let sites = world.site_indexes().map(|index| world.site(index));
-    sites.flat_map(|site| (0..site.pages).map(move |page| world.page_truth(&site, page))).collect()
+    sites.flat_map(|site| (0..site.pages).map(move |page| world.page_ground_truth(&site, page))).collect()
 }
 
 #[test]
-fn a_naive_walk_finds_exactly_what_truth_tells() {
+fn a_walk_along_all_links_finds_exactly_the_reachable_pages() {
     let running = SimWeb::start(settings(), &Endpoints::default()).unwrap();
     let world = &running.world;
     let mut walk = Walk::new(&running);
     walk.run(&world.url(simweb::PageRef { site: 0, page: 0 }), |_| true);
 
     let truth = all_pages(world);
-    let told: BTreeSet<&str> =
+    let expected: BTreeSet<&str> =
         truth.iter().filter(|page| page.reachable).map(|page| page.url.as_str()).collect();
-    // A redirect's later hops are URLs of the same page; sites that are down have URLs, but no pages.
+    // Later hops of a redirect are URLs of the same page; sites that are down have URLs, but no pages.
     let found: BTreeSet<&str> = walk
         .replies
         .iter()
@@ -254,10 +253,10 @@ fn a_naive_walk_finds_exactly_what_truth_tells() {
         .map(|(url, _)| url.as_str())
         .filter(|url| !is_later_hop(world, url))
         .collect();
-    let missed: Vec<_> = told.difference(&found).take(5).collect();
-    let extra: Vec<_> = found.difference(&told).take(5).collect();
+    let missed: Vec<_> = expected.difference(&found).take(5).collect();
+    let extra: Vec<_> = found.difference(&expected).take(5).collect();
     assert!(missed.is_empty() && extra.is_empty(), "missed {missed:?}, extra {extra:?}");
-    assert!(told.len() > 1_000, "only {} pages", told.len());
+    assert!(expected.len() > 1_000, "only {} pages", expected.len());
 
     for page in truth.iter().filter(|page| page.reachable) {
         let reply = &walk.replies[&page.url];
@@ -272,10 +271,10 @@ fn a_naive_walk_finds_exactly_what_truth_tells() {
     assert_eq!(kinds.len(), 14, "every kind of page is met: {kinds:?}");
 }
 
-/// What a polite crawler has in the end, told by truth without `crawlable`: it asks for no page that robots.txt forbids,
-/// and follows no link that asks not to be followed.
+/// A polite crawler, simulated without the field `crawlable`: it requests no page that robots.txt disallows and
+/// follows no nofollow links.
 #[test]
-fn a_polite_walk_brings_home_exactly_what_is_crawlable() {
+fn a_polite_walk_fetches_exactly_the_crawlable_pages() {
     let running = SimWeb::start(settings(), &Endpoints::default()).unwrap();
     let world = &running.world;
     let truth = all_pages(world);
@@ -291,19 +290,19 @@ fn a_polite_walk_brings_home_exactly_what_is_crawlable() {
         reply.status == 200 && reply.complete && is_page(url) && !is_later_hop(world, url)
     });
     let found: BTreeSet<&str> = whole.map(|(url, _)| url.as_str()).collect();
-    let told: BTreeSet<&str> =
+    let expected: BTreeSet<&str> =
         truth.iter().filter(|page| page.crawlable).map(|page| page.url.as_str()).collect();
-    let missed: Vec<_> = told.difference(&found).take(5).collect();
-    let extra: Vec<_> = found.difference(&told).take(5).collect();
+    let missed: Vec<_> = expected.difference(&found).take(5).collect();
+    let extra: Vec<_> = found.difference(&expected).take(5).collect();
     assert!(missed.is_empty() && extra.is_empty(), "missed {missed:?}, extra {extra:?}");
-    assert!(told.len() > 800, "only {} pages", told.len());
+    assert!(expected.len() > 800, "only {} pages", expected.len());
     for (kind, crawlable) in
-        [("redirect", 0), ("truncated", 0), ("reset", 0), ("missing", 0), ("soft_404", 1)]
+        [("redirect", 0), ("truncated", 0), ("reset", 0), ("not_found", 0), ("soft_404", 1)]
     {
         let found = truth.iter().filter(|page| page.kind == kind && page.crawlable).count();
         assert_eq!(found.min(1), crawlable, "{kind}");
     }
-    for page in truth.iter().filter(|page| !world.site(page.page.site).health.lives()) {
+    for page in truth.iter().filter(|page| !world.site(page.page.site).health.responds()) {
         assert!(!page.allowed, "{}: its robots.txt cannot be had", page.url);
     }
 }
@@ -312,28 +311,28 @@ fn is_later_hop(world: &World, url: &str) -> bool {
     world.page_by_url(url).is_some_and(|page| world.url(page) != url)
 }
 
-fn check_links(world: &World, page: &PageTruth, walk: &Walk) {
+fn check_links(world: &World, page: &PageGroundTruth, walk: &Walk) {
     let site = world.site(page.page.site);
-    if matches!(world.page(&site, page.page.page).kind, Kind::Missing | Kind::Gone) {
+    if matches!(world.page(&site, page.page.page).kind, PageKind::NotFound | PageKind::Gone) {
         return;
     }
     let link = |anchor: &Anchor| (anchor.target.clone(), anchor.nofollow, anchor.text.clone());
-    let told = world.links_truth(&site, page.page.page);
-    let mut told: Vec<_> = told.map(|link| (link.target, link.nofollow, link.anchor)).collect();
+    let expected = world.links_ground_truth(&site, page.page.page);
+    let mut expected: Vec<_> = expected.map(|link| (link.target, link.nofollow, link.anchor)).collect();
     let mut found: Vec<_> = walk.links.get(&page.url).into_iter().flatten().map(link).collect();
     if walk.replies[&page.url].complete {
-        told.sort();
+        expected.sort();
         found.sort();
-        assert_eq!(found, told, "links of {}", page.url);
+        assert_eq!(found, expected, "links of {}", page.url);
         if page.kind == "html" {
             assert!(found.len() >= 40, "{} has {} links", page.url, found.len());
         }
     } else {
-        assert!(found.iter().all(|link| told.contains(link)), "links of the half of {}", page.url);
+        assert!(found.iter().all(|link| expected.contains(link)), "links of the half of {}", page.url);
     }
 }
 
-/// What a page asks of robots stands in its header or in a meta element.
+/// Returns the robots directives of a page from its header or meta element.
 fn asked<'a>(reply: &'a Reply, html: &'a str) -> &'a str {
     let meta = html.split_once("<meta name=\"robots\" content=\"").map(|(_, rest)| rest.split('"').next());
     reply.header("x-robots-tag").or(meta.flatten()).unwrap_or("")
@@ -343,7 +342,7 @@ fn asks_no_following(reply: &Reply, html: &str) -> bool {
     matches!(asked(reply, html), "nofollow" | "none")
 }
 
-fn check_directives(page: &PageTruth, walk: &Walk) {
+fn check_directives(page: &PageGroundTruth, walk: &Walk) {
     let reply = &walk.replies[&page.url];
     let text = reply.text();
     let asked = asked(reply, &text);
@@ -351,8 +350,8 @@ fn check_directives(page: &PageTruth, walk: &Walk) {
     assert_eq!(found, (page.noindex, page.nofollow), "{} asks {asked:?}", page.url);
 }
 
-/// Follows redirects until they end, or come back.
-fn check_redirect(page: &PageTruth, walk: &Walk) {
+/// Follows redirects until they end or repeat.
+fn check_redirect(page: &PageGroundTruth, walk: &Walk) {
     let (mut here, mut hops, mut seen) = (page.url.clone(), 0, BTreeSet::new());
     while let Some(reply) = walk.replies.get(&here).filter(|reply| reply.header("location").is_some()) {
         if !seen.insert(here.clone()) {
@@ -369,8 +368,8 @@ fn check_redirect(page: &PageTruth, walk: &Walk) {
     assert_eq!((hops > 0).then_some(hops), page.redirect_hops, "{}", page.url);
 }
 
-/// Goes down each site's lists of pages, level by level.
-fn check_depths(truth: &[PageTruth], walk: &Walk) {
+/// Compares depths by following the lists of children, level by level.
+fn check_depths(truth: &[PageGroundTruth], walk: &Walk) {
     let mut found = BTreeMap::<String, u32>::new();
     let roots = truth.iter().filter(|page| page.page.page == 0).map(|page| page.url.clone());
     let mut queue: VecDeque<(String, u32)> = roots.map(|root| (root, 0)).collect();
@@ -388,10 +387,10 @@ fn check_depths(truth: &[PageTruth], walk: &Walk) {
     assert!(truth.iter().any(|page| page.depth.is_none()), "isolated pages have no depth");
 }
 
-fn check_copies(page: &PageTruth, walk: &Walk, world: &World) {
+fn check_copies(page: &PageGroundTruth, walk: &Walk, world: &World) {
     let Some(original) = &page.duplicate_of else { return };
     let site = world.site(page.page.site);
-    // Where session ids and counters are shown, the same page is never the same twice.
+    // Pages with session ids and counters differ in every response.
     if site.session.is_some() || walk.replies[&page.url].text().contains("class=\"visitors\"") {
         return;
     }

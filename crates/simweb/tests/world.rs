@@ -1,10 +1,10 @@
-//! Does the Web look like the Web, and is it the size it says? Without any socket.
+//! Statistical properties of the synthetic Web, without sockets.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "test helpers may panic")]
 
 use std::collections::{HashMap, HashSet};
 
-use simweb::{Ask, Declared, Kind, Language, PageRef, Ports, Settings, Site, World};
+use simweb::{Declared, Language, PageKind, PageRef, Ports, Settings, SimRequest, Site, World};
 
 const PORTS: Ports = Ports { http: 80, https: 443 };
 
@@ -18,10 +18,10 @@ fn path(world: &World, site: &Site, page: u32) -> String {
 }
 
 fn body(world: &World, site: &Site, page: u32, seconds: u64) -> Vec<u8> {
-    world.answer(site, &Ask::new(&path(world, site, page), seconds)).body
+    world.respond(site, &SimRequest::new(&path(world, site, page), seconds)).body
 }
 
-/// Pages spread over all sites, the same for the same numbers.
+/// Pages of all sites, the same for the same `count`.
 fn sample(world: &World, count: u32) -> impl Iterator<Item = (Site, u32)> + '_ {
     let sites = world.settings.sites as u32;
     (0..count).map(move |n| {
@@ -48,7 +48,7 @@ fn a_hundred_million_pages_on_a_hundred_thousand_sites_can_be_addressed() {
 }
 
 #[test]
-fn names_and_addresses_lead_back_to_their_sites() {
+fn names_and_ip_addresses_are_resolved_to_their_sites() {
     let world = world(Settings {
         sites: 5_000,
         virtual_hosts: 0.3,
@@ -64,16 +64,16 @@ fn names_and_addresses_lead_back_to_their_sites() {
         assert!(names.insert(name.clone()), "{name} twice");
         let labels: Vec<&str> = name.rsplit('.').collect();
         *domains.entry(labels[1].to_owned()).or_default() += 1;
-        if let Some(first) = world.site_by_address(world.address(index)) {
-            assert_eq!(world.address(first), world.address(index));
+        if let Some(first) = world.site_by_ip(world.ip_address(index)) {
+            assert_eq!(world.ip_address(first), world.ip_address(index));
         }
         let site = world.site(index);
-        assert_eq!(site.copy.is_some(), site.content != index);
+        assert_eq!(site.replica.is_some(), site.content != index);
     }
     assert!(domains.values().any(|&hosts| hosts >= 4) && domains.values().any(|&hosts| hosts == 1));
-    let addresses: HashSet<_> = world.site_indexes().map(|index| world.address(index)).collect();
+    let addresses: HashSet<_> = world.site_indexes().map(|index| world.ip_address(index)).collect();
     assert!((2_500..4_600).contains(&addresses.len()), "{} addresses", addresses.len());
-    for nobody in [
+    for unknown in [
         "",
         "test",
         "x.test",
@@ -83,19 +83,19 @@ fn names_and_addresses_lead_back_to_their_sites() {
         "riverstone1.test.",
         "a-b99.test",
     ] {
-        assert_eq!(world.site_by_name(nobody), None, "{nobody}");
+        assert_eq!(world.site_by_name(unknown), None, "{unknown}");
     }
 }
 
 #[test]
-fn the_number_of_addresses_can_be_set() {
-    let world = world(Settings { sites: 500, addresses: 300, ..Settings::plain() });
-    let addresses: HashSet<_> = world.site_indexes().map(|index| world.address(index)).collect();
+fn the_number_of_ip_addresses_is_configurable() {
+    let world = world(Settings { sites: 500, max_ips: 300, ..Settings::plain() });
+    let addresses: HashSet<_> = world.site_indexes().map(|index| world.ip_address(index)).collect();
     assert_eq!(addresses.len(), 300);
 }
 
 #[test]
-fn pages_have_the_size_and_the_links_of_the_web() {
+fn page_sizes_and_link_counts_are_as_configured() {
     let world = world(Settings { sites: 300, pages: 100_000, ..Settings::plain() });
     let sizes: Vec<f64> =
         sample(&world, 2_000).map(|(site, page)| body(&world, &site, page, 0).len() as f64).collect();
@@ -105,17 +105,18 @@ fn pages_have_the_size_and_the_links_of_the_web() {
     let small = sizes.iter().filter(|&&size| size < 0.6 * mean).count();
     assert!(large > 60 && small > 300, "{large} large, {small} small");
     for (site, page) in sample(&world, 500) {
-        let links = world.links_truth(&site, page).count();
+        let links = world.links_ground_truth(&site, page).count();
         assert!((40..=60).contains(&links), "{links} links");
     }
 }
 
 #[test]
-fn in_degrees_fall_by_a_power_law_and_most_links_stay_at_home() {
+fn in_degrees_follow_a_power_law_and_most_links_are_internal() {
     let world = world(Settings { sites: 100, pages: 5_000, ..Settings::plain() });
     let (mut degrees, mut own, mut all) = (HashMap::<PageRef, u32>::new(), 0, 0);
     for site in world.site_indexes().map(|index| world.site(index)) {
-        for link in (0..site.pages).flat_map(|page| world.links_truth(&site, page).collect::<Vec<_>>()) {
+        for link in (0..site.pages).flat_map(|page| world.links_ground_truth(&site, page).collect::<Vec<_>>())
+        {
             let target = link.target_page.unwrap();
             *degrees.entry(target).or_default() += 1;
             own += u32::from(target.site == site.index);
@@ -135,7 +136,7 @@ fn in_degrees_fall_by_a_power_law_and_most_links_stay_at_home() {
 }
 
 #[test]
-fn languages_can_be_recognised() {
+fn languages_are_recognised_by_a_detector() {
     let world = world(Settings { sites: 400, pages: 40_000, ..Settings::plain() });
     let (mut right, mut all, mut seen) = (0, 0, HashSet::new());
     for (site, index) in sample(&world, 1_500) {
@@ -179,27 +180,27 @@ fn expected(language: Language) -> whatlang::Lang {
 }
 
 #[test]
-fn encodings_are_declared_where_truth_says() {
+fn charsets_are_declared_as_in_the_ground_truth() {
     let settings = Settings {
         sites: 80,
         pages: 8_000,
-        legacy_encodings: 0.4,
-        undeclared_encodings: 0.2,
+        legacy_charsets: 0.4,
+        undeclared_charsets: 0.2,
         text_pages: 0.1,
-        missing: 0.05,
+        not_found: 0.05,
         gone: 0.05,
         soft_404: 0.05,
         meta_refresh: 0.05,
         flaky: 0.0,
         down: 0.0,
-        silent: 0.0,
+        unresponsive: 0.0,
         ..Settings::default()
     };
     let world = world(settings);
     let mut seen = HashSet::new();
     for (site, page) in sample(&world, 4_000) {
-        let truth = world.page_truth(&site, page);
-        let answer = world.answer(&site, &Ask::new(&path(&world, &site, page), 0));
+        let truth = world.page_ground_truth(&site, page);
+        let answer = world.respond(&site, &SimRequest::new(&path(&world, &site, page), 0));
         let header = answer.content_type.contains("charset=");
         let meta = String::from_utf8_lossy(&answer.body).contains("<meta charset=");
         let bom = answer.body.starts_with(b"\xef\xbb\xbf");
@@ -211,16 +212,20 @@ fn encodings_are_declared_where_truth_says() {
             (false, false, false) => Declared::Nowhere,
             _ => panic!("{} declares twice", truth.url),
         };
-        let told = truth.encoding_declared;
-        assert_eq!(told.is_some(), truth.encoding.is_some(), "{}", truth.url);
-        assert!(told.unwrap_or(Declared::Nowhere) == found, "{}: {told:?} told, {found:?} found", truth.url);
-        seen.insert((truth.kind, format!("{told:?}")));
+        let expected = truth.charset_declared;
+        assert_eq!(expected.is_some(), truth.charset.is_some(), "{}", truth.url);
+        assert!(
+            expected.unwrap_or(Declared::Nowhere) == found,
+            "{}: {expected:?} expected, {found:?} found",
+            truth.url
+        );
+        seen.insert((truth.kind, format!("{expected:?}")));
     }
     assert!(seen.len() > 40, "{seen:?}");
 }
 
 #[test]
-fn page_ranks_are_those_of_a_dense_matrix() {
+fn page_ranks_are_equal_to_those_of_a_dense_matrix() {
     let world = world(Settings { sites: 6, pages: 150, seed: 5, ..Settings::default() });
     let sites = world.site_indexes().map(|index| world.site(index));
     let pages: Vec<PageRef> =
@@ -230,8 +235,11 @@ fn page_ranks_are_those_of_a_dense_matrix() {
     let mut matrix = vec![vec![1.0 / n as f64; n]; n];
     for (row, page) in matrix.iter_mut().zip(&pages) {
         let site = world.site(page.site);
-        let targets: Vec<usize> =
-            world.links_truth(&site, page.page).filter_map(|link| link.target_page).map(place).collect();
+        let targets: Vec<usize> = world
+            .links_ground_truth(&site, page.page)
+            .filter_map(|link| link.target_page)
+            .map(place)
+            .collect();
         if !targets.is_empty() {
             row.fill(0.0);
             targets.iter().for_each(|&target| row[target] += 1.0 / targets.len() as f64);
@@ -243,17 +251,24 @@ fn page_ranks_are_those_of_a_dense_matrix() {
             .map(|to| 0.15 / n as f64 + 0.85 * (0..n).map(|from| ranks[from] * matrix[from][to]).sum::<f64>())
             .collect();
     }
-    let told = world.page_ranks();
+    let expected = world.page_ranks();
     for (page, rank) in pages.iter().zip(&ranks) {
-        assert!((told.of(*page) - rank).abs() < 1e-9, "{page:?}: {} told, {rank} computed", told.of(*page));
+        assert!(
+            (expected.get(*page) - rank).abs() < 1e-9,
+            "{page:?}: {} returned, {rank} computed",
+            expected.get(*page)
+        );
     }
-    assert!((pages.iter().map(|&page| told.of(page)).sum::<f64>() - 1.0).abs() < 1e-9);
-    assert!(told.of(pages[0]) > 2.0 / n as f64, "the portal is important");
-    assert_eq!(told.of(PageRef { site: 0, page: 1 << 30 }) + told.of(PageRef { site: 99, page: 0 }), 0.0);
+    assert!((pages.iter().map(|&page| expected.get(page)).sum::<f64>() - 1.0).abs() < 1e-9);
+    assert!(expected.get(pages[0]) > 2.0 / n as f64, "the portal is important");
+    assert_eq!(
+        expected.get(PageRef { site: 0, page: 1 << 30 }) + expected.get(PageRef { site: 99, page: 0 }),
+        0.0
+    );
 }
 
 #[test]
-fn duplicates_are_equal_and_near_duplicates_overlap_as_told() {
+fn duplicates_are_equal_and_near_duplicates_overlap_as_in_the_ground_truth() {
     let world = world(Settings {
         sites: 20,
         pages: 3_000,
@@ -266,18 +281,18 @@ fn duplicates_are_equal_and_near_duplicates_overlap_as_told() {
     for site in world.site_indexes().map(|index| world.site(index)) {
         for index in 0..site.linked.min(200) {
             match world.page(&site, index).kind {
-                Kind::Duplicate { of } => {
+                PageKind::Duplicate { of } => {
                     assert!(body(&world, &site, index, 9_999) == body(&world, &site, of, 9_999));
                     exact += 1;
                 }
-                Kind::NearDuplicate { of } => {
+                PageKind::NearDuplicate { of } => {
                     let text =
                         |page| sentences(&String::from_utf8(body(&world, &site, page, 9_999)).unwrap());
                     let (copy, original) = (text(index), text(of));
                     let kept = copy.iter().filter(|sentence| original.contains(*sentence)).count();
-                    let overlap = world.page_truth(&site, index).overlap.unwrap();
+                    let overlap = world.page_ground_truth(&site, index).overlap.unwrap();
                     let found = kept as f64 / original.len() as f64;
-                    assert!((overlap - found).abs() < 0.03, "{overlap} told, {found} found");
+                    assert!((overlap - found).abs() < 0.03, "{overlap} expected, {found} found");
                     near += 1;
                 }
                 _ => {}
@@ -287,7 +302,7 @@ fn duplicates_are_equal_and_near_duplicates_overlap_as_told() {
     assert!(exact > 100 && near > 100, "{exact} exact, {near} near");
 }
 
-/// The sentences of the article, without the links between them.
+/// Returns the sentences of the article, without the links between them.
 fn sentences(html: &str) -> HashSet<String> {
     let mut text = String::new();
     for paragraph in html.split("<p>").skip(1).map(|part| part.split("</p>").next().unwrap_or("")) {
@@ -303,13 +318,13 @@ fn paragraphs(html: &str) -> Vec<String> {
 }
 
 #[test]
-fn pages_change_as_often_as_told() {
+fn pages_change_at_the_rate_of_the_ground_truth() {
     let settings = Settings {
         sites: 5,
         pages: 400,
-        changing: 1.0,
+        changing_pages: 1.0,
         changes_per_day: 0.5,
-        change_spread: 0.0,
+        change_rate_sigma: 0.0,
         validators: 1.0,
         ..Settings::plain()
     };
@@ -317,27 +332,27 @@ fn pages_change_as_often_as_told() {
     let site = world.site(1);
     let (days, mut changes) = (200, 0);
     for page in 0..site.linked.min(60) {
-        assert_eq!(world.page_truth(&site, page).changes_per_day, 0.5);
+        assert_eq!(world.page_ground_truth(&site, page).changes_per_day, 0.5);
         let path = path(&world, &site, page);
-        let etags = (0..=days).map(|day| world.answer(&site, &Ask::new(&path, day * 86_400)).etag);
+        let etags = (0..=days).map(|day| world.respond(&site, &SimRequest::new(&path, day * 86_400)).etag);
         let mut etags: Vec<_> = etags.collect();
         etags.dedup();
         changes += etags.len() - 1;
     }
-    // A day without change has probability e^-0.5.
+    // A day without a change has the probability e^-0.5.
     let expected = f64::from(site.linked.min(60)) * days as f64 * (1.0 - (-0.5f64).exp());
     let error = (expected * (-0.5f64).exp()).sqrt();
     assert!((changes as f64 - expected).abs() < 4.0 * error, "{changes} changes seen, {expected} expected");
 }
 
 #[test]
-fn a_change_touches_the_text_and_only_a_part_of_it() {
+fn a_change_modifies_only_a_part_of_the_text() {
     let world = world(Settings {
         sites: 3,
         pages: 300,
-        changing: 1.0,
+        changing_pages: 1.0,
         changes_per_day: 0.01,
-        change_spread: 0.0,
+        change_rate_sigma: 0.0,
         ..Settings::plain()
     });
     let site = world.site(1);
@@ -356,7 +371,7 @@ fn a_change_touches_the_text_and_only_a_part_of_it() {
 }
 
 #[test]
-fn unknown_paths_are_nobody() {
+fn unknown_paths_are_not_found() {
     let world = world(Settings { sites: 10, ..Settings::default() });
     let site = world.site(1);
     let known = path(&world, &site, 3);
@@ -372,7 +387,7 @@ fn unknown_paths_are_nobody() {
         .map(String::as_str)
         .chain(["", "x", "?", "/?id=", "/?id=3", "//", "/-", "/-.", "/%00", "/é-3"])
     {
-        assert_eq!(world.answer(&site, &Ask::new(path, 0)).status, 404, "{path}");
+        assert_eq!(world.respond(&site, &SimRequest::new(path, 0)).status, 404, "{path}");
     }
 }
 

@@ -1,27 +1,28 @@
-//! How is the same asked of DuckDB? With a view for each table, over the files in `parquet/`.
+//! The equivalent DuckDB command: a view per table over the files in `parquet/`.
 
 use std::path::Path;
 
 use crate::table::Table;
 
-/// The command for a shell that asks a query of DuckDB.
-pub fn duckdb_command(folder: &Path, tables: &[Table], query: &str) -> String {
+/// Shell command that runs a query in DuckDB.
+pub fn duckdb_command(collection: &Path, tables: &[Table], query: &str) -> String {
     let views = tables.iter().filter(|table| !table.files.is_empty() && mentions(query, &table.name));
     let views = views.map(|Table { name, .. }| {
-        let files = folder.join("parquet").join(name).join("*.parquet");
+        let files = collection.join("parquet").join(name).join("*.parquet");
         format!("create view {name} as from '{}'; ", files.to_string_lossy().replace('\'', "''"))
     });
     let script = views.collect::<String>() + query.trim();
     format!("duckdb -c {}", quoted(&script))
 }
 
-/// Whether a word of the query is the table's name. A column of that name makes a view too many, which does no harm.
+/// Reports whether a word of the query is the name of the table. A column of that name creates an unused view, which is
+/// harmless.
 fn mentions(query: &str, name: &str) -> bool {
-    let is_of_word = |character: char| character.is_alphanumeric() || character == '_';
-    query.split(|character| !is_of_word(character)).any(|word| word.eq_ignore_ascii_case(name))
+    let is_word_character = |character: char| character.is_alphanumeric() || character == '_';
+    query.split(|character| !is_word_character(character)).any(|word| word.eq_ignore_ascii_case(name))
 }
 
-/// A word for the shell that means just this text.
+/// A shell word with exactly this text.
 fn quoted(text: &str) -> String {
     let escaped: String = text
         .chars()
@@ -40,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shell_reads_the_query_as_it_was() {
+    fn the_shell_passes_the_query_unchanged() {
         for query in ["select 1", "it's", "a \"b\" `c` $d $(e) \\ \\\\ %s", "two\nlines", "é*?~ #"] {
             let shell =
                 Command::new("sh").arg("-c").arg(format!("printf %s {}", quoted(query))).output().unwrap();

@@ -1,4 +1,4 @@
-//! Who answers a query? DataFusion, with a limit on memory; what does not fit goes to a folder on the disk.
+//! The query engine: DataFusion with a memory limit; larger intermediate results spill to a directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,73 +14,73 @@ use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SQLOptions, SessionConfig, SessionContext};
 
-use crate::answer::Answer;
+use crate::engine_error;
 use crate::error::{Error, Result};
-use crate::open_files::OpenFiles;
+use crate::open_file_store::OpenFileStore;
 use crate::query::Query;
+use crate::query_result::QueryResult;
 use crate::table::{ANALYSIS_TABLES, Table};
-use crate::wrong_query;
 
-/// What an answer may take.
+/// Resources of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineSettings {
-    /// Memory for sorting, joining and grouping.
+    /// Memory limit for sorts, joins and groups.
     pub memory_bytes: u64,
-    /// Threads.
-    pub cores: usize,
-    /// Where it puts what does not fit. It is the caller's to remove, for answers that are dropped may still be at it.
-    pub spill_folder: PathBuf,
+    /// Number of threads.
+    pub threads: usize,
+    /// Directory for spilled data. The caller removes it, because dropped results may still use it.
+    pub spill_dir: PathBuf,
 }
 
-/// Answers queries about the tables it was given.
+/// Runs queries on the given tables.
 pub struct Engine {
     context: SessionContext,
-    folder: PathBuf,
+    collection: PathBuf,
     memory_bytes: u64,
     tables: Vec<String>,
 }
 
-/// The name by which the engine knows the open files; nothing outside ever sees it.
-const FILES: &str = "weir://tables";
-/// With less than this not even a sort that spills can begin.
-const LEAST_MEMORY_BYTES: u64 = 64 << 20;
+/// Internal URL of the open files.
+const STORE_URL: &str = "weir://tables";
+/// Minimum with which a spilling sort can start.
+const MIN_MEMORY_BYTES: u64 = 64 << 20;
 
 impl Engine {
-    /// Makes ready to answer about these tables of a collection.
-    pub async fn open(folder: &Path, tables: Vec<Table>, settings: EngineSettings) -> Result<Engine> {
-        let memory_bytes = settings.memory_bytes.max(LEAST_MEMORY_BYTES);
+    /// Prepares the engine for these tables of a collection.
+    pub async fn open(collection: &Path, tables: Vec<Table>, settings: EngineSettings) -> Result<Engine> {
+        let memory_bytes = settings.memory_bytes.max(MIN_MEMORY_BYTES);
         let context = context(memory_bytes, settings).map_err(failed)?;
         let names = tables.iter().map(|table| table.name.clone()).collect();
         register(&context, tables).await?;
-        Ok(Engine { context, folder: folder.to_owned(), memory_bytes, tables: names })
+        Ok(Engine { context, collection: collection.to_owned(), memory_bytes, tables: names })
     }
 
-    /// Begins to answer a query.
-    pub async fn ask(&self, query: &Query) -> Result<Answer> {
+    /// Starts a query.
+    pub async fn run(&self, query: &Query) -> Result<QueryResult> {
         self.check_tables(query)?;
         let plan = self.context.state().statement_to_plan(query.statement.clone()).await;
-        let plan = plan.map_err(|error| wrong_query::of(&error))?;
+        let plan = plan.map_err(|error| engine_error::planning_error(&error))?;
         let only_queries =
             SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
-        only_queries.verify_plan(&plan).map_err(|_| query.refused())?;
-        let answer = self.context.execute_logical_plan(plan).await;
-        let stream = answer.map_err(|error| wrong_query::of(&error))?.execute_stream().await;
+        only_queries.verify_plan(&plan).map_err(|_| query.not_a_query())?;
+        let result = self.context.execute_logical_plan(plan).await;
+        let stream = result.map_err(|error| engine_error::planning_error(&error))?.execute_stream().await;
         let memory_bytes = self.memory_bytes;
         stream
-            .map(|stream| Answer::new(stream, memory_bytes))
-            .map_err(|error| wrong_query::of_answer(&error, memory_bytes))
+            .map(|stream| QueryResult::new(stream, memory_bytes))
+            .map_err(|error| engine_error::execution_error(&error, memory_bytes))
     }
 
-    /// A table that is missing is told by us, who know where tables come from.
+    /// Checks the tables of a query: the error for a missing one says how to create it.
     fn check_tables(&self, query: &Query) -> Result<()> {
         let state = self.context.state();
         let named = state.resolve_table_references(&query.statement);
-        for reference in named.map_err(|error| wrong_query::of(&error))? {
+        for reference in named.map_err(|error| engine_error::planning_error(&error))? {
             let table = reference.table();
-            let is_ours = reference.schema().is_none()
+            let is_missing = reference.schema().is_none()
                 && !self.tables.iter().any(|known| known == table)
                 && !state.table_functions().contains_key(table);
-            if is_ours {
+            if is_missing {
                 return Err(self.missing(table));
             }
         }
@@ -90,44 +90,44 @@ impl Engine {
     fn missing(&self, table: &str) -> Error {
         let table = table.to_owned();
         if ANALYSIS_TABLES.contains(&table.as_str()) {
-            return Error::NotAnalysed { table, folder: self.folder.clone() };
+            return Error::NotAnalysed { table, collection: self.collection.clone() };
         }
-        Error::NoTable { table, known: self.tables.join(", ") }
+        Error::UnknownTable { table, known: self.tables.join(", ") }
     }
 }
 
 fn context(memory_bytes: u64, settings: EngineSettings) -> datafusion::error::Result<SessionContext> {
     let memory = usize::try_from(memory_bytes).unwrap_or(usize::MAX);
-    let cores = settings.cores.max(1);
+    let threads = settings.threads.max(1);
     let disk =
-        DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![settings.spill_folder]));
+        DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![settings.spill_dir]));
     let runtime = RuntimeEnvBuilder::new()
         .with_memory_pool(Arc::new(FairSpillPool::new(memory)))
         .with_disk_manager_builder(disk)
         .build_arc()?;
     let mut config = SessionConfig::new()
-        .with_target_partitions(cores)
+        .with_target_partitions(threads)
         .with_information_schema(true)
-        // What every sort sets aside to merge what it has spilled.
-        .with_sort_spill_reservation_bytes(memory / 16 / cores);
+        // Memory that each sort reserves for merging spilled data.
+        .with_sort_spill_reservation_bytes(memory / 16 / threads);
     let parser = &mut config.options_mut().sql_parser;
-    // So that errors know their place.
+    // Errors then contain their position.
     parser.collect_spans = true;
-    // As in DuckDB, whichever way is up.
+    // Nulls last for ascending and descending order, as in DuckDB.
     parser.default_null_ordering = "nulls_last".to_owned();
     Ok(SessionContext::new_with_config_rt(config, runtime))
 }
 
 async fn register(context: &SessionContext, tables: Vec<Table>) -> Result<()> {
-    let files = OpenFiles::new(&tables)?;
-    let url = ObjectStoreUrl::parse(FILES).map_err(failed)?;
+    let files = OpenFileStore::new(&tables)?;
+    let url = ObjectStoreUrl::parse(STORE_URL).map_err(failed)?;
     context.register_object_store(url.as_ref(), Arc::new(files));
-    for (number, table) in tables.into_iter().enumerate() {
+    for (index, table) in tables.into_iter().enumerate() {
         let name = TableReference::bare(table.name);
         let registered = if table.files.is_empty() {
             context.register_table(name, Arc::new(EmptyTable::new(table.schema)))
         } else {
-            let listing = listing(context, number).await.map_err(failed)?;
+            let listing = listing(context, index).await.map_err(failed)?;
             context.register_table(name, Arc::new(listing))
         };
         registered.map_err(failed)?;
@@ -135,15 +135,15 @@ async fn register(context: &SessionContext, tables: Vec<Table>) -> Result<()> {
     Ok(())
 }
 
-/// The table of all files below a number.
-async fn listing(context: &SessionContext, number: usize) -> datafusion::error::Result<ListingTable> {
-    let url = ListingTableUrl::parse(format!("{FILES}/{number}/"))?;
+/// The table of all files below an index.
+async fn listing(context: &SessionContext, index: usize) -> datafusion::error::Result<ListingTable> {
+    let url = ListingTableUrl::parse(format!("{STORE_URL}/{index}/"))?;
     let options = ListingOptions::new(Arc::new(ParquetFormat::default()));
     let schema = options.infer_schema(&context.state(), &url).await?;
     ListingTable::try_new(ListingTableConfig::new(url).with_listing_options(options).with_schema(schema))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the form that map_err takes")]
+#[expect(clippy::needless_pass_by_value, reason = "the signature that map_err needs")]
 fn failed(error: DataFusionError) -> Error {
-    Error::Engine { reason: wrong_query::sentence(&error) }
+    Error::Engine { reason: engine_error::message(&error) }
 }

@@ -1,115 +1,118 @@
-//! Why is there no answer?
+//! Errors of a query.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// What can go wrong with a question.
+/// Error of a query.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The collection cannot be read.
+    /// The collection could not be read.
     #[error(transparent)]
     Store(#[from] store::Error),
 
-    /// A file of a table cannot be read.
+    /// A file of a table could not be read.
     #[error("cannot {operation} {}: {reason}", path.display())]
     File {
-        /// What was to be done with it.
+        /// The operation.
         operation: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system or the reader says.
+        /// Cause.
         reason: String,
     },
 
-    /// The engine does not start.
-    #[error("cannot make ready for queries: {reason}")]
+    /// The engine could not start.
+    #[error("cannot start the query engine: {reason}")]
     Engine {
-        /// What it says.
+        /// Cause.
         reason: String,
     },
 
-    /// There was nothing but white space.
-    #[error("there is no query; write one such as \"select count(*) from fetches\"")]
+    /// The text contains no query.
+    #[error("no query; example: \"select count(*) from fetches\"")]
     NoQuery,
 
-    /// The query names a table that only an analysis writes.
-    #[error("there is no table `{table}` yet: run `weir analyze {}` first", folder.display())]
+    /// The table is written by an analysis, and there was none.
+    #[error("no table `{table}`; run `weir analyze {}`", collection.display())]
     NotAnalysed {
         /// The table.
         table: String,
         /// The collection.
-        folder: PathBuf,
+        collection: PathBuf,
     },
 
-    /// The query names a table that nobody writes.
-    #[error("there is no table `{table}`; there are {known}")]
-    NoTable {
+    /// The table does not exist.
+    #[error("unknown table `{table}`; tables: {known}")]
+    UnknownTable {
         /// The table.
         table: String,
-        /// Those there are.
+        /// Existing tables.
         known: String,
     },
 
-    /// A statement that would change something.
-    #[error("only queries are answered (select, with, values, explain, describe, show), not `{statement}`")]
+    /// The statement is not a query.
+    #[error("not a query: `{statement}`; allowed: select, with, values, explain, describe, show")]
     NotAQuery {
-        /// How the statement begins.
+        /// Start of the statement.
         statement: String,
     },
 
-    /// The query is not one that can be answered.
-    #[error("the query is wrong{}: {reason}", PlaceOr(*place))]
-    Wrong {
-        /// Where, if that is known.
-        place: Option<Place>,
-        /// What about it.
+    /// The query is invalid.
+    #[error("invalid query{}: {reason}", OptionalPosition(*position))]
+    InvalidQuery {
+        /// Position, if known.
+        position: Option<Position>,
+        /// Cause.
         reason: String,
     },
 
-    /// The answer needs more memory than it may take.
-    #[error("the query needs more than {limit_mb} MB of memory (setting memory.analysis): {reason}")]
+    /// The query exceeds the memory limit.
+    #[error("the query needs more than {limit_mb} MB of memory (memory.analysis): {reason}")]
     Memory {
-        /// What it may take.
+        /// Memory limit.
         limit_mb: u64,
-        /// What wanted more.
+        /// Cause.
         reason: String,
     },
 
-    /// The answer broke off.
+    /// The query failed.
     #[error("the query failed: {reason}")]
     Failed {
-        /// Why.
+        /// Cause.
         reason: String,
     },
 }
 
-/// A place in the text of a query, counted from 1.
+/// A position in the text of a query, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    /// The line.
+pub struct Position {
+    /// Line.
     pub line: u64,
-    /// The character of the line.
+    /// Character of the line.
     pub column: u64,
 }
 
-/// What every operation here returns.
+/// Result of an operation of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Whether the question was wrong, rather than the answer hard to find.
-    pub fn is_wrong_question(&self) -> bool {
-        use Error::{NoQuery, NoTable, NotAQuery, NotAnalysed, Wrong};
-        matches!(self, NoQuery | NotAnalysed { .. } | NoTable { .. } | NotAQuery { .. } | Wrong { .. })
+    /// Reports whether the query is at fault, and not its execution.
+    pub fn is_user_error(&self) -> bool {
+        use Error::{InvalidQuery, NoQuery, NotAQuery, NotAnalysed, UnknownTable};
+        matches!(
+            self,
+            NoQuery | NotAnalysed { .. } | UnknownTable { .. } | NotAQuery { .. } | InvalidQuery { .. }
+        )
     }
 }
 
 /// ` at line 1, column 8`, or nothing.
-struct PlaceOr(Option<Place>);
+struct OptionalPosition(Option<Position>);
 
-impl fmt::Display for PlaceOr {
+impl fmt::Display for OptionalPosition {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(Place { line, column }) => write!(out, " at line {line}, column {column}"),
+            Some(Position { line, column }) => write!(out, " at line {line}, column {column}"),
             None => Ok(()),
         }
     }

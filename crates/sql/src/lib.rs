@@ -1,31 +1,30 @@
-//! What can be asked of a collection in SQL? Its Parquet tables, as they were at one commit, and
-//! those that the last analysis left.
+//! SQL queries over a collection: its Parquet tables at one commit, and those of the last analysis.
 //!
-//! Which tables there are, and how DuckDB is asked about them, is always known here; the engine that answers itself
-//! (DataFusion) is behind the feature `engine`, because it takes longer to compile than all the rest.
+//! The list of tables and the equivalent DuckDB command are always available. The query engine (DataFusion) is behind
+//! the feature `engine`, because it takes longer to compile than everything else.
 //!
-//! This crate never changes anything: only queries are answered, and only about files that were open before.
+//! This crate never changes anything: it runs only queries, and reads only files that were opened before.
 
-#[cfg(feature = "engine")]
-mod answer;
 mod duckdb;
 #[cfg(feature = "engine")]
 mod engine;
+#[cfg(feature = "engine")]
+mod engine_error;
 mod error;
 #[cfg(feature = "engine")]
-mod open_files;
+mod open_file_store;
 #[cfg(feature = "engine")]
 mod query;
+#[cfg(feature = "engine")]
+mod query_result;
 mod table;
-#[cfg(feature = "engine")]
-mod wrong_query;
 
-#[cfg(feature = "engine")]
-pub use answer::{Answer, AnswerColumn, Rows};
 pub use duckdb::duckdb_command;
 #[cfg(feature = "engine")]
 pub use engine::{Engine, EngineSettings};
-pub use error::{Error, Place, Result};
+pub use error::{Error, Position, Result};
 #[cfg(feature = "engine")]
 pub use query::Query;
-pub use table::{ANALYSIS_TABLES, Column, Table, open_tables, tables_without_rows};
+#[cfg(feature = "engine")]
+pub use query_result::{QueryResult, ResultColumn, RowBatch};
+pub use table::{ANALYSIS_TABLES, Column, Table, empty_tables, open_tables};

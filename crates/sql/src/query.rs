@@ -1,4 +1,4 @@
-//! Which questions are asked? The statements of a text, all of them queries.
+//! Parsing of queries: the statements of a text, all of them queries.
 
 use std::collections::VecDeque;
 
@@ -8,27 +8,27 @@ use datafusion::sql::sqlparser::dialect::DuckDbDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
+use crate::engine_error;
 use crate::error::{Error, Result};
-use crate::wrong_query;
 
-/// One question, well formed; whether its tables and columns exist is found when it is asked.
+/// A parsed query; its tables and columns are checked when it runs.
 #[derive(Debug, Clone)]
 pub struct Query {
     pub(crate) statement: Statement,
 }
 
-/// How deeply expressions may be nested in parentheses and the like.
-const DEEPEST: usize = 50;
-/// How many operators a text may have: `1 + 1 + 1` is a tree as deep as it is long, and whoever walks it needs a stack.
-const MOST_OPERATORS: usize = 500;
-/// How much of a statement is told that is refused.
-const BEGINNING_CHARS: usize = 40;
+/// Maximum nesting depth of expressions.
+const MAX_NESTING: usize = 50;
+/// Maximum number of operators: `1 + 1 + 1` is a tree as deep as it is long, and recursion over it needs stack.
+const MAX_OPERATORS: usize = 500;
+/// Maximum length of the excerpt of a rejected statement.
+const MAX_EXCERPT_CHARS: usize = 40;
 
 impl Query {
-    /// The queries of a text, which semicolons part. Something that is no query is refused, and so are all with it.
-    pub fn read_all(text: &str) -> Result<Vec<Query>> {
+    /// Parses the queries of a text, separated by semicolons. A statement that is not a query is an error for all.
+    pub fn parse_all(text: &str) -> Result<Vec<Query>> {
         check_operators(text)?;
-        let statements = parse(text).map_err(|error| wrong_query::of(&error))?;
+        let statements = parse(text).map_err(|error| engine_error::planning_error(&error))?;
         if statements.is_empty() {
             return Err(Error::NoQuery);
         }
@@ -39,19 +39,19 @@ impl Query {
         if is_query(&statement) {
             return Ok(Query { statement });
         }
-        Err(Query { statement }.refused())
+        Err(Query { statement }.not_a_query())
     }
 
-    /// The error that says that this is no query.
-    pub(crate) fn refused(&self) -> Error {
+    /// The error for a statement that is not a query.
+    pub(crate) fn not_a_query(&self) -> Error {
         let text = self.statement.to_string();
-        let beginning = text.char_indices().nth(BEGINNING_CHARS).map_or(text.len(), |(end, _)| end);
-        let more = if beginning < text.len() { "…" } else { "" };
-        Error::NotAQuery { statement: format!("{}{more}", &text[..beginning]) }
+        let end_of_excerpt = text.char_indices().nth(MAX_EXCERPT_CHARS).map_or(text.len(), |(end, _)| end);
+        let more = if end_of_excerpt < text.len() { "…" } else { "" };
+        Error::NotAQuery { statement: format!("{}{more}", &text[..end_of_excerpt]) }
     }
 }
 
-/// Refuses what is too deep before a tree is made of it. What cannot be cut into tokens is the parser's to tell.
+/// Rejects expressions that are too deep before they are parsed. Errors of the tokenizer are left to the parser.
 fn check_operators(text: &str) -> Result<()> {
     let tokens = Tokenizer::new(&DuckDbDialect {}, text).tokenize().unwrap_or_default();
     let mut clause = Clause::Other;
@@ -59,15 +59,14 @@ fn check_operators(text: &str) -> Result<()> {
         clause = clause.after(token);
         is_operator(token) || (clause == Clause::From && **token == Token::Comma)
     });
-    if operators.count() <= MOST_OPERATORS {
+    if operators.count() <= MAX_OPERATORS {
         return Ok(());
     }
-    let reason =
-        format!("it has more than {MOST_OPERATORS} operators; a list, as in `x in (1, 2)`, may be longer");
-    Err(Error::Wrong { place: None, reason })
+    let reason = format!("more than {MAX_OPERATORS} operators; use a list, as in `x in (1, 2)`");
+    Err(Error::InvalidQuery { position: None, reason })
 }
 
-/// Where a token stands: a comma joins two tables to one in `from a, b`, and nothing elsewhere.
+/// Clause of a token: a comma joins two tables in `from a, b`, and nothing elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Clause {
     From,
@@ -75,7 +74,7 @@ enum Clause {
 }
 
 impl Clause {
-    /// The clause after another token.
+    /// The clause after a token.
     fn after(self, token: &Token) -> Clause {
         let Token::Word(word) = token else { return self };
         match word.keyword {
@@ -88,7 +87,7 @@ impl Clause {
     }
 }
 
-/// Whether a token joins two parts to one, or begins a part of its own; too many count rather than too few.
+/// Reports whether a token joins or starts an expression; overcounting is safe.
 fn is_operator(token: &Token) -> bool {
     match token {
         Token::Word(word) => matches!(
@@ -130,16 +129,16 @@ fn is_operator(token: &Token) -> bool {
     }
 }
 
-/// What runs here should run in DuckDB, so it is read as DuckDB would.
+/// Parses in the dialect of DuckDB, because queries should run there, too.
 fn parse(text: &str) -> datafusion::error::Result<VecDeque<Statement>> {
     DFParserBuilder::new(text)
         .with_dialect(&DuckDbDialect {})
-        .with_recursion_limit(DEEPEST)
+        .with_recursion_limit(MAX_NESTING)
         .build()?
         .parse_statements()
 }
 
-/// Whether a statement only asks. A query that hides a change (`select .. into`) is found by its plan.
+/// Reports whether a statement is a query. A query with side effects (`select .. into`) is detected by its plan.
 fn is_query(statement: &Statement) -> bool {
     match statement {
         Statement::Explain(explained) => is_query(&explained.statement),

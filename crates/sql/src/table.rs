@@ -1,8 +1,8 @@
-//! Which tables are there, and what is in them?
+//! Tables of a collection with their open files.
 //!
-//! The crawl's tables are those of the newest commit, the others those of the last analysis. All files are opened at
-//! once and stay open: a crawl or an analysis that goes on beside it may replace them, and the rows stay those of one
-//! moment.
+//! The tables of the crawl are those of the newest commit, the others those of the last analysis. All files are opened
+//! at once and stay open: a crawl or an analysis that runs at the same time may replace them, and the rows stay those
+//! of one point in time.
 
 use std::fs::File;
 use std::io;
@@ -12,42 +12,42 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use store::{
-    AnchorRows, ComponentRows, DocumentRows, DomainRows, FetchRows, FileRows, LinkRows, OutsideRows,
-    PageRows, RankRows, Rows, SiteRankRows, SiteRows, find_snapshot, list_derived, list_tables,
+    AnchorRows, ComponentRows, DocumentRows, DomainRows, FetchRows, LinkRows, LinkedFileRows, PageRows,
+    RankRows, RejectedLinkRows, Rows, SiteLogRows, SiteRows, find_snapshot, list_derived, list_tables,
 };
 
 use crate::error::{Error, Result};
 
-/// The tables that `weir analyze` writes.
+/// Tables that `weir analyze` writes.
 pub const ANALYSIS_TABLES: [&str; 8] =
-    ["pages", "ranks", "components", "site_ranks", "domains", "outside", "files", "anchors"];
+    ["pages", "ranks", "components", "sites", "domains", "rejected_links", "linked_files", "anchors"];
 
-/// The key under which a column's meaning stands in the schema of a file.
-const DESCRIPTION: &str = "description";
-/// How often a commit may be let go of while its files are opened, before that is an error.
-const ATTEMPTS: usize = 10;
+/// Key of the description of a column in the schema of a file.
+const DESCRIPTION_KEY: &str = "description";
+/// Maximum number of attempts to open all files of a commit, because a crawl may delete it meanwhile.
+const MAX_ATTEMPTS: usize = 10;
 
-/// A table with its files, which are open.
+/// A table with its open files.
 #[derive(Debug)]
 pub struct Table {
-    /// What queries call it.
+    /// Name in queries.
     pub name: String,
-    /// How many rows it has.
+    /// Number of rows.
     pub rows: u64,
     pub(crate) schema: SchemaRef,
     pub(crate) files: Vec<TableFile>,
 }
 
-/// A column, for people who want to ask about it.
+/// A column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its type, as SQL calls it.
+    /// SQL type.
     pub kind: String,
-    /// Whether it may be empty.
+    /// Whether it may be null.
     pub is_nullable: bool,
-    /// What it tells.
+    /// Description.
     pub meaning: String,
 }
 
@@ -58,24 +58,24 @@ pub(crate) struct TableFile {
     pub(crate) path: PathBuf,
 }
 
-/// The tables of a collection as they are now, by name.
-pub fn open_tables(folder: &Path) -> Result<Vec<Table>> {
+/// Opens the tables of a collection, sorted by name.
+pub fn open_tables(collection: &Path) -> Result<Vec<Table>> {
     let mut attempt = 1;
     loop {
-        match try_to_open(folder)? {
+        match try_open(collection)? {
             Ok(mut tables) => {
                 tables.sort_by(|one, other| one.name.cmp(&other.name));
                 return Ok(tables);
             }
-            // A commit or an analysis was let go of in between; there is a newer one.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && attempt < ATTEMPTS => attempt += 1,
-            Err(error) => return Err(wrong("open the tables of", folder, &error)),
+            // The commit or the analysis was deleted meanwhile; there is a newer one.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && attempt < MAX_ATTEMPTS => attempt += 1,
+            Err(error) => return Err(file_error("open the tables of", collection, &error)),
         }
     }
 }
 
-/// All tables that there may be, without rows: enough to find out whether a query can be asked.
-pub fn tables_without_rows() -> Vec<Table> {
+/// All possible tables, without rows: enough to check a query.
+pub fn empty_tables() -> Vec<Table> {
     fn table<R: Rows>() -> Table {
         Table { name: R::NAME.to_owned(), rows: 0, schema: R::schema(), files: Vec::new() }
     }
@@ -85,22 +85,22 @@ pub fn tables_without_rows() -> Vec<Table> {
         table::<DocumentRows>(),
         table::<DomainRows>(),
         table::<FetchRows>(),
-        table::<FileRows>(),
+        table::<LinkedFileRows>(),
         table::<LinkRows>(),
-        table::<OutsideRows>(),
+        table::<RejectedLinkRows>(),
         table::<PageRows>(),
         table::<RankRows>(),
-        table::<SiteRankRows>(),
         table::<SiteRows>(),
+        table::<SiteLogRows>(),
     ]
 }
 
-/// The inner error is that of a file that could not be opened.
-fn try_to_open(folder: &Path) -> Result<io::Result<Vec<Table>>> {
-    let manifest = find_snapshot(folder, None)?;
-    let crawled = list_tables(folder, &manifest).into_iter();
+/// Opens the tables once. The inner error is that of a file that could not be opened.
+fn try_open(collection: &Path) -> Result<io::Result<Vec<Table>>> {
+    let manifest = find_snapshot(collection, None)?;
+    let crawled = list_tables(collection, &manifest).into_iter();
     let crawled = crawled.map(|table| (table.name.to_owned(), Some(table.schema), table.files));
-    let analysed = list_derived(folder)?.into_iter().map(|table| (table.table, None, vec![table.path]));
+    let analysed = list_derived(collection)?.into_iter().map(|table| (table.table, None, vec![table.path]));
     let mut tables = Vec::new();
     for (name, schema, paths) in crawled.chain(analysed) {
         let open = |path: PathBuf| Ok(TableFile { file: Arc::new(File::open(&path)?), path });
@@ -113,12 +113,12 @@ fn try_to_open(folder: &Path) -> Result<io::Result<Vec<Table>>> {
 }
 
 impl Table {
-    /// Counts the rows; the columns are those of the files, where nobody says.
+    /// Counts the rows. Without a schema, the columns are those of the files.
     fn read(name: String, mut schema: Option<SchemaRef>, files: Vec<TableFile>) -> Result<Table> {
         let mut rows = 0;
         for TableFile { file, path } in &files {
             let metadata = ArrowReaderMetadata::load(file.as_ref(), Default::default())
-                .map_err(|error| wrong("read", path, &error))?;
+                .map_err(|error| file_error("read", path, &error))?;
             rows += u64::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
             schema.get_or_insert_with(|| metadata.schema().clone());
         }
@@ -126,19 +126,19 @@ impl Table {
         Ok(Table { name, rows, schema, files })
     }
 
-    /// Its columns.
+    /// The columns.
     pub fn columns(&self) -> Vec<Column> {
         let column = |field: &Arc<Field>| Column {
             name: field.name().clone(),
             kind: kind(field.data_type()),
             is_nullable: field.is_nullable(),
-            meaning: field.metadata().get(DESCRIPTION).cloned().unwrap_or_default(),
+            meaning: field.metadata().get(DESCRIPTION_KEY).cloned().unwrap_or_default(),
         };
         self.schema.fields().iter().map(column).collect()
     }
 }
 
-/// What SQL calls a type; for what it has no name, what Arrow calls it.
+/// SQL name of a type; the Arrow name if there is none.
 fn kind(data_type: &DataType) -> String {
     let name = match data_type {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "varchar",
@@ -160,7 +160,7 @@ fn kind(data_type: &DataType) -> String {
     name.to_owned()
 }
 
-fn wrong(operation: &'static str, path: &Path, error: &dyn std::fmt::Display) -> Error {
+fn file_error(operation: &'static str, path: &Path, error: &dyn std::fmt::Display) -> Error {
     Error::File { operation, path: path.to_owned(), reason: error.to_string() }
 }
 
@@ -169,8 +169,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_table_is_known_without_rows() {
-        let tables = tables_without_rows();
+    fn all_tables_have_an_empty_form() {
+        let tables = empty_tables();
         let derived = ANALYSIS_TABLES.iter().filter(|name| tables.iter().any(|table| table.name == **name));
         assert_eq!((derived.count(), tables.len()), (ANALYSIS_TABLES.len(), ANALYSIS_TABLES.len() + 4));
     }

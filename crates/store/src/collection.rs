@@ -1,199 +1,200 @@
-//! What is a crawl on disk? One folder with everything that was learned, opened by the one process that writes.
+//! Collection, open for writing by one process.
 //!
-//! The components are public fields: each has its own methods, and this type only holds them together. It sees to it
-//! that they are committed as one, and that every page and site that the URL table numbers has its state.
+//! The components are public fields with their own methods. This type commits them together, and guarantees that every
+//! page and site of the URL table has a state record.
 //!
-//! After an error of any method the collection must be opened again: it then stands at its last commit.
+//! After an error of any method the collection must be opened again; it then is at its last commit.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use model::{PageId, SiteId};
 
-use crate::directory::Directory;
+use crate::collection_dir::CollectionDir;
 use crate::error::{Error, Result};
 use crate::failpoint::failpoint;
-use crate::link_log::LinkLog;
+use crate::links::LinkLog;
 use crate::manifest::Manifest;
-use crate::page_state::{PageRecord, PageState};
-use crate::page_store::{Keep, PageSettings, PageStore};
-use crate::site_state::{SiteRecord, SiteState};
+use crate::pages::{PageStore, PageStoreSettings, RetentionPolicy};
+use crate::state::page::{PageRecord, PageState};
+use crate::state::site::{SiteRecord, SiteState};
 use crate::tables::Tables;
-use crate::url_table::{DEFAULT_CACHE_ENTRIES, NewPage, Resolved, UrlBatch, UrlTable};
+use crate::urls::{DEFAULT_CACHE_ENTRIES, NewPage, ResolvedBatch, UrlTable};
+use model::UrlBatch;
 
-/// How a collection is written. The numbers bound its memory, whatever its size.
+/// Settings of a writer. They bound its memory, independently of the size of the collection.
 #[derive(Debug, Clone)]
 pub struct StoreSettings {
-    /// How bodies are stored.
-    pub bodies: PageSettings,
-    /// So many pages that have changed are kept in memory before a commit writes their state anew; some 200 bytes each.
-    pub changed_pages: usize,
-    /// The same for sites; some 250 bytes each.
-    pub changed_sites: usize,
-    /// So many pages are found by their URL without a look at the disk; 12 bytes each.
-    pub cached_urls: usize,
+    /// Settings of the page store.
+    pub page_store: PageStoreSettings,
+    /// Maximum number of changed page records in memory before a commit rewrites them; about 200 bytes each.
+    pub max_dirty_pages: usize,
+    /// Maximum number of changed site records in memory; about 250 bytes each.
+    pub max_dirty_sites: usize,
+    /// Number of pages whose URLs are resolved without disk access; 12 bytes each.
+    pub url_cache_entries: usize,
 }
 
 impl Default for StoreSettings {
     fn default() -> StoreSettings {
         StoreSettings {
-            bodies: PageSettings::default(),
-            changed_pages: 1 << 20,
-            changed_sites: 1 << 17,
-            cached_urls: DEFAULT_CACHE_ENTRIES,
+            page_store: PageStoreSettings::default(),
+            max_dirty_pages: 1 << 20,
+            max_dirty_sites: 1 << 17,
+            url_cache_entries: DEFAULT_CACHE_ENTRIES,
         }
     }
 }
 
-/// Those of the bodies, and the defaults for the rest.
-impl From<PageSettings> for StoreSettings {
-    fn from(bodies: PageSettings) -> StoreSettings {
-        StoreSettings { bodies, ..StoreSettings::default() }
+impl From<PageStoreSettings> for StoreSettings {
+    fn from(page_store: PageStoreSettings) -> StoreSettings {
+        StoreSettings { page_store, ..StoreSettings::default() }
     }
 }
 
-/// A collection, open for writing.
+/// Collection, open for writing.
 pub struct Collection {
-    directory: Directory,
-    /// URLs and their numbers.
+    directory: CollectionDir,
+    /// URL table: URLs and their page ids.
     pub urls: UrlTable,
-    /// What is known about each page.
-    pub pages: PageState,
-    /// What is known about each site.
-    pub sites: SiteState,
-    /// The pages themselves.
-    pub bodies: PageStore,
-    /// Which page links to which.
+    /// State of each page.
+    pub page_state: PageState,
+    /// State of each site.
+    pub site_state: SiteState,
+    /// Stored pages.
+    pub page_store: PageStore,
+    /// Links between pages.
     pub links: LinkLog,
-    /// What others may ask.
+    /// Parquet tables for external tools.
     pub tables: Tables,
-    /// Numbers that are committed with the rest, for whoever has to know what a commit holds: few, for every commit
-    /// writes all of them.
-    pub notes: BTreeMap<String, u64>,
+    /// State of the application, committed with the rest; opaque to the store. It should be small, since every commit
+    /// writes all of it.
+    pub application_state: serde_json::Value,
 }
 
 impl Collection {
-    /// Makes a new collection of an empty or absent folder.
-    pub fn create(folder: &Path, settings: StoreSettings) -> Result<Collection> {
-        Collection::of(Directory::create(folder)?, settings)
+    /// Creates a collection in an empty or absent directory.
+    pub fn create(dir: &Path, settings: StoreSettings) -> Result<Collection> {
+        Collection::from_dir(CollectionDir::create(dir)?, settings)
     }
 
     /// Opens a collection at its last commit.
-    pub fn open(folder: &Path, settings: StoreSettings) -> Result<Collection> {
-        Collection::of(Directory::open(folder)?, settings)
+    pub fn open(dir: &Path, settings: StoreSettings) -> Result<Collection> {
+        Collection::from_dir(CollectionDir::open(dir)?, settings)
     }
 
-    fn of(directory: Directory, settings: StoreSettings) -> Result<Collection> {
-        let (folder, manifest) = (directory.folder(), directory.current()?);
+    fn from_dir(directory: CollectionDir, settings: StoreSettings) -> Result<Collection> {
+        let (dir, manifest) = (directory.dir(), directory.current()?);
         Ok(Collection {
-            urls: UrlTable::with_cache(folder, manifest, settings.cached_urls)?,
-            pages: PageState::open(folder, manifest, settings.changed_pages)?,
-            sites: SiteState::open(folder, manifest, settings.changed_sites)?,
-            bodies: PageStore::open(folder, manifest, settings.bodies)?,
-            links: LinkLog::open(folder, manifest)?,
-            tables: Tables::open(folder, manifest),
-            notes: manifest.notes.clone(),
+            urls: UrlTable::with_cache(dir, manifest, settings.url_cache_entries)?,
+            page_state: PageState::open(dir, manifest, settings.max_dirty_pages)?,
+            site_state: SiteState::open(dir, manifest, settings.max_dirty_sites)?,
+            page_store: PageStore::open(dir, manifest, settings.page_store)?,
+            links: LinkLog::open(dir, manifest)?,
+            tables: Tables::open(dir, manifest),
+            application_state: manifest.application_state.clone(),
             directory,
         })
     }
 
-    /// The collection's folder.
-    pub fn folder(&self) -> &Path {
-        self.directory.folder()
+    /// Directory of the collection.
+    pub fn dir(&self) -> &Path {
+        self.directory.dir()
     }
 
-    /// The last commit.
+    /// Manifest of the last commit.
     pub fn manifest(&self) -> Result<&Manifest> {
         self.directory.current()
     }
 
-    /// Numbers the URLs of a batch. New pages get the state that `describe` gives them, new sites a fresh one.
+    /// Resolves the URLs of a batch to page ids. `describe` returns the state of each new page; new sites get an
+    /// initial one.
     pub fn resolve(
         &mut self,
         batch: &UrlBatch,
         now_s: u32,
         describe: impl FnMut(&NewPage) -> PageRecord,
-    ) -> Result<Resolved> {
+    ) -> Result<ResolvedBatch> {
         let resolved = self.urls.resolve(batch)?;
         self.describe(resolved, now_s, describe)
     }
 
-    /// The same, but pages that nobody knew are refused if `admit` says so of their site, which may be as new.
-    pub fn resolve_where(
+    /// Resolves as [`Collection::resolve`], but adds an unknown page only if `admit` accepts its site (`None` if the
+    /// site is unknown too).
+    pub fn resolve_admitted(
         &mut self,
         batch: &UrlBatch,
         now_s: u32,
         admit: impl FnMut(Option<SiteId>) -> bool,
         describe: impl FnMut(&NewPage) -> PageRecord,
-    ) -> Result<Resolved> {
-        let resolved = self.urls.resolve_where(batch, admit)?;
+    ) -> Result<ResolvedBatch> {
+        let resolved = self.urls.resolve_admitted(batch, admit)?;
         self.describe(resolved, now_s, describe)
     }
 
     fn describe(
         &mut self,
-        resolved: Resolved,
+        resolved: ResolvedBatch,
         now_s: u32,
         mut describe: impl FnMut(&NewPage) -> PageRecord,
-    ) -> Result<Resolved> {
-        let new_sites = self.urls.known().sites() - self.sites.reader().sites();
-        self.sites.append((0..new_sites).map(|_| SiteRecord::new(now_s)))?;
-        self.pages.append(resolved.new.iter().map(&mut describe))?;
+    ) -> Result<ResolvedBatch> {
+        let new_sites = self.urls.reader().sites() - self.site_state.reader().sites();
+        self.site_state.append((0..new_sites).map(|_| SiteRecord::new(now_s)))?;
+        self.page_state.append(resolved.new_pages.iter().map(&mut describe))?;
         Ok(resolved)
     }
 
-    /// Whether a commit should come soon: changes stay in memory until then.
-    pub fn is_full(&self) -> bool {
-        self.pages.is_full() || self.sites.is_full()
+    /// Whether a commit is due: changes stay in memory until then.
+    pub fn should_commit(&self) -> bool {
+        self.page_state.should_commit() || self.site_state.should_commit()
     }
 
-    /// Makes everything so far last.
+    /// Commits all changes.
     pub fn commit(&mut self, now_ms: i64) -> Result<&Manifest> {
-        if self.urls.known().pages() != self.pages.reader().pages() {
-            return Err(Error::Full { what: "pages were numbered without a state" });
+        if self.urls.reader().pages() != self.page_state.reader().pages() {
+            return Err(Error::LimitExceeded { limit: "pages without a state record" });
         }
         let generation = self.directory.current()?.generation + 1;
         failpoint("commit: begins");
         let mut files = self.urls.commit(generation)?;
         failpoint("commit: urls");
-        files.extend(self.pages.commit(generation)?);
+        files.extend(self.page_state.commit(generation)?);
         failpoint("commit: page state");
-        files.extend(self.sites.commit(generation)?);
+        files.extend(self.site_state.commit(generation)?);
         failpoint("commit: site state");
-        files.extend(self.bodies.commit(generation)?);
-        failpoint("commit: bodies");
+        files.extend(self.page_store.commit(generation)?);
+        failpoint("commit: page store");
         files.extend(self.links.commit(generation)?);
         failpoint("commit: links");
         files.extend(self.tables.commit(generation)?);
         failpoint("commit: tables");
-        self.directory.commit(files, self.notes.clone(), now_ms)?;
-        Tables::show(self.directory.folder(), self.directory.current()?)?;
+        self.directory.commit(files, self.application_state.clone(), now_ms)?;
+        Tables::refresh_view(self.directory.dir(), self.directory.current()?)?;
         failpoint("commit: ends");
         self.directory.current()
     }
 
-    /// Lets go of all commits but the newest and those that somebody keeps, and of the files that only they name, which
-    /// gives their space back at once.
+    /// Deletes all commits but the newest and the named snapshots, with the files that only they reference. Frees the
+    /// space immediately.
     pub fn expire_old_commits(&mut self) -> Result<()> {
         self.directory.expire_all()
     }
 
-    /// Drops superseded versions of some pages, if there are enough of them, and says whether it did. The next commit
-    /// makes it last; the space is given back with the commits that name the old files.
-    pub fn compact(&mut self, keep: Keep) -> Result<bool> {
-        let moved = self.bodies.compact(keep)?;
+    /// Compacts files with many superseded versions of pages; returns whether it did. The next commit makes it durable;
+    /// the space is freed with the commits that reference the old files.
+    pub fn compact(&mut self, retention: RetentionPolicy) -> Result<bool> {
+        let moved = self.page_store.compact(retention)?;
         if moved.is_empty() {
             return Ok(false);
         }
-        let parts = self.pages.reader().scan_records(|affected: &mut Vec<PageId>, id, page| {
-            if page.stored.is_some_and(|old| moved.new_place(old) != Some(old)) {
+        let parts = self.page_state.reader().scan_records(|affected: &mut Vec<PageId>, id, page| {
+            if page.record_location.is_some_and(|old| moved.new_location(old) != Some(old)) {
                 affected.push(id);
             }
         })?;
         let mut pages = parts.concat();
         pages.sort_unstable();
-        self.pages.update(&pages, |_, page| {
-            page.stored = page.stored.and_then(|old| moved.new_place(old));
+        self.page_state.update(&pages, |_, page| {
+            page.record_location = page.record_location.and_then(|old| moved.new_location(old));
         })?;
         Ok(true)
     }

@@ -1,114 +1,119 @@
-//! What can go wrong with a collection: each error names the operation and the file.
+//! Errors of operations on a collection; each names the operation and the file.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An operation on a collection that failed.
+/// Failure of an operation on a collection.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused.
+    /// An I/O operation failed.
     #[error("cannot {operation} {}: {source}", path.display())]
     Io {
-        /// What was attempted: `read`, `write`, `sync`.
+        /// Operation: `read`, `write`, `sync`.
         operation: &'static str,
-        /// On which file.
+        /// File.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A file does not hold what was written to it.
-    #[error("{} is damaged {at}: {what}; run `weir check` to see what it affects", path.display())]
-    Damaged {
-        /// Which file.
+    /// The content of a file is not what was written to it.
+    #[error("{} is corrupt {location}: {cause}; run `weir check` to list the affected data", path.display())]
+    Corrupt {
+        /// File.
         path: PathBuf,
-        /// Where: `at byte 16384`, `in line 3`.
-        at: String,
-        /// The evidence, such as both checksums.
-        what: String,
+        /// Location within the file: `at byte 16384`, `in line 3`.
+        location: String,
+        /// Evidence, such as both checksums.
+        cause: String,
     },
-    /// There is no collection here.
-    #[error("{} is no collection: it has no MANIFEST; `weir init` makes one", path.display())]
+    /// The directory has no collection.
+    #[error("{0} is not a Weir collection (no MANIFEST); create one with `weir init {0}`", path.display())]
     NotACollection {
-        /// The folder.
+        /// Directory.
         path: PathBuf,
     },
-    /// There is one already.
-    #[error("{} holds a collection already", path.display())]
+    /// The directory has a collection.
+    #[error("{} already contains a collection", path.display())]
     AlreadyACollection {
-        /// The folder.
+        /// Directory.
         path: PathBuf,
     },
-    /// Another process writes to it.
-    #[error("{} is being written to by another process; wait for it, or stop it", path.display())]
+    /// Another process writes to the collection.
+    #[error("{} is locked by another process; wait for it, or stop it", path.display())]
     Locked {
-        /// The folder.
+        /// Directory.
         path: PathBuf,
     },
-    /// A snapshot cannot be kept under this name.
-    #[error("{sentence}")]
-    SnapshotName {
-        /// Why not.
-        sentence: String,
+    /// The name of a snapshot is invalid or in use.
+    #[error("{message}")]
+    InvalidSnapshotName {
+        /// Cause, with a hint.
+        message: String,
     },
-    /// It was written by a program that knows more, or less.
+    /// The format version of the collection is not supported.
     #[error(
-        "{} has format version {found}, and this program knows {known}; use {} weir",
+        "{} has format version {found}, this program supports {known}; use {} weir",
         path.display(),
         if found > known { "a newer" } else { "the older" }
     )]
     UnknownVersion {
-        /// The manifest.
+        /// Manifest.
         path: PathBuf,
-        /// Its version.
+        /// Format version of the collection.
         found: u32,
-        /// The newest version this program knows.
+        /// Newest version that this program supports.
         known: u32,
     },
-    /// A table was written by a program that had other columns.
+    /// A table has the columns of another version of the program.
     #[error(
-        "{} has columns of another version of weir: use that one, or make a new collection of the stored pages with `weir import NEW {}`",
+        "{} has columns of another version of weir: use that version, or import the stored pages into a new collection with `weir import NEW {}`",
         path.display(),
         pages_of(path).display()
     )]
-    OtherColumns {
-        /// The table.
+    SchemaMismatch {
+        /// Table file.
         path: PathBuf,
     },
-    /// No such snapshot is kept.
-    #[error("there is no snapshot {name}; `weir snapshots` lists those that are kept")]
-    NoSnapshot {
-        /// As asked for.
+    /// The snapshot does not exist.
+    #[error("no snapshot `{name}`; list them with `weir snapshots {}`", dir.display())]
+    SnapshotNotFound {
+        /// Directory of the collection.
+        dir: PathBuf,
+        /// Requested name or generation.
         name: String,
     },
-    /// No page of the collection is of this site or domain.
-    #[error("the collection knows no {what} {name}")]
+    /// No page of the collection belongs to the site or domain.
+    #[error("no {kind} `{name}` in the collection")]
     UnknownSite {
         /// `site` or `domain`.
-        what: &'static str,
-        /// As asked for.
+        kind: &'static str,
+        /// Requested name.
         name: String,
     },
-    /// A stream cannot go on from there.
-    #[error("a stream cannot go on from {position}: {why}")]
-    WrongPosition {
-        /// As asked for.
-        position: String,
-        /// What to do instead.
-        why: String,
+    /// A stream cannot be resumed at this cursor.
+    #[error("cannot resume the stream after {cursor}: {cause}")]
+    InvalidCursor {
+        /// Requested cursor.
+        cursor: String,
+        /// Cause, with a hint.
+        cause: String,
     },
-    /// More than the format can number.
-    #[error("the collection is full: {what}")]
-    Full {
-        /// Of what there is too much.
-        what: &'static str,
+    /// A limit of the format is reached.
+    #[error("the collection is full: {limit}")]
+    LimitExceeded {
+        /// Limit that is reached.
+        limit: &'static str,
     },
+    /// A WARC file cannot be read or written.
+    #[error(transparent)]
+    Warc(warc::Error),
 }
 
-/// The result of an operation on a collection.
+/// Result of an operation on a collection.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Says which operation on which file failed.
+/// Adds the operation and the file to an I/O error.
 pub(crate) trait Context<T> {
     fn context(self, operation: &'static str, path: &Path) -> Result<T>;
 }
@@ -119,12 +124,25 @@ impl<T> Context<T> for io::Result<T> {
     }
 }
 
-/// The stored pages of the collection that a table is of.
+// I/O errors and corruption are the same condition for callers, whichever crate detects them.
+impl From<warc::Error> for Error {
+    fn from(error: warc::Error) -> Error {
+        match error {
+            warc::Error::Io { operation, path, source } => Error::Io { operation, path, source },
+            warc::Error::Corrupt { path, offset, cause } => {
+                corrupt(&path, format!("at byte {offset}"), cause)
+            }
+            other => Error::Warc(other),
+        }
+    }
+}
+
+/// Pattern of the WARC files of the collection that a table belongs to.
 fn pages_of(table: &Path) -> PathBuf {
     table.ancestors().nth(2).unwrap_or(Path::new("")).join("pages/*.warc.gz")
 }
 
-/// A damaged file, with the place and the evidence.
-pub(crate) fn damaged(path: &Path, at: impl Into<String>, what: impl Into<String>) -> Error {
-    Error::Damaged { path: path.to_owned(), at: at.into(), what: what.into() }
+/// Error for a corrupt file, with the location and the evidence.
+pub(crate) fn corrupt(path: &Path, location: impl Into<String>, cause: impl Into<String>) -> Error {
+    Error::Corrupt { path: path.to_owned(), location: location.into(), cause: cause.into() }
 }

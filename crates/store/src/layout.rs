@@ -1,55 +1,55 @@
-//! Every name on disk, in one place.
+//! Names of all files and directories of a collection.
 //!
 //! ```text
 //! DIR/weir.toml                     settings; not part of a commit
-//! DIR/LOCK                          held by the one process that writes
+//! DIR/LOCK                          lock of the one writing process
 //! DIR/MANIFEST                      the newest commit: a hard link to the manifest of that generation
-//! DIR/manifests/GENERATION          the commits that are kept, each a snapshot
-//! DIR/manifests/GENERATION.pin      a snapshot that somebody wants to keep; its content is the snapshot's name
-//! DIR/scratch/                      files of long background work, which no manifest names yet
-//! DIR/parquet/TABLE/                links to the Parquet files of the newest commit, for people and their tools
-//! DIR/ranks/                        what the last analysis found, by page and site; no part of a commit
-//! DIR/graph/                        the link graph of the last analysis; no part of a commit
-//! DIR/text/                         the index of the text; no part of a commit
-//! DIR/urls/ state/ pages/ tables/ links/    the components' files, all named in manifests
+//! DIR/manifests/GENERATION          the retained commits
+//! DIR/manifests/GENERATION.pin      a named snapshot; the content is its name
+//! DIR/scratch/                      files of background work, not yet referenced by a manifest
+//! DIR/parquet/TABLE/                hard links to the Parquet files of the newest commit, for external tools
+//! DIR/ranks/                        rank columns of the last analysis; not part of a commit
+//! DIR/graph/                        the link graph of the last analysis; not part of a commit
+//! DIR/text/                         the text index; not part of a commit
+//! DIR/urls/ state/ pages/ tables/ links/    files of the components, all referenced by manifests
 //! ```
 
 use std::path::{Path, PathBuf};
 
 pub(crate) const LOCK: &str = "LOCK";
 pub(crate) const MANIFEST: &str = "MANIFEST";
-/// The next manifest, before it takes the place of the last one.
+/// Link to the next manifest, before it is renamed to `MANIFEST`.
 pub(crate) const NEXT_MANIFEST: &str = "MANIFEST.next";
 pub(crate) const MANIFESTS: &str = "manifests";
-/// Where background work writes: a file moves to its component in the commit that names it.
+/// Directory of background work; a file moves to its component in the commit that references it.
 pub(crate) const SCRATCH: &str = "scratch";
 const PIN: &str = "pin";
 const EXPIRED: &str = "expired";
 
-/// The folders that hold nothing but what manifests name.
+/// Directories whose files are all referenced by manifests; other files in them are deleted.
 pub(crate) const COMPONENTS: [&str; 5] = ["urls", "state", "pages", "tables", "links"];
 
-/// The manifest of a commit.
-pub(crate) fn manifest(folder: &Path, generation: u64) -> PathBuf {
-    folder.join(MANIFESTS).join(format!("{generation:010}"))
+/// Path of the manifest of a commit.
+pub(crate) fn manifest(dir: &Path, generation: u64) -> PathBuf {
+    dir.join(MANIFESTS).join(format!("{generation:010}"))
 }
 
-/// The file that pins a commit.
-pub(crate) fn pin(folder: &Path, generation: u64) -> PathBuf {
-    manifest(folder, generation).with_extension(PIN)
+/// Path of the file that pins a commit.
+pub(crate) fn pin(dir: &Path, generation: u64) -> PathBuf {
+    manifest(dir, generation).with_extension(PIN)
 }
 
-/// A manifest on its way out.
-pub(crate) fn expired(folder: &Path, generation: u64) -> PathBuf {
-    manifest(folder, generation).with_extension(EXPIRED)
+/// Path of a manifest that is being deleted.
+pub(crate) fn expired(dir: &Path, generation: u64) -> PathBuf {
+    manifest(dir, generation).with_extension(EXPIRED)
 }
 
-/// The generation of a manifest that was on its way out when the process died.
+/// Parses the generation from the name of a manifest whose deletion was interrupted.
 pub(crate) fn expired_generation(file_name: &str) -> Option<u64> {
     file_name.strip_suffix(EXPIRED)?.strip_suffix('.').and_then(generation)
 }
 
-/// The generation of a manifest, by its file name; `None` for pins and leftovers.
+/// Parses the generation from the name of a manifest; `None` for pins and leftovers.
 pub(crate) fn generation(file_name: &str) -> Option<u64> {
     file_name.bytes().all(|byte| byte.is_ascii_digit()).then(|| file_name.parse().ok()).flatten()
 }

@@ -1,73 +1,63 @@
-//! Where is everything that was crawled, and what survives a power cut?
+//! Storage engine of a crawl: collections on disk, with atomic commits and snapshots.
 //!
-//! A collection is a folder of immutable files and of files that only grow, all named in a [`Manifest`]. A commit
-//! writes and syncs files, then puts a new manifest in place; so a snapshot is a manifest, a crash loses only what was
-//! not committed, and a reader needs no lock.
+//! A [`Collection`] is a directory of immutable and append-only files, all listed in a [`Manifest`]. A commit writes and
+//! syncs files, then replaces the manifest atomically. A [`Snapshot`] is therefore a manifest, a crash loses only
+//! uncommitted changes, and a reader needs no lock.
 //!
-//! This crate never knows HTTP or HTML: it keeps what others have understood.
+//! This crate never knows HTML, nor HTTP beyond the stored heads: it stores what the crawl has parsed.
 
-mod blocks;
-mod cdxj;
+mod analysis;
 mod check;
 mod collection;
-mod directory;
+mod collection_dir;
 mod error;
 mod failpoint;
-mod fields;
-mod frames;
-mod growing;
+mod file;
 mod layout;
-mod link_log;
+mod links;
 mod manifest;
 mod page_set;
-mod page_state;
-mod page_store;
 mod page_stream;
+mod pages;
 mod parallel;
-mod ranks;
-mod records;
-mod site_state;
 mod snapshot;
-mod statistics;
+mod state;
 mod tables;
-mod tiers;
-mod url_table;
-mod varint;
-mod warc;
-mod whole_file;
+mod urls;
 
-pub use cdxj::cdx_key;
-pub use check::{Affects, CheckEvent, CheckReport, Damage, check};
+pub use analysis::ranks::{RankColumn, RankColumnInfo, RankTarget, RankValue, list_ranks, write_ranks};
+pub use analysis::statistics::{
+    PowerLaw, Statistic, StatisticValue, read_statistics, read_statistics_of, write_statistics,
+};
+pub use check::{CheckEvent, CheckReport, Corruption, CorruptionScope, check};
 pub use collection::{Collection, StoreSettings};
 pub use error::{Error, Result};
-pub use link_log::{Link, LinkLog, LinkLogReader};
+pub use links::{Link, LinkLog, LinkLogReader};
 pub use manifest::{Extent, FORMAT_VERSION, FileEntry, Manifest};
 pub use page_set::PageSet;
-pub use page_state::{Best, Column, PageFlags, PageRecord, PageState, PageStateReader, ScanRow, Stage, TopK};
-pub use page_store::{
-    Appended, Compacted, Compaction, IndexMerge, Keep, KeptVersion, MergedIndex, PageCheck, PageDamage,
-    PageLocation, PageReader, PageSettings, PageStore, PageVersion, Relocations, StoredPage, Verify,
-};
 pub use page_stream::{
-    PageOrder, PagePlace, PageStream, Part, Position, Predicate, Selection, SiteSet, StreamRequest, Streamed,
-    WrongPredicate,
+    PageFilter, PageOrder, PageRef, PageStream, PageStreamItem, PageStreamRequest, Predicate, PredicateError,
+    SiteSet, StreamCursor, StreamPartition,
 };
-pub use ranks::{RankColumn, RankEntry, RankValue, Ranked, list_ranks, write_ranks};
-pub use site_state::{SiteRecord, SiteState, SiteStateReader};
+pub use pages::{
+    AppendResult, CdxjMerge, CdxjMergeResult, Compaction, CompactionResult, PageCorruption, PageStore,
+    PageStoreCheck, PageStoreReader, PageStoreSettings, PageVersion, RecordLocation, Relocations,
+    RetainedVersion, RetentionPolicy, StoredPage, VerifyLevel,
+};
 pub use snapshot::{
-    SNAPSHOT_NAME_LIMIT_BYTES, Snapshot, SnapshotEntry, find_snapshot, keep_snapshot, list_snapshots,
-    pin_snapshot, unpin_snapshot,
+    MAX_SNAPSHOT_NAME_BYTES, Snapshot, SnapshotInfo, delete_snapshot, find_snapshot, list_snapshots,
+    name_snapshot, pin_generation,
 };
-pub use statistics::{PowerLaw, Statistic, Value, read_statistics, read_statistics_of, write_statistics};
+pub use state::page::{
+    PageColumn, PageFlags, PageRecord, PageStage, PageState, PageStateReader, ScanRow, ScoredPage, TopK,
+};
+pub use state::site::{SiteRecord, SiteState, SiteStateReader};
 pub use tables::{
-    AnchorRow, AnchorRows, ComponentRow, ComponentRows, DerivedEntry, DerivedTable, DocumentRow,
-    DocumentRows, DomainRow, DomainRows, FetchRow, FetchRows, FileRow, FileRows, InLink, LastParses, LinkRow,
-    LinkRows, OutsideRow, OutsideRows, PageRow, PageRows, RankRow, RankRows, Rows, SiteRankRow, SiteRankRows,
-    SiteRow, SiteRows, Table, TableBatch, TableFiles, TableReader, Tables, Visit, count_rows,
-    for_each_duration, links_outside, links_to, list_derived, list_tables, visits_of,
+    AnchorRow, AnchorRows, ComponentRow, ComponentRows, DerivedTable, DerivedTableInfo, DocumentRow,
+    DocumentRows, DomainRow, DomainRows, FetchHistoryEntry, FetchRow, FetchRows, Inlink, LastParses, LinkRow,
+    LinkRows, LinkedFileRow, LinkedFileRows, PageRow, PageRows, RankRow, RankRows, RejectedLinkRow,
+    RejectedLinkRows, Rows, SiteLogRow, SiteLogRows, SiteRow, SiteRows, Table, TableBatch, TableInfo,
+    TableReader, Tables, count_rows, fetch_history, for_each_response_time, for_each_unresolved_link,
+    inlinks, list_derived, list_tables,
 };
-pub use url_table::{NewPage, Resolved, UrlBatch, UrlReader, UrlTable};
-pub use warc::{
-    Capture, DigestVerdict, Prepared, PreparedLabel, Preparer, Truncated, WarcError, WarcHeader, WarcKind,
-    WarcReader, WarcRecord,
-};
+pub use urls::{NewPage, ResolvedBatch, UrlReader, UrlTable};

@@ -1,119 +1,118 @@
-//! What belongs to the collection? The manifest names every file with its length and checksums; a file that it does
-//! not name is not there.
+//! Manifest of a commit: every file of the collection with its length and checksums.
 //!
-//! It is JSON, so that people can read it, and one line of checksum below, so that a torn or edited one is refused.
+//! A file that the manifest does not list does not belong to the collection. The format is JSON, readable by humans,
+//! followed by a line with a checksum, so that a torn or edited manifest is rejected.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::error::{Error, Result, damaged};
+use crate::error::{Error, Result, corrupt};
 
-/// The newest format this program writes and reads.
+/// Format version that this program reads and writes.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// The state of a collection at one commit.
+/// Manifest of one commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Of the whole collection.
+    /// Format version of the collection.
     pub version: u32,
-    /// One more than that of the commit before.
+    /// Number of the commit: one more than that of the previous one.
     pub generation: u64,
-    /// When it was committed, in Unix milliseconds.
+    /// Time of the commit in Unix milliseconds.
     pub committed_ms: i64,
-    /// Every file, by name.
+    /// All files of the collection.
     pub files: Vec<FileEntry>,
-    /// Numbers that whoever writes wants to find again exactly as they were at this commit.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub notes: BTreeMap<String, u64>,
+    /// State of the application at this commit; opaque to the store.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub application_state: serde_json::Value,
 }
 
-/// One file of a commit.
+/// File of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
-    /// Relative to the collection's folder, with forward slashes.
+    /// Path relative to the directory of the collection, with forward slashes.
     pub name: String,
-    /// Its parts in order: one of a file that is written at once, several of one that grows.
+    /// Extents in order: one for an immutable file, several for an append-only file.
     pub extents: Vec<Extent>,
 }
 
-/// A part of a file, with its checksum.
+/// Part of a file with its checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
-    /// In bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// XXH3, 64 bits.
+    /// XXH3 checksum, 64 bits.
     #[serde(with = "hex")]
     pub checksum: u64,
 }
 
 impl FileEntry {
-    /// A file that begins to grow.
+    /// Entry of an empty append-only file.
     pub fn growing(name: &str) -> FileEntry {
         FileEntry { name: name.to_owned(), extents: Vec::new() }
     }
 
-    /// A file that is complete.
+    /// Entry of an immutable file.
     pub fn complete(name: &str, length: u64, checksum: u64) -> FileEntry {
         FileEntry { name: name.to_owned(), extents: vec![Extent { length, checksum }] }
     }
 
-    /// How long the file is at this commit; it may have grown since.
+    /// Length of the file at this commit; an append-only file may have grown since.
     pub fn length(&self) -> u64 {
         self.extents.iter().map(|extent| extent.length).sum()
     }
 }
 
 impl Manifest {
-    /// The state of a collection that holds nothing yet.
+    /// Manifest of an empty collection.
     pub fn empty() -> Manifest {
         Manifest {
             version: FORMAT_VERSION,
             generation: 0,
             committed_ms: 0,
             files: Vec::new(),
-            notes: BTreeMap::new(),
+            application_state: serde_json::Value::Null,
         }
     }
 
-    /// The files below a folder of the collection, such as `urls`, in the manifest's order.
-    pub fn files_in<'m>(&'m self, folder: &'m str) -> impl Iterator<Item = &'m FileEntry> {
+    /// Files below a directory of the collection, such as `urls`, in the order of the manifest.
+    pub fn files_in<'m>(&'m self, dir: &'m str) -> impl Iterator<Item = &'m FileEntry> {
         self.files
             .iter()
-            .filter(move |file| file.name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
+            .filter(move |file| file.name.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/')))
     }
 
-    /// As it stands in its file.
+    /// Encodes the manifest as it is written to disk.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let mut text = serde_json::to_vec_pretty(self)
-            .map_err(|error| damaged(Path::new("MANIFEST"), "in memory", error.to_string()))?;
+            .map_err(|error| corrupt(Path::new("MANIFEST"), "in memory", error.to_string()))?;
         text.push(b'\n');
         let checksum = xxh3_64(&text);
         text.extend_from_slice(format!("{CHECKSUM_PREFIX}{checksum:016x}\n").as_bytes());
         Ok(text)
     }
 
-    /// Reads what [`Manifest::encode`] wrote.
+    /// Decodes a manifest.
     pub(crate) fn decode(bytes: &[u8], path: &Path) -> Result<Manifest> {
-        let text = std::str::from_utf8(bytes).map_err(|error| damaged(path, "", error.to_string()))?;
+        let text = std::str::from_utf8(bytes).map_err(|error| corrupt(path, "", error.to_string()))?;
         let (body, tail) = text
             .rfind(CHECKSUM_PREFIX)
             .map(|at| text.split_at(at))
-            .ok_or_else(|| damaged(path, "at its end", "it has no checksum"))?;
+            .ok_or_else(|| corrupt(path, "at its end", "the manifest has no checksum"))?;
         let expected = format!("{CHECKSUM_PREFIX}{:016x}\n", xxh3_64(body.as_bytes()));
-        // The version comes first: a newer format may have another checksum.
+        // The version is checked first: another format may have another checksum.
         let version: Version =
-            serde_json::from_str(body).map_err(|error| damaged(path, "", error.to_string()))?;
+            serde_json::from_str(body).map_err(|error| corrupt(path, "", error.to_string()))?;
         if version.version != FORMAT_VERSION {
             let (found, known) = (version.version, FORMAT_VERSION);
             return Err(Error::UnknownVersion { path: path.to_owned(), found, known });
         }
         if tail != expected {
-            let what = format!("it says {}, but is {}", tail.trim(), expected.trim());
-            return Err(damaged(path, "at its end", what));
+            let cause = format!("checksum {}, expected {}", expected.trim(), tail.trim());
+            return Err(corrupt(path, "at its end", cause));
         }
-        serde_json::from_str(body).map_err(|error| damaged(path, "", error.to_string()))
+        serde_json::from_str(body).map_err(|error| corrupt(path, "", error.to_string()))
     }
 }
 
@@ -124,7 +123,7 @@ struct Version {
     version: u32,
 }
 
-/// Checksums as people write them.
+/// Serialization of checksums in hexadecimal.
 mod hex {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn an_encoded_manifest_is_decoded() {
         let manifest = manifest();
         let bytes = manifest.encode().unwrap();
         assert_eq!(Manifest::decode(&bytes, Path::new("M")).unwrap(), manifest);
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn any_flipped_byte_is_found() {
+    fn any_flipped_byte_is_detected() {
         let bytes = manifest().encode().unwrap();
         for at in 0..bytes.len() {
             let mut flipped = bytes.clone();
@@ -173,12 +172,12 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_refused_by_name() {
+    fn another_version_is_rejected_with_a_hint() {
         let text = String::from_utf8(manifest().encode().unwrap()).unwrap();
         let newer = text.replace("\"version\": 2", "\"version\": 99");
         let error = Manifest::decode(newer.as_bytes(), Path::new("M")).unwrap_err();
         assert!(
-            error.to_string().ends_with("format version 99, and this program knows 2; use a newer weir"),
+            error.to_string().ends_with("format version 99, this program supports 2; use a newer weir"),
             "{error}"
         );
         let older = text.replace("\"version\": 2", "\"version\": 1");

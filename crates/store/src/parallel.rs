@@ -1,22 +1,22 @@
-//! How do the cores share the work? They take tasks from one queue; results come back in the order of the tasks.
+//! Parallel map over a list of tasks, on all cores.
 //!
-//! Useful for tasks of some 100 µs and more: threads live for one call.
+//! Useful for tasks of 100 µs and more: threads are started for each call.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
-/// Does `work` for every task, on all cores.
+/// Applies `work` to every task; returns the results in the order of the tasks.
 pub(crate) fn map<T: Send, R: Send>(tasks: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let workers = cores().min(tasks.len());
     let queue = Mutex::new(tasks.into_iter().enumerate());
     let done = Mutex::new(Vec::new());
     let worker = || {
         loop {
-            // The lock is not held while the task is done.
+            // Taken in its own statement, so that the lock is released before the task runs.
             let next = lock(&queue).next();
-            let Some((number, task)) = next else { break };
+            let Some((index, task)) = next else { break };
             let result = work(task);
-            lock(&done).push((number, result));
+            lock(&done).push((index, result));
         }
     };
     thread::scope(|scope| {
@@ -26,17 +26,17 @@ pub(crate) fn map<T: Send, R: Send>(tasks: Vec<T>, work: impl Fn(T) -> R + Sync)
         worker();
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_unstable_by_key(|(number, _)| *number);
+    done.sort_unstable_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Asking the system takes longer than a small task.
+/// Number of cores, cached: the system call takes longer than a small task.
 fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// A panic elsewhere ends the scope anyway.
+/// Locks a mutex; poisoning is ignored, because a panic of another thread ends the scope anyway.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

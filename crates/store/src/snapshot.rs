@@ -1,228 +1,236 @@
-//! Which commits can still be read? Lists snapshots, keeps them by name, lets them go.
+//! Snapshots: opening a commit for reading, and listing, creating and deleting named snapshots.
 //!
-//! Works beside a process that writes: a pin is one small file, and the writer looks for it before it removes a commit.
+//! All of this works beside a writing process: a name is stored in a small pin file, which the writer checks before it
+//! deletes a commit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::directory::{generations, read_current, read_generation};
+use crate::collection_dir::{generations, read_current, read_generation};
 use crate::error::{Context, Error, Result};
 use crate::layout;
-use crate::link_log::LinkLogReader;
+use crate::links::LinkLogReader;
 use crate::manifest::Manifest;
-use crate::page_state::PageStateReader;
-use crate::page_store::PageReader;
-use crate::site_state::SiteStateReader;
-use crate::url_table::UrlReader;
+use crate::pages::PageStoreReader;
+use crate::state::page::PageStateReader;
+use crate::state::site::SiteStateReader;
+use crate::urls::UrlReader;
 
-/// A collection as it was at one commit, for reading. A crawl may go on beside it.
+/// Collection at one commit, for reading. A crawl may continue at the same time.
 pub struct Snapshot {
-    /// The commit.
+    /// Manifest of the commit.
     pub manifest: Manifest,
-    /// URLs and their numbers.
+    /// URL table: URLs and their page ids.
     pub urls: UrlReader,
-    /// What is known about each page.
-    pub pages: PageStateReader,
-    /// What is known about each site.
-    pub sites: SiteStateReader,
-    /// The pages themselves.
-    pub bodies: PageReader,
-    /// Which page links to which.
+    /// State of each page.
+    pub page_state: PageStateReader,
+    /// State of each site.
+    pub site_state: SiteStateReader,
+    /// Stored pages.
+    pub page_store: PageStoreReader,
+    /// Links between pages.
     pub links: LinkLogReader,
-    folder: PathBuf,
+    dir: PathBuf,
 }
 
 impl Snapshot {
-    /// Opens the commit meant by a name or a generation, or the newest one.
-    pub fn open(folder: &Path, wanted: Option<&str>) -> Result<Snapshot> {
-        let manifest = find_snapshot(folder, wanted)?;
+    /// Opens a snapshot by its name or generation; `None` is the newest commit.
+    pub fn open(dir: &Path, name_or_generation: Option<&str>) -> Result<Snapshot> {
+        let manifest = find_snapshot(dir, name_or_generation)?;
         Ok(Snapshot {
-            urls: UrlReader::open(folder, &manifest)?,
-            pages: PageStateReader::open(folder, &manifest)?,
-            sites: SiteStateReader::open(folder, &manifest)?,
-            bodies: PageReader::open(folder, &manifest)?,
-            links: LinkLogReader::open(folder, &manifest)?,
-            folder: folder.to_owned(),
+            urls: UrlReader::open(dir, &manifest)?,
+            page_state: PageStateReader::open(dir, &manifest)?,
+            site_state: SiteStateReader::open(dir, &manifest)?,
+            page_store: PageStoreReader::open(dir, &manifest)?,
+            links: LinkLogReader::open(dir, &manifest)?,
+            dir: dir.to_owned(),
             manifest,
         })
     }
 
-    /// The collection's folder.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    /// Directory of the collection.
+    pub fn dir(&self) -> &Path {
+        &self.dir
     }
 }
 
-/// A commit that can be read.
+/// Commit that can be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SnapshotEntry {
-    /// The number of the commit.
+pub struct SnapshotInfo {
+    /// Generation of the commit.
     pub generation: u64,
-    /// When it was committed, in Unix milliseconds.
+    /// Time of the commit in Unix milliseconds.
     pub committed_ms: i64,
-    /// The name it was kept under; `None` for a commit that will go when newer ones come.
+    /// Name of the snapshot; `None` for a commit that is deleted after some more commits.
     pub name: Option<String>,
 }
 
-/// The longest name of a snapshot.
-pub const SNAPSHOT_NAME_LIMIT_BYTES: usize = 100;
+/// Maximum length of the name of a snapshot.
+pub const MAX_SNAPSHOT_NAME_BYTES: usize = 100;
 
-/// The commits that can be read, oldest first.
-pub fn list_snapshots(folder: &Path) -> Result<Vec<SnapshotEntry>> {
-    let current = read_current(folder)?.generation;
+/// Lists the commits that can be opened, oldest first.
+pub fn list_snapshots(dir: &Path) -> Result<Vec<SnapshotInfo>> {
+    let current = read_current(dir)?.generation;
     let mut entries = Vec::new();
-    for generation in generations(folder)? {
-        // One that a writer is just about to commit, or has just let go of, is not there.
+    for generation in generations(dir)? {
+        // The writer may be about to commit a newer one, or may have just deleted one.
         if generation > current {
             continue;
         }
-        let manifest = match read_generation(folder, generation) {
+        let manifest = match read_generation(dir, generation) {
             Ok(manifest) => manifest,
-            Err(Error::NoSnapshot { .. }) => continue,
+            Err(Error::SnapshotNotFound { .. }) => continue,
             Err(error) => return Err(error),
         };
-        let pin = layout::pin(folder, generation);
+        let pin = layout::pin(dir, generation);
         let name = fs::read_to_string(&pin).ok().map(|name| name.trim_end().to_owned());
-        entries.push(SnapshotEntry { generation, committed_ms: manifest.committed_ms, name });
+        entries.push(SnapshotInfo { generation, committed_ms: manifest.committed_ms, name });
     }
     Ok(entries)
 }
 
-/// The commit meant by a name or a generation, or the newest one.
-pub fn find_snapshot(folder: &Path, wanted: Option<&str>) -> Result<Manifest> {
-    let Some(wanted) = wanted else { return read_current(folder) };
-    let entries = list_snapshots(folder)?;
+/// Finds a commit by its name or generation; `None` is the newest commit. A name takes precedence.
+pub fn find_snapshot(dir: &Path, name_or_generation: Option<&str>) -> Result<Manifest> {
+    let Some(requested) = name_or_generation else { return read_current(dir) };
+    let entries = list_snapshots(dir)?;
     let found = entries
         .iter()
-        .find(|entry| entry.name.as_deref() == Some(wanted))
-        .or_else(|| entries.iter().find(|entry| wanted.parse() == Ok(entry.generation)));
+        .find(|entry| entry.name.as_deref() == Some(requested))
+        .or_else(|| entries.iter().find(|entry| requested.parse() == Ok(entry.generation)));
     match found {
-        Some(entry) => read_generation(folder, entry.generation),
-        None => Err(Error::NoSnapshot { name: wanted.to_owned() }),
+        Some(entry) => read_generation(dir, entry.generation),
+        None => Err(Error::SnapshotNotFound { dir: dir.to_owned(), name: requested.to_owned() }),
     }
 }
 
-/// Keeps a commit, or the newest one, under a name that can be one and that no other has.
-pub fn keep_snapshot(folder: &Path, name: &str, generation: Option<u64>) -> Result<()> {
-    let refused = |sentence: String| Err(Error::SnapshotName { sentence });
+/// Creates a named snapshot of a commit; `None` is the newest commit. The name must be valid and unused.
+pub fn name_snapshot(dir: &Path, name: &str, generation: Option<u64>) -> Result<()> {
+    let invalid = |message: String| Err(Error::InvalidSnapshotName { message });
     let digits = name.bytes().all(|byte| byte.is_ascii_digit());
     if name.trim() != name
         || digits
-        || name.len() > SNAPSHOT_NAME_LIMIT_BYTES
+        || name.len() > MAX_SNAPSHOT_NAME_BYTES
         || name.contains(char::is_control)
     {
-        return refused(format!(
-            "`{name}` cannot be a name: it needs a letter, no space at its ends, no control character, and at most \
-             {SNAPSHOT_NAME_LIMIT_BYTES} bytes"
+        return invalid(format!(
+            "invalid snapshot name `{name}`: it needs a letter, no space at its ends, no control character, and at \
+             most {MAX_SNAPSHOT_NAME_BYTES} bytes"
         ));
     }
-    let entries = list_snapshots(folder)?;
+    let entries = list_snapshots(dir)?;
     if let Some(entry) = entries.iter().find(|entry| entry.name.as_deref() == Some(name)) {
-        return refused(format!("commit {} is kept as `{name}` already; drop it first", entry.generation));
+        return invalid(format!(
+            "snapshot `{name}` already exists (generation {}); delete it first",
+            entry.generation
+        ));
     }
-    let wanted = match generation {
+    let commit = match generation {
         Some(generation) => entries.iter().find(|entry| entry.generation == generation),
         None => entries.last(),
     };
-    match wanted {
-        Some(SnapshotEntry { name: Some(other), generation, .. }) => {
-            refused(format!("commit {generation} is kept as `{other}` already; drop that first"))
-        }
-        Some(entry) => pin_snapshot(folder, entry.generation, name),
-        None => Err(Error::NoSnapshot { name: generation.unwrap_or_default().to_string() }),
+    match commit {
+        Some(SnapshotInfo { name: Some(other), generation, .. }) => invalid(format!(
+            "generation {generation} already has the name `{other}`; delete that snapshot first"
+        )),
+        Some(entry) => pin_generation(dir, entry.generation, name),
+        None => Err(Error::SnapshotNotFound {
+            dir: dir.to_owned(),
+            name: generation.unwrap_or_default().to_string(),
+        }),
     }
 }
 
-/// Keeps a commit under a name until it is let go.
-pub fn pin_snapshot(folder: &Path, generation: u64, name: &str) -> Result<()> {
-    let pin = layout::pin(folder, generation);
+/// Pins a commit under a name until [`delete_snapshot`]. Does not check the name.
+pub fn pin_generation(dir: &Path, generation: u64, name: &str) -> Result<()> {
+    let pin = layout::pin(dir, generation);
     fs::write(&pin, name).context("write", &pin)?;
-    // The writer may have removed the commit in between.
-    if layout::manifest(folder, generation).exists() {
+    // The writer may have deleted the commit before it saw the pin.
+    if layout::manifest(dir, generation).exists() {
         return Ok(());
     }
     fs::remove_file(&pin).context("remove", &pin)?;
-    Err(Error::NoSnapshot { name: generation.to_string() })
+    Err(Error::SnapshotNotFound { dir: dir.to_owned(), name: generation.to_string() })
 }
 
-/// Lets a kept commit go; the writer removes it with its next commit, or when it next opens.
-pub fn unpin_snapshot(folder: &Path, wanted: &str) -> Result<()> {
-    let entries = list_snapshots(folder)?;
-    let entry = entries.iter().find(|entry| entry.name.as_deref() == Some(wanted));
-    let entry = entry.ok_or_else(|| Error::NoSnapshot { name: wanted.to_owned() })?;
-    let pin = layout::pin(folder, entry.generation);
+/// Deletes a named snapshot; the writer deletes its files with the next commit, or when it opens the collection.
+pub fn delete_snapshot(dir: &Path, name: &str) -> Result<()> {
+    let entries = list_snapshots(dir)?;
+    let entry = entries.iter().find(|entry| entry.name.as_deref() == Some(name));
+    let entry =
+        entry.ok_or_else(|| Error::SnapshotNotFound { dir: dir.to_owned(), name: name.to_owned() })?;
+    let pin = layout::pin(dir, entry.generation);
     fs::remove_file(&pin).context("remove", &pin)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::directory::Directory;
+    use crate::collection_dir::CollectionDir;
     use crate::manifest::FileEntry;
 
-    fn commit(directory: &mut Directory, name: &str) -> u64 {
-        let path = directory.folder().join(name);
+    fn commit(directory: &mut CollectionDir, name: &str) -> u64 {
+        let path = directory.dir().join(name);
         fs::write(path, name).unwrap();
         let files = vec![FileEntry::complete(name, name.len() as u64, 0)];
         directory.commit(files, Default::default(), 1_000).unwrap().generation
     }
 
     #[test]
-    fn a_pinned_commit_keeps_its_files_and_others_go() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut directory = Directory::create(folder.path()).unwrap();
+    fn a_pinned_commit_keeps_its_files_and_others_are_deleted() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut directory = CollectionDir::create(dir.path()).unwrap();
         let first = commit(&mut directory, "urls/a");
-        pin_snapshot(folder.path(), first, "before the storm").unwrap();
+        pin_generation(dir.path(), first, "before").unwrap();
         for number in 0..10 {
             commit(&mut directory, &format!("urls/{number}"));
         }
-        let there = |name: &str| folder.path().join(name).exists();
+        let there = |name: &str| dir.path().join(name).exists();
         assert!(there("urls/a") && there("urls/9") && !there("urls/0"));
-        let pinned = find_snapshot(folder.path(), Some("before the storm")).unwrap();
+        let pinned = find_snapshot(dir.path(), Some("before")).unwrap();
         assert_eq!(pinned.generation, first);
-        assert_eq!(find_snapshot(folder.path(), None).unwrap().generation, 11);
-        assert!(matches!(find_snapshot(folder.path(), Some("2")), Err(Error::NoSnapshot { .. })));
+        assert_eq!(find_snapshot(dir.path(), None).unwrap().generation, 11);
+        assert!(matches!(find_snapshot(dir.path(), Some("2")), Err(Error::SnapshotNotFound { .. })));
 
-        unpin_snapshot(folder.path(), "before the storm").unwrap();
+        delete_snapshot(dir.path(), "before").unwrap();
         commit(&mut directory, "urls/z");
         assert!(!there("urls/a"));
     }
 
     #[test]
-    fn two_writers_do_not_meet_and_readers_need_no_leave() {
-        let folder = tempfile::tempdir().unwrap();
-        let directory = Directory::create(folder.path()).unwrap();
-        let error = Directory::open(folder.path()).unwrap_err();
+    fn a_second_writer_is_rejected_and_readers_need_no_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let directory = CollectionDir::create(dir.path()).unwrap();
+        let error = CollectionDir::open(dir.path()).unwrap_err();
         assert!(matches!(error, Error::Locked { .. }), "{error}");
-        assert_eq!(list_snapshots(folder.path()).unwrap().len(), 1);
+        assert_eq!(list_snapshots(dir.path()).unwrap().len(), 1);
         drop(directory);
-        Directory::open(folder.path()).unwrap();
+        CollectionDir::open(dir.path()).unwrap();
     }
 
     #[test]
-    fn what_no_manifest_names_is_gone_after_opening() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut directory = Directory::create(folder.path()).unwrap();
+    fn unreferenced_files_are_deleted_on_opening() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut directory = CollectionDir::create(dir.path()).unwrap();
         commit(&mut directory, "urls/a");
         drop(directory);
-        fs::write(folder.path().join("pages/half"), "written").unwrap();
-        fs::create_dir_all(folder.path().join("scratch")).unwrap();
-        fs::write(folder.path().join("scratch/merge"), "half").unwrap();
-        fs::write(layout::manifest(folder.path(), 2), "half").unwrap();
-        fs::write(folder.path().join("weir.toml"), "").unwrap();
-        let directory = Directory::open(folder.path()).unwrap();
+        fs::write(dir.path().join("pages/half"), "written").unwrap();
+        fs::create_dir_all(dir.path().join("scratch")).unwrap();
+        fs::write(dir.path().join("scratch/merge"), "half").unwrap();
+        fs::write(layout::manifest(dir.path(), 2), "half").unwrap();
+        fs::write(dir.path().join("weir.toml"), "").unwrap();
+        let directory = CollectionDir::open(dir.path()).unwrap();
         assert_eq!(directory.current().unwrap().generation, 1);
-        assert!(!folder.path().join("pages/half").exists());
-        assert!(!folder.path().join("scratch/merge").exists());
-        assert!(folder.path().join("weir.toml").exists(), "what is not the store's is left alone");
+        assert!(!dir.path().join("pages/half").exists());
+        assert!(!dir.path().join("scratch/merge").exists());
+        assert!(dir.path().join("weir.toml").exists(), "files of other components are not touched");
     }
 
     #[test]
-    fn a_folder_that_is_no_collection_is_left_as_it_is() {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(Directory::open(folder.path()), Err(Error::NotACollection { .. })));
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        Directory::create(folder.path()).unwrap();
-        assert!(matches!(Directory::create(folder.path()), Err(Error::AlreadyACollection { .. })));
+    fn a_directory_without_a_collection_is_not_changed() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(matches!(CollectionDir::open(dir.path()), Err(Error::NotACollection { .. })));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        CollectionDir::create(dir.path()).unwrap();
+        assert!(matches!(CollectionDir::create(dir.path()), Err(Error::AlreadyACollection { .. })));
     }
 }

@@ -6,13 +6,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use model::UrlBatch;
 use model::{PageId, UrlRules};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use store::{
-    Capture, Collection, DocumentRow, Error, PageFlags, PageOrder, PageRecord, PageStream, Part, Position,
-    Predicate, Selection, Snapshot, StoreSettings, StreamRequest, Streamed, UrlBatch,
+    Collection, DocumentRow, Error, PageFilter, PageFlags, PageOrder, PageRecord, PageStream, PageStreamItem,
+    PageStreamRequest, Predicate, Snapshot, StoreSettings, StreamCursor, StreamPartition,
 };
+use warc::Capture;
 
 const SITES: [&str; 4] =
     ["https://a.test", "http://www.a.test:8080", "https://b.example", "http://b.example"];
@@ -56,10 +58,10 @@ fn truth(number: usize) -> Truth {
 }
 
 /// The pages, some of them in two versions, in several commits and files.
-fn make(folder: &Path) {
+fn make(dir: &Path) {
     let mut settings = StoreSettings::default();
-    settings.bodies.roll_over_bytes = 4_000;
-    let mut collection = Collection::create(folder, settings).unwrap();
+    settings.page_store.max_file_bytes = 4_000;
+    let mut collection = Collection::create(dir, settings).unwrap();
     let mut batch = UrlBatch::new();
     let truths: Vec<Truth> = (0..PAGES).map(truth).collect();
     truths.iter().for_each(|truth| batch.push(&UrlRules::default().canonical(&truth.url).unwrap()));
@@ -86,7 +88,7 @@ fn store_page(collection: &mut Collection, page: PageId, truth: &Truth) {
     let capture = Capture {
         url: &truth.url,
         fetched_at_ms: truth.time_ms,
-        address: None,
+        ip_address: None,
         protocols: &[],
         head: head.as_bytes(),
         body: truth.body.as_bytes(),
@@ -94,11 +96,11 @@ fn store_page(collection: &mut Collection, page: PageId, truth: &Truth) {
         request: Some(b"GET / HTTP/1.1\r\n\r\n"),
         metadata: &[],
     };
-    let stored = collection.bodies.append(&capture, None).unwrap().location;
+    let stored = collection.page_store.append(&capture, None).unwrap().location;
     let note = |_: usize, page: &mut PageRecord| {
-        (page.stored, page.content_bytes) = (Some(stored), truth.body.len() as u32);
+        (page.record_location, page.content_bytes) = (Some(stored), truth.body.len() as u32);
     };
-    collection.pages.update(&[page], note).unwrap();
+    collection.page_state.update(&[page], note).unwrap();
     if !truth.documented {
         return;
     }
@@ -118,16 +120,16 @@ fn snapshot() -> &'static Snapshot {
     static SNAPSHOT: OnceLock<(tempfile::TempDir, Snapshot)> = OnceLock::new();
     &SNAPSHOT
         .get_or_init(|| {
-            let folder = tempfile::tempdir().unwrap();
-            make(folder.path());
-            let snapshot = Snapshot::open(folder.path(), None).unwrap();
-            (folder, snapshot)
+            let dir = tempfile::tempdir().unwrap();
+            make(dir.path());
+            let snapshot = Snapshot::open(dir.path(), None).unwrap();
+            (dir, snapshot)
         })
         .1
 }
 
 /// Whether a page is meant, told in another way than the store does.
-fn is_meant(selection: &Selection, truth: &Truth) -> bool {
+fn is_meant(selection: &PageFilter, truth: &Truth) -> bool {
     let host = SITES[truth.site].split("://").nth(1).unwrap().split(':').next().unwrap();
     let lists = |list: &[String], meets: &dyn Fn(&str) -> bool| {
         list.is_empty() || list.iter().any(|item| meets(item))
@@ -146,7 +148,7 @@ fn is_meant(selection: &Selection, truth: &Truth) -> bool {
 }
 
 /// Reads a part, broken off after each of the given numbers of pages, by one of the three ways to read.
-fn read_part(request: &StreamRequest, breaks: &[usize], way: usize) -> Vec<(PageId, Position)> {
+fn read_part(request: &PageStreamRequest, breaks: &[usize], way: usize) -> Vec<(PageId, StreamCursor)> {
     let mut given = Vec::new();
     let mut request = request.clone();
     let mut breaks = breaks.iter();
@@ -155,16 +157,16 @@ fn read_part(request: &StreamRequest, breaks: &[usize], way: usize) -> Vec<(Page
         let most = breaks.next().copied().unwrap_or(usize::MAX);
         for _ in 0..most {
             let place = match way {
-                0 => stream.next_place().unwrap().map(page_of),
+                0 => stream.next_ref().unwrap().map(page_of),
                 1 => stream.next_member(false).unwrap().map(page_of),
                 _ => stream.next_page().unwrap().map(page_of),
             };
             let Some(place) = place else { return given };
-            assert_eq!(stream.position(), Some(stream.position_behind(&place)));
-            given.push((place.page, stream.position().unwrap()));
+            assert_eq!(stream.cursor(), Some(stream.cursor_after(&place)));
+            given.push((place.page, stream.cursor().unwrap()));
         }
         // Text, as it would come back from far away.
-        request.from = stream.position().map(|position| position.to_string().parse().unwrap());
+        request.after = stream.cursor().map(|position| position.to_string().parse().unwrap());
     }
 }
 
@@ -237,14 +239,14 @@ fn trees() -> impl Strategy<Value = Tree> {
     })
 }
 
-fn page_of<T>(streamed: Streamed<T>) -> store::PagePlace {
+fn page_of<T>(streamed: PageStreamItem<T>) -> store::PageRef {
     match streamed {
-        Streamed::Page(place, _) => place,
-        Streamed::Damaged(place, error) => panic!("{place:?}: {error}"),
+        PageStreamItem::Page(place, _) => place,
+        PageStreamItem::Corrupt(place, error) => panic!("{place:?}: {error}"),
     }
 }
 
-fn selections() -> impl Strategy<Value = Selection> {
+fn selections() -> impl Strategy<Value = PageFilter> {
     let some = |words: &'static [&'static str]| {
         subsequence(words, 0..=words.len().min(2))
             .prop_map(|words| words.iter().map(ToString::to_string).collect())
@@ -259,15 +261,17 @@ fn selections() -> impl Strategy<Value = Selection> {
         status,
         (time(), time()),
     )
-        .prop_map(|(sites, domains, languages, mime_types, statuses, (since_ms, before_ms))| Selection {
-            sites,
-            domains,
-            languages,
-            statuses,
-            mime_types,
-            since_ms,
-            before_ms,
-            predicate: None,
+        .prop_map(|(sites, domains, languages, mime_types, statuses, (since_ms, before_ms))| {
+            PageFilter {
+                sites,
+                domains,
+                languages,
+                statuses,
+                mime_types,
+                since_ms,
+                before_ms,
+                predicate: None,
+            }
         })
 }
 
@@ -287,12 +291,12 @@ proptest! {
         let predicate = tree.as_ref().map(|tree| tree.text().parse::<Predicate>());
         // Too many conditions on documents apart are told, and no stream.
         prop_assume!(!matches!(predicate, Some(Err(_))));
-        let selection = Selection { predicate: predicate.map(Result::unwrap), ..selection };
+        let selection = PageFilter { predicate: predicate.map(Result::unwrap), ..selection };
         let mut given: BTreeMap<u32, u32> = BTreeMap::new();
-        for part in (1..=parts).map(|number| Part::new(number, parts).unwrap()) {
-            let request = StreamRequest { selection: selection.clone(), order, part, window_pages, ..Default::default() };
+        for part in (1..=parts).map(|number| StreamPartition::new(number, parts).unwrap()) {
+            let request = PageStreamRequest { filter: selection.clone(), order, partition: part, window_pages, ..Default::default() };
             let pages = read_part(&request, &breaks, way);
-            let sites: Vec<u32> = pages.iter().map(|(page, _)| snapshot().pages.get(*page).unwrap().unwrap().site.0).collect();
+            let sites: Vec<u32> = pages.iter().map(|(page, _)| snapshot().page_state.get(*page).unwrap().unwrap().site.0).collect();
             prop_assert!(order == PageOrder::Crawl || sites.is_sorted());
             pages.iter().for_each(|(page, _)| *given.entry(page.0).or_default() += 1);
         }
@@ -307,11 +311,11 @@ proptest! {
 
 #[test]
 fn pages_come_with_their_bodies_and_no_more_than_wanted() {
-    let request = StreamRequest { max_pages: 50, ..Default::default() };
+    let request = PageStreamRequest { max_pages: 50, ..Default::default() };
     let mut stream = PageStream::open(snapshot(), &request).unwrap();
     let mut last = None;
     for _ in 0..50 {
-        let Some(Streamed::Page(place, page)) = stream.next_page().unwrap() else { panic!() };
+        let Some(PageStreamItem::Page(place, page)) = stream.next_page().unwrap() else { panic!() };
         let truth = truth(place.page.0 as usize);
         assert_eq!((page.url(), page.status()), (truth.url.as_str(), Some(truth.status)));
         assert_eq!(page.body(), truth.body.as_bytes());
@@ -323,10 +327,10 @@ fn pages_come_with_their_bodies_and_no_more_than_wanted() {
 
 #[test]
 fn members_are_given_byte_by_byte_as_they_lie_in_their_files() {
-    let mut stream = PageStream::open(snapshot(), &StreamRequest::default()).unwrap();
+    let mut stream = PageStream::open(snapshot(), &PageStreamRequest::default()).unwrap();
     let mut pages = 0;
-    while let Some(Streamed::Page(place, member)) = stream.next_member(false).unwrap() {
-        let file = snapshot().folder().join("pages").join(place.location.file_name());
+    while let Some(PageStreamItem::Page(place, member)) = stream.next_member(false).unwrap() {
+        let file = snapshot().dir().join("pages").join(place.location.file_name());
         let start = place.location.offset as usize;
         assert_eq!(member, &std::fs::read(file).unwrap()[start..start + place.location.length as usize]);
         pages += 1;
@@ -336,58 +340,59 @@ fn members_are_given_byte_by_byte_as_they_lie_in_their_files() {
 
 #[test]
 fn a_damaged_record_is_told_of_and_the_next_one_comes() {
-    let folder = tempfile::tempdir().unwrap();
-    make(folder.path());
-    let snapshot = Snapshot::open(folder.path(), None).unwrap();
-    let place = snapshot.pages.get(PageId(69)).unwrap().unwrap().stored.unwrap();
-    let file = folder.path().join("pages").join(place.file_name());
+    let dir = tempfile::tempdir().unwrap();
+    make(dir.path());
+    let snapshot = Snapshot::open(dir.path(), None).unwrap();
+    let place = snapshot.page_state.get(PageId(69)).unwrap().unwrap().record_location.unwrap();
+    let file = dir.path().join("pages").join(place.file_name());
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[place.offset as usize + 40] ^= 1;
     std::fs::write(&file, bytes).unwrap();
     let count = |next: &mut dyn FnMut() -> Option<Result<u32, u32>>| {
-        let (mut pages, mut damaged) = (0, Vec::new());
+        let (mut pages, mut corrupt) = (0, Vec::new());
         while let Some(outcome) = next() {
-            outcome.map_or_else(|page| damaged.push(page), |_| pages += 1);
+            outcome.map_or_else(|page| corrupt.push(page), |_| pages += 1);
         }
-        (pages, damaged)
+        (pages, corrupt)
     };
-    fn told<T>(streamed: Streamed<T>) -> Result<u32, u32> {
+    fn told<T>(streamed: PageStreamItem<T>) -> Result<u32, u32> {
         match streamed {
-            Streamed::Page(place, _) => Ok(place.page.0),
-            Streamed::Damaged(place, error) => {
-                assert!(matches!(error, Error::Damaged { .. }), "{error}");
+            PageStreamItem::Page(place, _) => Ok(place.page.0),
+            PageStreamItem::Corrupt(place, error) => {
+                assert!(matches!(error, Error::Corrupt { .. }), "{error}");
                 Err(place.page.0)
             }
         }
     }
     let stored = (0..PAGES).filter(|number| truth(*number).stored).count();
-    // Page 60 has its body in the record that is damaged, that of page 69.
-    let mut stream = PageStream::open(&snapshot, &StreamRequest::default()).unwrap();
-    let (pages, mut damaged) = count(&mut || stream.next_page().unwrap().map(told));
-    damaged.sort_unstable();
-    assert_eq!((pages, damaged), (stored - 2, vec![60, 69]));
-    let mut stream = PageStream::open(&snapshot, &StreamRequest::default()).unwrap();
+    // Page 60 has its body in the record that is corrupt, that of page 69.
+    let mut stream = PageStream::open(&snapshot, &PageStreamRequest::default()).unwrap();
+    let (pages, mut corrupt) = count(&mut || stream.next_page().unwrap().map(told));
+    corrupt.sort_unstable();
+    assert_eq!((pages, corrupt), (stored - 2, vec![60, 69]));
+    let mut stream = PageStream::open(&snapshot, &PageStreamRequest::default()).unwrap();
     assert_eq!(count(&mut || stream.next_member(true).unwrap().map(told)).0, stored - 2);
-    let mut stream = PageStream::open(&snapshot, &StreamRequest::default()).unwrap();
+    let mut stream = PageStream::open(&snapshot, &PageStreamRequest::default()).unwrap();
     assert_eq!(count(&mut || stream.next_member(false).unwrap().map(told)).0, stored, "nobody looked");
 }
 
 #[test]
 fn a_position_is_good_for_its_commit_and_its_order() {
-    let mut stream = PageStream::open(snapshot(), &StreamRequest::default()).unwrap();
-    assert_eq!(stream.position(), None);
-    stream.next_place().unwrap();
-    let from = stream.position();
-    let request = StreamRequest { from, order: PageOrder::Site, ..Default::default() };
+    let mut stream = PageStream::open(snapshot(), &PageStreamRequest::default()).unwrap();
+    assert_eq!(stream.cursor(), None);
+    stream.next_ref().unwrap();
+    let from = stream.cursor();
+    let request = PageStreamRequest { after: from, order: PageOrder::Site, ..Default::default() };
     let error = PageStream::open(snapshot(), &request).err().unwrap().to_string();
     assert!(error.contains("another order"), "{error}");
     let (_, place) =
         from.unwrap().to_string().split_once('.').map(|(g, p)| (g.to_owned(), p.to_owned())).unwrap();
     let from = Some(format!("1.{place}").parse().unwrap());
-    let error = PageStream::open(snapshot(), &StreamRequest { from, ..Default::default() }).err().unwrap();
+    let error =
+        PageStream::open(snapshot(), &PageStreamRequest { after: from, ..Default::default() }).err().unwrap();
     assert!(error.to_string().contains("it is of commit 1, and this is commit"), "{error}");
-    let selection = Selection { sites: vec!["c.test".to_owned()], ..Selection::all() };
-    let request = StreamRequest { selection, ..Default::default() };
+    let selection = PageFilter { sites: vec!["c.test".to_owned()], ..PageFilter::all() };
+    let request = PageStreamRequest { filter: selection, ..Default::default() };
     let error = PageStream::open(snapshot(), &request).err().unwrap().to_string();
     assert_eq!(error, "the collection knows no site c.test");
 }

@@ -3,17 +3,27 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
-#[path = "python/venv.rs"]
-mod venv;
+mod venv {
+    //! Python tools for the tests of this crate.
+    #![allow(unused_imports, reason = "not every test uses both")]
+
+    pub(crate) use testkit::run;
+
+    pub(crate) fn venv() -> Option<std::path::PathBuf> {
+        testkit::venv(env!("CARGO_MANIFEST_DIR"))
+    }
+}
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use model::Truncation;
 use store::{
-    Appended, Capture, DigestVerdict, Keep, Manifest, PageLocation, PageReader, PageSettings, PageStore,
-    Preparer, Truncated, Verify, WarcKind, WarcReader, WarcRecord,
+    AppendResult, Manifest, PageStore, PageStoreReader, PageStoreSettings, RecordLocation, RetentionPolicy,
+    VerifyLevel,
 };
+use warc::{Capture, DigestCheck, RecordEncoder, WarcReader, WarcRecord, WarcType};
 
 use venv::{run, venv};
 
@@ -24,7 +34,7 @@ fn capture<'a>(url: &'a str, fetched_at_ms: i64, body: &'a [u8]) -> Capture<'a> 
     Capture {
         url,
         fetched_at_ms,
-        address: Some([192, 0, 2, 7].into()),
+        ip_address: Some([192, 0, 2, 7].into()),
         protocols: &["http/1.1"],
         head: HEAD,
         body,
@@ -46,35 +56,35 @@ fn body(seed: u64) -> Vec<u8> {
     std::iter::repeat_with(next).take(3_000 + seed as usize % 500).collect()
 }
 
-fn settings(roll_over_bytes: u64) -> PageSettings {
+fn settings(roll_over_bytes: u64) -> PageStoreSettings {
     let info = [("software", "weir"), ("isPartOf", "test"), ("robots", "obey")];
     let info = info.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    PageSettings { roll_over_bytes, info, ..PageSettings::default() }
+    PageStoreSettings { max_file_bytes: roll_over_bytes, warcinfo: info, ..PageStoreSettings::default() }
 }
 
 /// A page store with the commits that a collection would make.
 struct Pages {
-    folder: tempfile::TempDir,
+    dir: tempfile::TempDir,
     store: PageStore,
     manifest: Manifest,
 }
 
 impl Pages {
     fn new(roll_over_bytes: u64) -> Pages {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let manifest = Manifest::empty();
-        let store = PageStore::open(folder.path(), &manifest, settings(roll_over_bytes)).unwrap();
-        Pages { folder, store, manifest }
+        let store = PageStore::open(dir.path(), &manifest, settings(roll_over_bytes)).unwrap();
+        Pages { dir, store, manifest }
     }
 
-    fn append(&mut self, url: &str, ms: i64, body: &[u8]) -> Appended {
+    fn append(&mut self, url: &str, ms: i64, body: &[u8]) -> AppendResult {
         self.store.append(&capture(url, ms, body), None).unwrap()
     }
 
-    fn not_modified(&mut self, url: &str, ms: i64, version: PageLocation) -> Option<Appended> {
+    fn not_modified(&mut self, url: &str, ms: i64, version: RecordLocation) -> Option<AppendResult> {
         let head = b"HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n";
         let page = Capture { head, ..capture(url, ms, b"") };
-        let prepared = Preparer::new(1).prepare(&page).unwrap();
+        let prepared = RecordEncoder::new(1).encode(&page).unwrap();
         self.store.append_not_modified(prepared, version).unwrap()
     }
 
@@ -85,24 +95,24 @@ impl Pages {
     }
 
     fn reopen(&mut self, roll_over_bytes: u64) {
-        self.store = PageStore::open(self.folder.path(), &self.manifest, settings(roll_over_bytes)).unwrap();
+        self.store = PageStore::open(self.dir.path(), &self.manifest, settings(roll_over_bytes)).unwrap();
     }
 
-    fn reader(&self) -> PageReader {
-        PageReader::open(self.folder.path(), &self.manifest).unwrap()
+    fn reader(&self) -> PageStoreReader {
+        PageStoreReader::open(self.dir.path(), &self.manifest).unwrap()
     }
 
     fn bytes_on_disk(&self) -> u64 {
         self.manifest.files_in("pages").map(store::FileEntry::length).sum()
     }
 
-    fn folder(&self) -> PathBuf {
-        self.folder.path().join("pages")
+    fn dir(&self) -> PathBuf {
+        self.dir.path().join("pages")
     }
 }
 
-fn read_body(reader: &PageReader, location: &PageLocation) -> Vec<u8> {
-    reader.read(location, Verify::Digests).unwrap().body().into_owned()
+fn read_body(reader: &PageStoreReader, location: &RecordLocation) -> Vec<u8> {
+    reader.read(location, VerifyLevel::Digests).unwrap().body().into_owned()
 }
 
 #[test]
@@ -119,7 +129,7 @@ fn pages_are_read_by_place_and_by_url_and_time() {
     }
     let reader = pages.reader();
     for (url, ms, location, body) in &stored {
-        let page = reader.read(location, Verify::Digests).unwrap();
+        let page = reader.read(location, VerifyLevel::Digests).unwrap();
         assert_eq!((page.url(), page.fetched_at_ms(), page.head()), (url.as_str(), *ms, HEAD));
         assert_eq!(&page.body()[..], body);
         let found = reader.nearest(url, *ms + 1_000).unwrap().unwrap();
@@ -141,19 +151,19 @@ fn what_was_not_committed_is_never_seen() {
     pages.commit();
     pages.append("http://a/2", MS, &body(2));
     // Half a member reaches the disk.
-    let warc = pages.folder().join(first.file_name());
+    let warc = pages.dir().join(first.file_name());
     let mut bytes = std::fs::read(&warc).unwrap();
     bytes.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0]);
     std::fs::write(&warc, bytes).unwrap();
     let reader = pages.reader();
     assert_eq!(reader.records().count(), 2, "the record about the file, and the page");
-    assert_eq!(reader.check().unwrap().damages, []);
+    assert_eq!(reader.check().unwrap().corruptions, []);
     pages.reopen(1 << 30);
     let second = pages.append("http://a/3", MS, &body(3)).location;
     assert_eq!(second.offset, first.offset + u64::from(first.length), "it takes the place of the torn one");
     pages.commit();
     assert_eq!(read_body(&pages.reader(), &second), body(3));
-    assert_eq!(pages.reader().check().unwrap().damages, []);
+    assert_eq!(pages.reader().check().unwrap().corruptions, []);
     // The earlier reader still sees its own commit.
     assert_eq!(reader.records().count(), 2);
 }
@@ -163,7 +173,7 @@ fn a_body_is_stored_once() {
     let mut pages = Pages::new(1 << 30);
     let original = pages.append("http://a/1", MS, &body(1));
     let twin = pages.append("http://b/2", MS + 1_500, &body(1));
-    assert_eq!((original.original, twin.original), (None, Some(original.location)));
+    assert_eq!((original.duplicate_of, twin.duplicate_of), (None, Some(original.location)));
     assert!(twin.location.length < 1_000, "{}", twin.location.length);
     pages.commit();
     // The memory of duplicates is gone, but the page's state knows its last version.
@@ -171,22 +181,22 @@ fn a_body_is_stored_once() {
     let again = capture("http://b/2", MS + 90_000, b"");
     let again = Capture { body: &body(1), ..again };
     let third = pages.store.append(&again, Some(twin.location)).unwrap();
-    assert_eq!(third.original, Some(original.location), "found through the record that refers to it");
+    assert_eq!(third.duplicate_of, Some(original.location), "found through the record that refers to it");
     let changed = pages.store.append(&Capture { body: &body(2), ..again }, Some(third.location)).unwrap();
-    assert_eq!(changed.original, None);
-    let tiny = [0, 1].map(|n| pages.append("http://a/tiny", MS + n, b"moved").original);
+    assert_eq!(changed.duplicate_of, None);
+    let tiny = [0, 1].map(|n| pages.append("http://a/tiny", MS + n, b"moved").duplicate_of);
     assert_eq!(tiny, [None, None], "not worth a reference");
     pages.commit();
 
     let reader = pages.reader();
-    let page = reader.read(&twin.location, Verify::Digests).unwrap();
+    let page = reader.read(&twin.location, VerifyLevel::Digests).unwrap();
     assert_eq!((page.url(), &page.body()[..], page.head()), ("http://b/2", &body(1)[..], HEAD));
     let header = &page.record().header;
-    assert_eq!(header.kind(), WarcKind::Revisit);
+    assert_eq!(header.warc_type(), WarcType::Revisit);
     assert_eq!(header.get("WARC-Refers-To-Target-URI"), Some("http://a/1"));
     assert_eq!(header.get("WARC-Refers-To-Date"), Some("2026-11-15T08:30:00Z"));
     assert_eq!(read_body(&reader, &third.location), body(1));
-    assert_eq!(reader.check().unwrap().damages, []);
+    assert_eq!(reader.check().unwrap().corruptions, []);
 }
 
 #[test]
@@ -195,24 +205,24 @@ fn requests_and_metadata_lie_behind_their_response() {
     let page = Capture {
         request: Some(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
         metadata: &[("via", "http://seed/"), ("hopsFromSeed", "L")],
-        truncated: Some(Truncated::Length),
+        truncated: Some(Truncation::Length),
         ..capture("http://a/", MS, b"cut")
     };
     pages.store.append(&page, None).unwrap();
     pages.commit();
     let records: Vec<WarcRecord> = pages.reader().records().map(|record| record.unwrap().1).collect();
-    let kinds: Vec<WarcKind> = records.iter().map(|record| record.header.kind()).collect();
-    assert_eq!(kinds, [WarcKind::Warcinfo, WarcKind::Response, WarcKind::Request, WarcKind::Metadata]);
+    let kinds: Vec<WarcType> = records.iter().map(|record| record.header.warc_type()).collect();
+    assert_eq!(kinds, [WarcType::Warcinfo, WarcType::Response, WarcType::Request, WarcType::Metadata]);
     assert!(records[0].block().starts_with(b"format: WARC File Format 1.1\r\n"));
     assert!(records[0].block().ends_with(b"software: weir\r\nisPartOf: test\r\nrobots: obey\r\n"));
-    assert_eq!(records[1].truncated(), Some(Truncated::Length));
+    assert_eq!(records[1].truncated(), Some(Truncation::Length));
     assert_eq!(records[2].head(), page.request.unwrap());
     assert_eq!(records[3].block(), b"via: http://seed/\r\nhopsFromSeed: L\r\n");
     for record in &records[2..] {
         assert_eq!(record.header.get("WARC-Concurrent-To"), records[1].header.get("WARC-Record-ID"));
-        assert_eq!(record.verify(), DigestVerdict::Right);
+        assert_eq!(record.verify(), DigestCheck::Valid);
     }
-    assert_eq!(pages.reader().check().unwrap().damages, []);
+    assert_eq!(pages.reader().check().unwrap().corruptions, []);
 }
 
 #[test]
@@ -243,7 +253,7 @@ fn files_roll_over_and_stay_in_crawl_order() {
     let found: Vec<String> = reader
         .records()
         .map(|record| record.unwrap().1.header)
-        .filter(|header| header.kind() == WarcKind::Response)
+        .filter(|header| header.warc_type() == WarcType::Response)
         .map(|header| header.url().unwrap().to_owned())
         .collect();
     assert_eq!(found, urls);
@@ -257,10 +267,10 @@ fn pages_are_prepared_on_many_threads() {
         let threads: Vec<_> = (0..4u64)
             .map(|thread| {
                 scope.spawn(move || {
-                    let mut preparer = Preparer::new(6);
+                    let mut preparer = RecordEncoder::new(6);
                     let numbers = (0..25).map(|number| thread * 25 + number);
                     let prepare = |number| {
-                        preparer.prepare(&capture(&format!("http://a/{number}"), MS, &body(number))).unwrap()
+                        preparer.encode(&capture(&format!("http://a/{number}"), MS, &body(number))).unwrap()
                     };
                     numbers.map(prepare).collect::<Vec<_>>()
                 })
@@ -268,8 +278,8 @@ fn pages_are_prepared_on_many_threads() {
             .collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
-    let places: Vec<PageLocation> =
-        prepared.into_iter().map(|page| pages.store.append_prepared(page, None).unwrap().location).collect();
+    let places: Vec<RecordLocation> =
+        prepared.into_iter().map(|page| pages.store.append_encoded(page, None).unwrap().location).collect();
     pages.commit();
     let reader = pages.reader();
     for (number, place) in places.iter().enumerate() {
@@ -279,9 +289,11 @@ fn pages_are_prepared_on_many_threads() {
 
 #[test]
 fn compaction_drops_what_the_policy_drops_and_gives_its_space_back() {
-    for (keep, versions_left) in [(Keep::All, 8), (Keep::Versions(3), 3), (Keep::Latest, 1)] {
+    for (keep, versions_left) in
+        [(RetentionPolicy::All, 8), (RetentionPolicy::Versions(3), 3), (RetentionPolicy::Latest, 1)]
+    {
         let mut pages = Pages::new(60_000);
-        let mut places: BTreeMap<(u64, u64), PageLocation> = BTreeMap::new();
+        let mut places: BTreeMap<(u64, u64), RecordLocation> = BTreeMap::new();
         for version in 0..8 {
             for page in 0..30 {
                 let place = pages.append(
@@ -294,7 +306,7 @@ fn compaction_drops_what_the_policy_drops_and_gives_its_space_back() {
             pages.commit();
         }
         let (before, old_reader) = (pages.bytes_on_disk(), pages.reader());
-        let order = |reader: &PageReader| -> Vec<String> {
+        let order = |reader: &PageStoreReader| -> Vec<String> {
             let headers = reader.records().map(|record| record.unwrap().1.header);
             headers.filter_map(|header| Some(format!("{} {}", header.date_ms()?, header.url()?))).collect()
         };
@@ -306,7 +318,7 @@ fn compaction_drops_what_the_policy_drops_and_gives_its_space_back() {
             if relocations.is_empty() {
                 break;
             }
-            places.retain(|_, place| relocations.new_place(*place).map(|new| *place = new).is_some());
+            places.retain(|_, place| relocations.new_location(*place).map(|new| *place = new).is_some());
         }
         let reader = pages.reader();
         assert_eq!(places.len(), 30 * versions_left, "{keep:?}");
@@ -317,7 +329,7 @@ fn compaction_drops_what_the_policy_drops_and_gives_its_space_back() {
         for page in 0..30 {
             assert_eq!(reader.versions(&format!("http://a/{page}")).unwrap().len(), versions_left);
         }
-        assert_eq!(reader.check().unwrap().damages, []);
+        assert_eq!(reader.check().unwrap().corruptions, []);
         let expected = before as f64 * versions_left as f64 / 8.0;
         assert!(
             (pages.bytes_on_disk() as f64) < expected * 1.1 + 5_000.0,
@@ -351,19 +363,19 @@ fn compaction_keeps_bodies_that_others_refer_to_and_what_goes_with_a_page() {
         pages.store.append(&page, None).unwrap();
     }
     pages.commit();
-    let relocations = pages.store.compact(Keep::Latest).unwrap();
+    let relocations = pages.store.compact(RetentionPolicy::Latest).unwrap();
     pages.commit();
     let reader = pages.reader();
-    let twin = relocations.new_place(twin).unwrap();
+    let twin = relocations.new_location(twin).unwrap();
     assert_eq!(read_body(&reader, &twin), body(1));
-    assert!(relocations.new_place(original).is_some());
+    assert!(relocations.new_location(original).is_some());
     assert_eq!(reader.versions("http://a/").unwrap().len(), 2, "the newest, and the one that is referred to");
     let requests =
-        reader.records().filter(|record| record.as_ref().unwrap().1.header.kind() == WarcKind::Request);
+        reader.records().filter(|record| record.as_ref().unwrap().1.header.warc_type() == WarcType::Request);
     assert_eq!(requests.count(), 1);
-    assert_eq!(reader.check().unwrap().damages, []);
+    assert_eq!(reader.check().unwrap().corruptions, []);
     // Nothing more to do, and it does not try forever.
-    assert!(pages.store.compact(Keep::Latest).unwrap().is_empty());
+    assert!(pages.store.compact(RetentionPolicy::Latest).unwrap().is_empty());
 }
 
 #[test]
@@ -372,19 +384,19 @@ fn a_servers_word_that_nothing_has_changed_refers_to_the_version_it_spoke_of() {
     let first = pages.append("http://a/", MS, &body(1)).location;
     pages.commit();
     let same = pages.store.append(&capture("http://a/", MS + 1_000, &body(1)), Some(first)).unwrap();
-    assert_eq!(same.original, Some(first));
+    assert_eq!(same.duplicate_of, Some(first));
     pages.commit();
-    let words: Vec<PageLocation> = (2..5)
+    let words: Vec<RecordLocation> = (2..5)
         .map(|second| pages.not_modified("http://a/", MS + second * 1_000, same.location).unwrap().location)
         .collect();
     pages.commit();
     let reader = pages.reader();
-    let record = reader.read(&words[0], Verify::Digests).unwrap();
+    let record = reader.read(&words[0], VerifyLevel::Digests).unwrap();
     assert_eq!((record.status(), &record.body()[..]), (Some(200), &body(1)[..]));
     assert_eq!(record.record().block(), b"");
     let field = |name| record.record().header.get(name).unwrap().to_owned();
     assert_eq!(field("WARC-Profile"), "http://netpreserve.org/warc/1.1/revisit/server-not-modified");
-    let original = reader.read_record(&first, Verify::Digests).unwrap();
+    let original = reader.read_record(&first, VerifyLevel::Digests).unwrap();
     for (name, of_original) in [
         ("WARC-Refers-To", "WARC-Record-ID"),
         ("WARC-Refers-To-Date", "WARC-Date"),
@@ -393,7 +405,7 @@ fn a_servers_word_that_nothing_has_changed_refers_to_the_version_it_spoke_of() {
     ] {
         assert_eq!(Some(field(name).as_str()), original.header.get(of_original), "{name}");
     }
-    assert_eq!(reader.check().unwrap().damages, []);
+    assert_eq!(reader.check().unwrap().corruptions, []);
 
     // It is no version: the newest version stays, and the last word about it.
     for number in 0..50 {
@@ -401,15 +413,15 @@ fn a_servers_word_that_nothing_has_changed_refers_to_the_version_it_spoke_of() {
         pages.append(&format!("http://b/{number}"), MS + 1_000, &body(200 + number));
     }
     pages.commit();
-    let relocations = pages.store.compact(Keep::Latest).unwrap();
+    let relocations = pages.store.compact(RetentionPolicy::Latest).unwrap();
     pages.commit();
-    let stays: Vec<bool> = words.iter().map(|word| relocations.new_place(*word).is_some()).collect();
+    let stays: Vec<bool> = words.iter().map(|word| relocations.new_location(*word).is_some()).collect();
     assert_eq!(stays, [false, false, true]);
-    let place = |old| relocations.new_place(old).unwrap();
+    let place = |old| relocations.new_location(old).unwrap();
     let reader = pages.reader();
     assert_eq!(read_body(&reader, &place(same.location)), body(1));
     assert_eq!(read_body(&reader, &place(words[2])), body(1));
-    assert_eq!(reader.check().unwrap().damages, []);
+    assert_eq!(reader.check().unwrap().corruptions, []);
 }
 
 #[test]
@@ -418,9 +430,9 @@ fn heads_are_read_without_their_bodies_and_what_is_broken_is_passed_over() {
     let committed = pages.append("http://a/", MS, &body(1)).location;
     pages.commit();
     let pending = pages.append("http://b/", MS, &body(2)).location;
-    let nowhere = PageLocation { file: 77 << 10, ..committed };
-    let broken = PageLocation { offset: committed.offset + 1, ..committed };
-    let beyond = PageLocation { offset: 1 << 40, ..committed };
+    let nowhere = RecordLocation { file: 77 << 10, ..committed };
+    let broken = RecordLocation { offset: committed.offset + 1, ..committed };
+    let beyond = RecordLocation { offset: 1 << 40, ..committed };
     let long: Vec<u8> = (3..30).flat_map(body).collect();
     let long_head = [b"HTTP/1.1 200 OK\r\nX: ".as_slice(), &long, b"\r\n\r\n"].concat();
     let long = Capture { head: &long_head, ..capture("http://c/", MS, b"") };
@@ -429,7 +441,7 @@ fn heads_are_read_without_their_bodies_and_what_is_broken_is_passed_over() {
     let places = [committed, pending, nowhere, broken, beyond, long];
     pages
         .store
-        .heads(&places, |number, header, head| {
+        .read_response_heads(&places, |number, header, head| {
             read.push((number, header.url().unwrap().to_owned(), head.to_vec()));
         })
         .unwrap();
@@ -446,22 +458,22 @@ fn a_crawl_goes_on_beside_a_compaction() {
         pages.append("http://a/", MS + version * 1_000, &body(version as u64));
     }
     pages.commit();
-    let compaction = pages.store.start_compaction(Keep::Latest).unwrap().unwrap();
-    assert!(pages.store.start_compaction(Keep::Latest).unwrap().is_none(), "one at a time");
+    let compaction = pages.store.start_compaction(RetentionPolicy::Latest).unwrap().unwrap();
+    assert!(pages.store.start_compaction(RetentionPolicy::Latest).unwrap().is_none(), "one at a time");
     // This body is about to be dropped, so nothing may refer to it.
     let again = pages.append("http://c/", MS, &body(0));
-    assert_eq!(again.original, None);
+    assert_eq!(again.duplicate_of, None);
     pages.commit();
     let compacted = std::thread::spawn(move || compaction.run().unwrap()).join().unwrap();
     let newer = pages.append("http://d/", MS, &body(0));
-    assert_eq!(newer.original, Some(again.location), "but to new ones");
+    assert_eq!(newer.duplicate_of, Some(again.location), "but to new ones");
     let relocations = pages.store.finish_compaction(compacted).unwrap();
-    assert_eq!(relocations.new_place(again.location), Some(again.location));
+    assert_eq!(relocations.new_location(again.location), Some(again.location));
     pages.commit();
     let reader = pages.reader();
     assert_eq!(reader.versions("http://a/").unwrap().len(), 1);
     assert_eq!(read_body(&reader, &newer.location), body(0));
-    assert_eq!(reader.check().unwrap().damages, []);
+    assert_eq!(reader.check().unwrap().corruptions, []);
 }
 
 #[test]
@@ -470,14 +482,14 @@ fn a_crawl_goes_on_beside_a_merge_of_the_index() {
     pages.append("http://a/", MS, &body(0));
     pages.commit();
     // Commits leave the index alone while a compaction reads it, so that there is something to merge afterwards.
-    let compaction = pages.store.start_compaction(Keep::Latest).unwrap().unwrap();
+    let compaction = pages.store.start_compaction(RetentionPolicy::Latest).unwrap().unwrap();
     for number in 1..20 {
         pages.append(&format!("http://a/{number}"), MS, &body(number));
         pages.commit();
     }
     pages.store.finish_compaction(compaction.run().unwrap()).unwrap();
     let merge = pages.store.start_merge().unwrap();
-    assert!(pages.store.start_compaction(Keep::Latest).unwrap().is_none(), "one at a time");
+    assert!(pages.store.start_compaction(RetentionPolicy::Latest).unwrap().is_none(), "one at a time");
     pages.append("http://a/beside", MS, &body(20));
     pages.commit();
     let merged = std::thread::spawn(move || merge.run().unwrap()).join().unwrap();
@@ -490,7 +502,7 @@ fn a_crawl_goes_on_beside_a_merge_of_the_index() {
     for url in ["http://a/", "http://a/7", "http://a/19", "http://a/beside"] {
         assert_eq!(reader.versions(url).unwrap().len(), 1, "{url}");
     }
-    assert_eq!(reader.check().unwrap().damages, []);
+    assert_eq!(reader.check().unwrap().corruptions, []);
 }
 
 #[test]
@@ -501,23 +513,23 @@ fn a_flipped_byte_is_found_and_never_becomes_a_wrong_page() {
         places.push(pages.append(&format!("http://a/{number}"), MS, &body(number)[..700]).location);
     }
     pages.commit();
-    let path = pages.folder().join(places[0].file_name());
+    let path = pages.dir().join(places[0].file_name());
     let bytes = std::fs::read(&path).unwrap();
     for at in 0..bytes.len() {
         let mut flipped = bytes.clone();
         flipped[at] ^= 1 << (at % 8);
         std::fs::write(&path, flipped).unwrap();
         let reader = pages.reader();
-        let damages = reader.check().unwrap().damages;
+        let damages = reader.check().unwrap().corruptions;
         assert!(
             !damages.is_empty() && damages.iter().all(|damage| damage.path == path),
             "byte {at}: {damages:?}"
         );
         for (number, place) in places.iter().enumerate() {
-            match reader.read(place, Verify::Checksum) {
+            match reader.read(place, VerifyLevel::Checksum) {
                 Ok(page) => assert_eq!(&page.body()[..], &body(number as u64)[..700], "byte {at}"),
                 Err(error) => {
-                    assert!(error.to_string().contains("weir-000000.warc.gz is damaged at byte"), "{error}");
+                    assert!(error.to_string().contains("weir-000000.warc.gz is corrupt at byte"), "{error}");
                     let named = damages.iter().any(|damage| {
                         damage.offset == Some(place.offset)
                             && damage.url == Some(format!("http://a/{number}"))
@@ -529,14 +541,9 @@ fn a_flipped_byte_is_found_and_never_becomes_a_wrong_page() {
     }
 }
 
-/// The samples of web archives, if they are there.
-fn samples() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/warc");
-    if !folder.is_dir() {
-        eprintln!("skipped: {} is not there", folder.display());
-        return None;
-    }
-    Some(folder)
+/// Directory of WARC and ARC files of other programs.
+fn samples() -> PathBuf {
+    testkit::data("warc")
 }
 
 /// All records up to the first error, and that error.
@@ -557,7 +564,7 @@ fn read_all(path: &Path) -> (Vec<WarcRecord>, Option<String>) {
 
 #[test]
 fn files_of_others_are_read_to_their_end_or_to_a_clear_error() {
-    let Some(folder) = samples() else { return };
+    let dir = samples();
     // Name; records; wrong digests among them; what the error says.
     let expected: &[(&str, usize, usize, Option<&str>)] = &[
         ("bad.arc", 0, 0, Some("older ARC format")),
@@ -579,8 +586,8 @@ fn files_of_others_are_read_to_their_end_or_to_a_clear_error() {
     ];
     let mut found = Vec::new();
     for (name, ..) in expected {
-        let (records, failure) = read_all(&folder.join(name));
-        let wrong = records.iter().filter(|r| matches!(r.verify(), DigestVerdict::Wrong { .. })).count();
+        let (records, failure) = read_all(&dir.join(name));
+        let wrong = records.iter().filter(|r| matches!(r.verify(), DigestCheck::Mismatch { .. })).count();
         found.push((*name, records.len(), wrong, failure));
     }
     for ((name, records, wrong, failure), (_, expected_records, expected_wrong, expected)) in
@@ -596,13 +603,13 @@ fn files_of_others_are_read_to_their_end_or_to_a_clear_error() {
 
 #[test]
 fn chunked_pages_of_others_are_stored_without_chunks_and_read_back() {
-    let Some(folder) = samples() else { return };
+    let dir = samples();
     let mut pages = Pages::new(1 << 30);
     let mut stored = Vec::new();
     for name in ["example-iana.org-chunked.warc", "example.warc", "example-wget-bad-target-uri.warc.gz"] {
-        for record in read_all(&folder.join(name)).0 {
+        for record in read_all(&dir.join(name)).0 {
             let url = record.header.url().unwrap_or_default();
-            if record.header.kind() == WarcKind::Response && url.starts_with("http") {
+            if record.header.warc_type() == WarcType::Response && url.starts_with("http") {
                 let body = record.body();
                 let page =
                     Capture { head: record.head(), ..capture(url, record.header.date_ms().unwrap(), &body) };
@@ -615,7 +622,7 @@ fn chunked_pages_of_others_are_stored_without_chunks_and_read_back() {
     pages.commit();
     let reader = pages.reader();
     for (place, body) in stored {
-        let page = reader.read(&place, Verify::Digests).unwrap();
+        let page = reader.read(&place, VerifyLevel::Digests).unwrap();
         assert_eq!(&page.body()[..], body);
         let head = String::from_utf8_lossy(page.head()).to_lowercase();
         assert!(!head.contains("\ntransfer-encoding"), "{head}");
@@ -647,14 +654,14 @@ fn all_forms_of_a_warc_file_are_read_alike() {
     };
     let frames: Vec<u8> = texts.iter().flat_map(with_dictionary).collect();
     let forms = [
-        ("members.warc.gz", std::fs::read(pages.folder().join("weir-000000.warc.gz")).unwrap()),
+        ("members.warc.gz", std::fs::read(pages.dir().join("weir-000000.warc.gz")).unwrap()),
         ("plain.warc", texts.concat()),
         ("frames.warc.zst", texts.iter().flat_map(zstd).collect()),
         ("dictionary.warc.zst", [skippable(&dictionary), frames.clone()].concat()),
         ("packed.warc.zst", [skippable(&zstd(&dictionary)), frames].concat()),
     ];
     for (name, bytes) in forms {
-        let path = pages.folder.path().join(name);
+        let path = pages.dir.path().join(name);
         std::fs::write(&path, &bytes).unwrap();
         let (records, failure) = read_all(&path);
         assert_eq!(failure, None, "{name}");
@@ -690,7 +697,7 @@ fn crawled() -> (Pages, Vec<(String, i64, Vec<u8>)>) {
         let page = Capture {
             head: head.as_bytes(),
             protocols: if number % 4 == 1 { &["h2", "tls/1.3"] } else { &[] },
-            truncated: (number % 4 == 3).then_some(Truncated::Disconnect),
+            truncated: (number % 4 == 3).then_some(Truncation::Disconnect),
             request: (number % 6 == 0).then_some(b"GET /Path HTTP/1.1\r\nHost: www.example.com\r\n\r\n"),
             metadata: if number % 7 == 0 { &[("via", "http://seed/")] } else { &[] },
             ..capture(&url, ms, &body)
@@ -714,7 +721,7 @@ fn crawled() -> (Pages, Vec<(String, i64, Vec<u8>)>) {
 
 fn warc_paths(pages: &Pages) -> Vec<PathBuf> {
     let names = pages.manifest.files_in("pages").filter(|file| file.name.ends_with(".warc.gz"));
-    names.map(|file| pages.folder.path().join(&file.name)).collect()
+    names.map(|file| pages.dir.path().join(&file.name)).collect()
 }
 
 #[test]
@@ -732,7 +739,7 @@ fn warcio_and_fastwarc_accept_our_files() {
         let index = run(Command::new(bin.join("warcio")).args(["index", "-f", fields]).args(&paths));
         assert_eq!(index.lines().count(), records, "{index}");
         for (location, record) in reader.records().map(Result::unwrap) {
-            let kind = record.header.kind().name();
+            let kind = record.header.warc_type().as_str();
             let line = format!("\"offset\": \"{}\", \"warc-type\": \"{kind}\"", location.offset);
             assert!(index.contains(&line), "{line}");
         }
@@ -746,7 +753,7 @@ fn warcio_and_fastwarc_accept_our_files() {
                 pages.store.append(&newer, None).unwrap();
             }
             pages.commit();
-            pages.store.compact(Keep::Latest).unwrap();
+            pages.store.compact(RetentionPolicy::Latest).unwrap();
             pages.commit();
         }
     }
@@ -755,14 +762,14 @@ fn warcio_and_fastwarc_accept_our_files() {
 #[test]
 fn surt_makes_the_same_keys() {
     let Some(bin) = venv() else { return };
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let script = folder.join("python/cdx_keys.py");
-    let table = std::fs::read_to_string(folder.join("data/cdx_keys.tsv")).unwrap();
-    let keys = run(Command::new(bin.join("python")).arg(script).arg(folder.join("data/cdx_keys.tsv")));
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let script = dir.join("python/cdx_keys.py");
+    let table = std::fs::read_to_string(dir.join("data/cdx_keys.tsv")).unwrap();
+    let keys = run(Command::new(bin.join("python")).arg(script).arg(dir.join("data/cdx_keys.tsv")));
     assert_eq!(keys, table, "the table is what the surt package says");
     for line in keys.lines() {
         let (url, key) = line.split_once('\t').unwrap();
-        assert_eq!(store::cdx_key(url), key, "{url}");
+        assert_eq!(warc::cdxj_key(url), key, "{url}");
     }
 }
 
@@ -777,7 +784,7 @@ fn pywb_replays_our_pages() {
     let list: String = expected.iter().map(|(url, ms, _)| format!("{}\t{url}\n", timestamp(*ms))).collect();
     std::fs::write(work.path().join("pages.tsv"), list).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/replay.py");
-    let replayed = run(Command::new(bin.join("python")).arg(script).arg(pages.folder()).arg(work.path()));
+    let replayed = run(Command::new(bin.join("python")).arg(script).arg(pages.dir()).arg(work.path()));
     assert_eq!(replayed.trim(), format!("{} pages replayed", expected.len()));
 }
 

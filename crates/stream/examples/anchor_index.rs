@@ -1,8 +1,8 @@
-//! The anchor-text index of section 4.2 of the WebBase paper: for every page, the words of the links that lead to it.
+//! Anchor-text index of section 4.2 of the WebBase paper: for each page, the words of its in-links.
 //!
-//! Phase 1: one thread for each part takes pairs of target and anchor text out of its pages, and writes a sorted run to disk
-//! whenever it has many. Phase 2 merges the runs. Memory does not grow with the collection.
-//! `cargo run -p stream --example anchor_index -- DIR OUT [PARTS]` writes `OUT/anchors.tsv`: target, words.
+//! Phase 1: one thread per shard extracts pairs of target and anchor word, and writes a sorted run to disk when its buffer is
+//! full. Phase 2 merges the runs. Memory does not grow with the collection.
+//! `cargo run -p stream --example anchor_index -- DIR OUT [SHARDS]` writes `OUT/anchors.tsv`: target, words.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -10,23 +10,23 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use store::{Part, Snapshot, StreamRequest};
-use stream::{Column, Handler, HandlerError, HandlerRun, PageView};
+use store::{PageStreamRequest, Snapshot, StreamPartition};
+use stream::{Handler, HandlerError, HandlerRun, OutputColumn, PageView};
 
-/// So many pairs are kept in memory.
-const PAIRS: usize = 1_000_000;
+/// Maximum number of pairs in memory.
+const MAX_PAIRS: usize = 1_000_000;
 
 struct AnchorTextExtractor {
-    folder: PathBuf,
+    dir: PathBuf,
     part: u32,
     runs: u32,
     pairs: BTreeSet<(String, String)>,
 }
 
 impl AnchorTextExtractor {
-    /// Writes what was collected, in order, and begins anew.
+    /// Writes the pairs as a sorted run and clears them.
     fn purge(&mut self) -> std::io::Result<()> {
-        let path = self.folder.join(format!("run-{}-{}", self.part, self.runs));
+        let path = self.dir.join(format!("run-{}-{}", self.part, self.runs));
         let mut out = BufWriter::new(File::create(path)?);
         for (target, word) in &self.pairs {
             writeln!(out, "{target}\t{word}")?;
@@ -39,19 +39,20 @@ impl AnchorTextExtractor {
 }
 
 impl Handler for AnchorTextExtractor {
-    fn columns(&self) -> &[Column] {
-        &[Column::Links]
+    fn columns(&self) -> &[OutputColumn] {
+        &[OutputColumn::Links]
     }
 
     fn process(&mut self, page: &PageView<'_>) -> Result<(), HandlerError> {
         for link in page.links() {
-            let words = link.text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
+            let words =
+                link.anchor.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
             self.pairs.extend(words.map(|word| (link.url.clone(), word.to_lowercase())));
         }
-        if self.pairs.len() < PAIRS {
+        if self.pairs.len() < MAX_PAIRS {
             return Ok(());
         }
-        // A full disk may be emptied; the page comes again then.
+        // Space may be freed on a full disk, so the page is retried.
         self.purge().map_err(|error| HandlerError::Recoverable(error.to_string()))
     }
 
@@ -62,33 +63,34 @@ impl Handler for AnchorTextExtractor {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let usage = "give the folder of a collection, a folder for the index, and how many parts";
-    let folder = PathBuf::from(arguments.next().ok_or(usage)?);
+    let usage = "usage: anchor_index DIR OUT [SHARDS]";
+    let collection = PathBuf::from(arguments.next().ok_or(usage)?);
     let out = PathBuf::from(arguments.next().ok_or(usage)?);
-    let parts: u32 = arguments.next().map_or(Ok(2), |parts| parts.parse())?;
+    let shards: u32 = arguments.next().map_or(Ok(2), |shards| shards.parse())?;
     fs::create_dir_all(&out)?;
-    let snapshot = Snapshot::open(&folder, None)?;
+    let snapshot = Snapshot::open(&collection, None)?;
     let extract = |number: u32| {
-        let part = Part::new(number, parts).unwrap_or_default();
+        let part = StreamPartition::new(number, shards).unwrap_or_default();
         let mut extractor =
-            AnchorTextExtractor { folder: out.clone(), part: number, runs: 0, pairs: BTreeSet::new() };
+            AnchorTextExtractor { dir: out.clone(), part: number, runs: 0, pairs: BTreeSet::new() };
         let mut run = HandlerRun::new();
         run.add("anchors", &mut extractor);
-        let summary = run.run(&snapshot, &StreamRequest { part, ..StreamRequest::default() })?;
-        match summary.stopped.into_iter().next() {
-            Some(stopped) => Err(Box::<dyn Error + Send + Sync>::from(stopped.why)),
+        let summary =
+            run.run(&snapshot, &PageStreamRequest { partition: part, ..PageStreamRequest::default() })?;
+        match summary.stopped_handlers.into_iter().next() {
+            Some(stopped) => Err(Box::<dyn Error + Send + Sync>::from(stopped.error)),
             None => Ok(extractor.runs),
         }
     };
     let runs = std::thread::scope(|scope| {
-        let threads: Vec<_> = (1..=parts).map(|number| scope.spawn(move || extract(number))).collect();
+        let threads: Vec<_> = (1..=shards).map(|number| scope.spawn(move || extract(number))).collect();
         let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
         threads.into_iter().map(join).collect::<Result<Vec<u32>, _>>()
     });
     let runs = runs.map_err(|error| error.to_string())?;
-    let paths: Vec<PathBuf> = (1..=parts)
+    let paths: Vec<PathBuf> = (1..=shards)
         .zip(runs)
         .flat_map(|(part, runs)| (0..runs).map(move |run| format!("run-{part}-{run}")))
         .map(|name| out.join(name))
@@ -97,7 +99,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(paths.iter().try_for_each(fs::remove_file)?)
 }
 
-/// Merges sorted runs into one line for each target.
+/// Merges sorted runs into one line per target.
 fn merge(runs: &[PathBuf], index: &Path) -> std::io::Result<()> {
     let mut lines = Vec::new();
     for run in runs {

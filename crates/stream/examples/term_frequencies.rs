@@ -1,13 +1,13 @@
-//! In how many pages does each word occur? The analyzer of figure 16 of the WebBase paper, with one thread for each part:
-//! `cargo run -p stream --example term_frequencies -- DIR [PARTS]`.
-#![allow(clippy::print_stdout, reason = "it is its answer")]
+//! Document frequency of each word: the analyzer of figure 16 of the WebBase paper, with one thread per shard:
+//! `cargo run -p stream --example term_frequencies -- DIR [SHARDS]`.
+#![allow(clippy::print_stdout, reason = "the result of the program")]
 
 use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::path::PathBuf;
 
-use store::{Part, Snapshot, StreamRequest};
-use stream::{Column, Handler, HandlerError, HandlerRun, PageView};
+use store::{PageStreamRequest, Snapshot, StreamPartition};
+use stream::{Handler, HandlerError, HandlerRun, OutputColumn, PageView};
 
 #[derive(Default)]
 struct TermFrequencies {
@@ -16,8 +16,8 @@ struct TermFrequencies {
 }
 
 impl Handler for TermFrequencies {
-    fn columns(&self) -> &[Column] {
-        &[Column::Text]
+    fn columns(&self) -> &[OutputColumn] {
+        &[OutputColumn::Text]
     }
 
     fn process(&mut self, page: &PageView<'_>) -> Result<(), HandlerError> {
@@ -33,27 +33,28 @@ impl Handler for TermFrequencies {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let folder = PathBuf::from(arguments.next().ok_or("give the folder of a collection")?);
-    let parts: u32 = arguments.next().map_or(Ok(2), |parts| parts.parse())?;
-    let snapshot = Snapshot::open(&folder, None)?;
-    let of_part = |number: u32| {
-        let part = Part::new(number, parts).unwrap_or_default();
+    let dir = PathBuf::from(arguments.next().ok_or("usage: term_frequencies DIR [SHARDS]")?);
+    let shards: u32 = arguments.next().map_or(Ok(2), |shards| shards.parse())?;
+    let snapshot = Snapshot::open(&dir, None)?;
+    let count_shard = |number: u32| {
+        let part = StreamPartition::new(number, shards).unwrap_or_default();
         let mut terms = TermFrequencies::default();
         let mut run = HandlerRun::new();
         run.add("terms", &mut terms);
-        run.run(&snapshot, &StreamRequest { part, ..StreamRequest::default() }).map(|_| terms)
+        run.run(&snapshot, &PageStreamRequest { partition: part, ..PageStreamRequest::default() })
+            .map(|_| terms)
     };
     let mut all: HashMap<String, u64> = HashMap::new();
     std::thread::scope(|scope| -> store::Result<()> {
-        let threads: Vec<_> = (1..=parts).map(|number| scope.spawn(move || of_part(number))).collect();
+        let threads: Vec<_> = (1..=shards).map(|number| scope.spawn(move || count_shard(number))).collect();
         for thread in threads {
             let terms = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             terms.pages.into_iter().for_each(|(word, pages)| *all.entry(word).or_default() += pages);
         }
         Ok(())
     })?;
-    let mut most: Vec<(String, u64)> = all.into_iter().collect();
-    most.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    most.iter().take(100).for_each(|(word, pages)| println!("{pages}\t{word}"));
+    let mut frequent: Vec<(String, u64)> = all.into_iter().collect();
+    frequent.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    frequent.iter().take(100).for_each(|(word, pages)| println!("{pages}\t{word}"));
     Ok(())
 }

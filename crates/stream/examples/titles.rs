@@ -1,17 +1,17 @@
-//! The titles of all pages, the simplest handler: `cargo run -p stream --example titles -- DIR`.
-#![allow(clippy::print_stdout, reason = "it is its answer")]
+//! Titles of all pages, the simplest handler: `cargo run -p stream --example titles -- DIR`.
+#![allow(clippy::print_stdout, reason = "the result of the program")]
 
 use std::error::Error;
 use std::path::PathBuf;
 
-use store::{Snapshot, StreamRequest};
-use stream::{Column, Handler, HandlerError, HandlerRun, PageView};
+use store::{PageStreamRequest, Snapshot};
+use stream::{Handler, HandlerError, HandlerRun, OutputColumn, PageView};
 
 struct Titles;
 
 impl Handler for Titles {
-    fn columns(&self) -> &[Column] {
-        &[Column::Title]
+    fn columns(&self) -> &[OutputColumn] {
+        &[OutputColumn::Title]
     }
 
     fn process(&mut self, page: &PageView<'_>) -> Result<(), HandlerError> {
@@ -23,10 +23,10 @@ impl Handler for Titles {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = PathBuf::from(std::env::args().nth(1).ok_or("give the folder of a collection")?);
+    let dir = PathBuf::from(std::env::args().nth(1).ok_or("usage: titles DIR")?);
     let mut run = HandlerRun::new();
     let mut titles = Titles;
     run.add("titles", &mut titles);
-    run.run(&Snapshot::open(&folder, None)?, &StreamRequest::default())?;
+    run.run(&Snapshot::open(&dir, None)?, &PageStreamRequest::default())?;
     Ok(())
 }

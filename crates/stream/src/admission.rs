@@ -1,15 +1,15 @@
-//! Who may have a stream now? So many at a time, and so many of them for one address.
+//! Admission control: limits on concurrent streams, in total and per client address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How much at once.
+/// Limits on concurrent streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamLimits {
-    /// Streams at the same time; more are asked to come later.
+    /// Maximum number of concurrent streams.
     pub streams: usize,
-    /// Streams at the same time to one address.
+    /// Maximum number of concurrent streams to one client address.
     pub streams_per_client: usize,
 }
 
@@ -19,64 +19,68 @@ impl Default for StreamLimits {
     }
 }
 
-/// Why somebody has to come again later.
+/// Reason to reject a stream for now.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NoRoom {
-    #[error("all streams are taken; try again later")]
-    Busy,
-    #[error("more than {limit} streams at once are too many for one client")]
-    TooMany { limit: usize },
+pub(crate) enum AdmissionError {
+    #[error("too many concurrent streams; retry later")]
+    ServerLimit,
+    #[error("too many concurrent streams of this client (maximum {limit})")]
+    ClientLimit { limit: usize },
 }
 
-pub(crate) struct Admission {
+/// Counts open streams against the limits.
+pub(crate) struct AdmissionControl {
     limits: StreamLimits,
-    now: Mutex<Now>,
+    usage: Mutex<Usage>,
 }
 
 #[derive(Default)]
-struct Now {
+struct Usage {
     streams: usize,
     by_client: HashMap<Option<IpAddr>, usize>,
 }
 
-/// A place, free again when this is gone.
-pub(crate) struct Place {
-    admission: Arc<Admission>,
+/// Permit for one stream, released on drop.
+pub(crate) struct StreamPermit {
+    admission: Arc<AdmissionControl>,
     client: Option<IpAddr>,
 }
 
-impl Admission {
-    pub(crate) fn new(limits: StreamLimits) -> Arc<Admission> {
-        Arc::new(Admission { limits, now: Mutex::new(Now::default()) })
+impl AdmissionControl {
+    pub(crate) fn new(limits: StreamLimits) -> Arc<AdmissionControl> {
+        Arc::new(AdmissionControl { limits, usage: Mutex::new(Usage::default()) })
     }
 
-    pub(crate) fn enter(self: &Arc<Admission>, client: Option<IpAddr>) -> Result<Place, NoRoom> {
-        let mut now = self.now();
-        if now.streams >= self.limits.streams {
-            return Err(NoRoom::Busy);
+    pub(crate) fn acquire(
+        self: &Arc<AdmissionControl>,
+        client: Option<IpAddr>,
+    ) -> Result<StreamPermit, AdmissionError> {
+        let mut usage = self.usage();
+        if usage.streams >= self.limits.streams {
+            return Err(AdmissionError::ServerLimit);
         }
-        let of_client = now.by_client.entry(client).or_default();
-        if *of_client >= self.limits.streams_per_client {
-            return Err(NoRoom::TooMany { limit: self.limits.streams_per_client });
+        let client_streams = usage.by_client.entry(client).or_default();
+        if *client_streams >= self.limits.streams_per_client {
+            return Err(AdmissionError::ClientLimit { limit: self.limits.streams_per_client });
         }
-        *of_client += 1;
-        now.streams += 1;
-        Ok(Place { admission: Arc::clone(self), client })
+        *client_streams += 1;
+        usage.streams += 1;
+        Ok(StreamPermit { admission: Arc::clone(self), client })
     }
 
-    fn now(&self) -> MutexGuard<'_, Now> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    fn usage(&self) -> MutexGuard<'_, Usage> {
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Place {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
-        let mut now = self.admission.now();
-        now.streams -= 1;
-        if let Some(of_client) = now.by_client.get_mut(&self.client) {
-            *of_client -= 1;
-            if *of_client == 0 {
-                now.by_client.remove(&self.client);
+        let mut usage = self.admission.usage();
+        usage.streams -= 1;
+        if let Some(client_streams) = usage.by_client.get_mut(&self.client) {
+            *client_streams -= 1;
+            if *client_streams == 0 {
+                usage.by_client.remove(&self.client);
             }
         }
     }

@@ -1,31 +1,30 @@
-//! How does a collection leave wholesale? As a stream of pages, none of which waits for another.
+//! Streams and exports of the pages of a collection: over HTTP, over Arrow Flight, to handlers in the same process, and as
+//! WARC, WACZ, Parquet or plain files.
 //!
-//! This crate never buffers more than one record: what goes in comes out before the next is read.
+//! This crate never buffers more than one record per stream: each page is written before the next is read.
 
 mod admission;
-mod ask;
+mod client;
 mod export;
 #[cfg(feature = "flight")]
 mod flight;
-mod form;
-mod handler;
-mod handler_run;
+mod handlers;
 mod http;
-mod outflow;
 mod page_view;
-mod remote;
-mod shelf;
+mod query;
+mod snapshot_cache;
+mod writer;
 
 pub use admission::StreamLimits;
-pub use ask::{Ask, WrongAsk};
-pub use export::{Exported, export_mirror, export_tables, export_wacz, export_warc};
+pub use client::{RemoteAccess, RemoteError, RemoteStream};
+pub use export::{ExportSummary, export_mirror, export_tables, export_wacz, export_warc};
 #[cfg(feature = "flight")]
-pub use flight::{Admits, Flight, FlightSettings};
-pub use form::{Column, Form, Format};
-pub use handler::{Handler, HandlerError};
-pub use handler_run::{HandlerRun, RunSummary, Stopped};
+pub use flight::{FlightServer, FlightSettings, TokenCheck};
+pub use handlers::handler::{Handler, HandlerError};
+pub use handlers::run::{HandlerRun, HandlerRunSummary, StoppedHandler};
 pub use http::{ClientAddress, router};
-pub use outflow::{Given, Outflow};
-pub use page_view::{PageView, SeenLink, Viewer};
-pub use remote::{Access, Remote, RemoteError};
-pub use shelf::Shelf;
+pub use page_view::{PageLink, PageView, PageViewer};
+pub use query::output::{OutputColumn, OutputFormat, OutputOptions};
+pub use query::stream_query::{QueryError, StreamQuery};
+pub use snapshot_cache::SnapshotCache;
+pub use writer::{StreamItem, StreamWriter};

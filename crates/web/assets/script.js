@@ -1,26 +1,27 @@
-// The dashboard asks for its inside again and again; without this it is loaded anew as a whole.
+// Polls the live panel of the dashboard. Without scripts the page reloads itself instead.
 const live = document.getElementById("live");
-const said = document.getElementById("said");
+const announcement = document.getElementById("announcement");
+const POLL_TIMEOUT_MS = 10000;
 if (live) {
-  const again = async () => {
+  const poll = async () => {
     if (!document.hidden) {
       try {
-        const answer = await fetch("/dashboard/live", { signal: AbortSignal.timeout(10000) });
-        if (answer.ok) {
-          live.innerHTML = await answer.text();
+        const response = await fetch("/dashboard/live", { signal: AbortSignal.timeout(POLL_TIMEOUT_MS) });
+        if (response.ok) {
+          live.innerHTML = await response.text();
           const state = live.querySelector(".state");
-          // Those who listen are told what has changed, not every number.
-          if (state && said.textContent !== state.textContent) said.textContent = state.textContent;
+          // Screen readers announce changes of the state, not of every number.
+          if (state && announcement.textContent !== state.textContent) announcement.textContent = state.textContent;
         }
       } catch {
         const state = live.querySelector(".state");
         if (state) {
           state.dataset.state = "none";
-          state.textContent = "The server does not answer: the crawl is over, or it was stopped";
+          state.textContent = "No response from the server";
         }
       }
     }
-    setTimeout(again, Number(live.dataset.every));
+    setTimeout(poll, Number(live.dataset.intervalMs));
   };
-  setTimeout(again, Number(live.dataset.every));
+  setTimeout(poll, Number(live.dataset.intervalMs));
 }

@@ -1,47 +1,45 @@
-//! Why can a server not begin?
+//! Errors of starting the server. Errors of single requests are [`ApiError`](crate::state::api_error::ApiError).
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// What went wrong before anybody was answered; what goes wrong later is an answer.
+/// Error that prevents the server from starting.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The address cannot be had.
+    /// The listener cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Others than this machine could ask, and nobody would have to say who they are.
-    #[error(
-        "{address} can be reached from other machines: give a token with --token-file, or listen on 127.0.0.1"
-    )]
+    /// The server would be reachable from other machines without authentication.
+    #[error("cannot listen on {address} without a token: set --token-file, or listen on 127.0.0.1")]
     NoToken {
         /// The address.
         address: SocketAddr,
     },
-    /// A token that could be guessed.
-    #[error("a token needs at least {least} characters, all of them visible ASCII; this one is no such")]
+    /// The token is too short or has characters that cannot be sent in a header.
+    #[error("invalid token: at least {min_characters} characters of visible ASCII are required")]
     WeakToken {
-        /// So many.
-        least: usize,
+        /// Minimum length.
+        min_characters: usize,
     },
-    /// A certificate or its key cannot be used.
-    #[error("cannot use {} for TLS: {what}", path.display())]
+    /// A certificate or private key cannot be used.
+    #[error("cannot use {} for TLS: {reason}", path.display())]
     Certificate {
         /// The file.
         path: PathBuf,
-        /// Why not.
-        what: String,
+        /// The error of the TLS library.
+        reason: String,
     },
-    /// The system has no thread or no random numbers for it.
+    /// No thread or no random numbers are available.
     #[error("cannot start the server: {source}")]
     Start {
-        /// Why not.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The collection cannot be read.
@@ -49,5 +47,5 @@ pub enum Error {
     Store(#[from] store::Error),
 }
 
-/// What a server says before it begins.
+/// Result of starting a server.
 pub type Result<T> = std::result::Result<T, Error>;

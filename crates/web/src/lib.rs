@@ -1,52 +1,31 @@
-//! How does somebody see it all? A server with a search page, a dashboard and an interface for programs.
+//! Web server of a collection: search page, dashboard and HTTP API.
 //!
-//! [`Server::bind`] takes an address; [`Server::start`] answers on a thread of its own until [`Serving::stop`]. What it shows
-//! is the newest commit of one collection, and, where it is given a [`crawl::Helm`], how that crawl goes.
+//! [`Server::bind`] opens the listener; [`Server::start`] serves requests on a thread of its own until
+//! [`RunningServer::stop`]. The server shows the newest commit of one collection and, if it gets a [`crawl::CrawlHandle`],
+//! the progress of that crawl.
 //!
-//! This crate never holds logic that others need: it shows what the crates below have found.
+//! - `credentials`: access token, session secrets, TLS certificate
+//! - `http`: listener, connections, routes
+//! - `auth`: checks of host, origin, token and CSRF token
+//! - `state`: shared state, caches, request parameters, errors
+//! - `pages`, `api`: handlers
+//! - `sanitize`: untrusted content made safe to display
+//!
+//! This crate contains no logic that other crates need: it displays what the crates below it return.
 
-mod about;
-mod asked;
-mod assets;
-mod cached;
-mod clients;
-mod connection;
-mod counted;
-mod curve;
-mod dashboard;
-mod desk;
+mod api;
+mod auth;
+mod credentials;
 mod error;
-mod failure;
-mod finding;
-mod frame;
-mod guard;
-mod harmless;
-mod login;
-mod metrics;
-mod newest;
-mod patient;
-mod place;
-mod renewed;
-mod reports;
-mod results;
-mod routes;
-mod searching;
-mod secrets;
-mod server;
-mod shown;
-mod similar;
-mod site;
-mod sites;
-mod snapshots;
-mod stored;
-mod tls;
-mod token;
-mod visitor;
-mod way;
-mod web_settings;
+mod http;
+mod pages;
+mod paths;
+mod sanitize;
+mod settings;
+mod state;
 
+pub use credentials::tls::Tls;
+pub use credentials::token::Token;
 pub use error::{Error, Result};
-pub use server::{Server, Serving};
-pub use tls::Tls;
-pub use token::Token;
-pub use web_settings::WebSettings;
+pub use http::server::{RunningServer, Server};
+pub use settings::WebSettings;

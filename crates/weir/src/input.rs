@@ -1,81 +1,81 @@
-//! Where a command's items come from: its arguments, or a list with one per line.
+//! Input of commands: arguments, lists with one item per line, files.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
 use anyhow::Context;
 
-use crate::failure::WrongUse;
-use crate::printer::Printer;
+use crate::exit::UsageError;
+use crate::output::Printer;
 
-/// The longest line taken from a list; what lies beyond is cut off, never kept in memory.
-const LINE_LIMIT_BYTES: usize = 1 << 20;
+/// Maximum length of a line of a list; the rest of the line is discarded.
+const MAX_LINE_BYTES: usize = 1 << 20;
 
-/// Calls `each` with every argument, or with every line of standard input when there are none.
+/// Calls `f` with every argument, or with every line of standard input without arguments.
 pub(crate) fn for_each_item(
     arguments: &[String],
     printer: &mut Printer,
-    mut each: impl FnMut(&str, &mut Printer) -> anyhow::Result<()>,
+    mut f: impl FnMut(&str, &mut Printer) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     if arguments.is_empty() {
-        return for_each_line_of("-", printer, each);
+        return for_each_line_of("-", printer, f);
     }
-    arguments.iter().try_for_each(|item| each(item, printer))
+    arguments.iter().try_for_each(|item| f(item, printer))
 }
 
-/// Calls `each` with every line of a file; `-` is standard input. Whoever has sent a line and waits for its answer
-/// gets it before the next line is waited for.
+/// Calls `f` with every line of a file; `-` is standard input. The output is flushed before the next line is awaited, so
+/// that a program can write a line and read its result.
 ///
-/// Lines need not be UTF-8: a bad byte becomes U+FFFD, as it would in a browser.
+/// Lines need not be UTF-8: an invalid byte becomes U+FFFD, as in a browser.
 pub(crate) fn for_each_line_of(
     list: &str,
     printer: &mut Printer,
-    mut each: impl FnMut(&str, &mut Printer) -> anyhow::Result<()>,
+    mut f: impl FnMut(&str, &mut Printer) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let source: Box<dyn Read> =
         if list == "-" { Box::new(io::stdin().lock()) } else { Box::new(open(list)?) };
-    let mut lines = Lines { source: BufReader::with_capacity(64 * 1024, source), line: Vec::new() };
+    let mut lines = LineReader { source: BufReader::with_capacity(64 * 1024, source), line: Vec::new() };
     loop {
-        if !lines.has_line() {
+        if !lines.has_buffered_line() {
             printer.finish()?;
         }
-        let line = lines.next().with_context(|| format!("cannot read the lines of {list}"))?;
+        let line = lines.next().with_context(|| format!("cannot read lines of {list}"))?;
         let Some(line) = line else { return Ok(()) };
-        each(&String::from_utf8_lossy(line), printer)?;
+        f(&String::from_utf8_lossy(line), printer)?;
     }
 }
 
-/// The start of a file, up to a limit; `-` is standard input.
-pub(crate) fn read_file(file: &str, limit_bytes: u64) -> anyhow::Result<Vec<u8>> {
+/// Reads the first `max_bytes` of a file; `-` is standard input.
+pub(crate) fn read_file(file: &str, max_bytes: u64) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = if file == "-" {
-        io::stdin().lock().take(limit_bytes).read_to_end(&mut bytes)
+        io::stdin().lock().take(max_bytes).read_to_end(&mut bytes)
     } else {
-        open(file)?.take(limit_bytes).read_to_end(&mut bytes)
+        open(file)?.take(max_bytes).read_to_end(&mut bytes)
     };
     read.with_context(|| format!("cannot read {file}"))?;
     Ok(bytes)
 }
 
-/// A name that leads to no file is wrong use, and so is that of a folder.
-fn open(file: &str) -> Result<File, WrongUse> {
+/// Opens a file. A missing file and a directory are usage errors.
+fn open(file: &str) -> Result<File, UsageError> {
     let opened = File::open(file).and_then(|opened| Ok((opened.metadata()?.is_dir(), opened)));
     match opened {
         Ok((false, opened)) => Ok(opened),
-        Ok((true, _)) => Err(WrongUse(format!("{file} is a folder, not a file"))),
-        Err(error) => Err(WrongUse(format!("cannot open {file}: {error}"))),
+        Ok((true, _)) => Err(UsageError(format!("{file} is a directory, not a file"))),
+        Err(error) => Err(UsageError(format!("cannot open {file}: {error}"))),
     }
 }
 
-/// Lines of a source of unknown manners: without end-of-line bytes, and never longer than the limit.
-struct Lines<S> {
+/// Reader of lines of bounded length, without their line ends.
+struct LineReader<S> {
     source: BufReader<S>,
     line: Vec<u8>,
 }
 
-impl<S: Read> Lines<S> {
-    /// Whether the next line is there without waiting.
-    fn has_line(&self) -> bool {
+impl<S: Read> LineReader<S> {
+    /// Whether the next line can be read without blocking.
+    fn has_buffered_line(&self) -> bool {
         self.source.buffer().contains(&b'\n')
     }
 
@@ -88,7 +88,7 @@ impl<S: Read> Lines<S> {
             }
             let end = chunk.iter().position(|&byte| byte == b'\n');
             let taken = end.unwrap_or(chunk.len());
-            let room = LINE_LIMIT_BYTES - self.line.len();
+            let room = MAX_LINE_BYTES - self.line.len();
             self.line.extend_from_slice(&chunk[..taken.min(room)]);
             self.source.consume(end.map_or(taken, |end| end + 1));
             if end.is_some() {
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     fn lines(source: &[u8]) -> Vec<Vec<u8>> {
-        let mut lines = Lines { source: BufReader::with_capacity(3, source), line: Vec::new() };
+        let mut lines = LineReader { source: BufReader::with_capacity(3, source), line: Vec::new() };
         std::iter::from_fn(|| lines.next().unwrap().map(<[u8]>::to_vec)).collect()
     }
 
@@ -117,8 +117,8 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_takes_no_more_than_the_limit() {
-        let found = lines(&[vec![b'a'; 2 * LINE_LIMIT_BYTES], b"\nb".to_vec()].concat());
-        assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [LINE_LIMIT_BYTES, 1]);
+    fn a_long_line_is_truncated_at_the_maximum_length() {
+        let found = lines(&[vec![b'a'; 2 * MAX_LINE_BYTES], b"\nb".to_vec()].concat());
+        assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [MAX_LINE_BYTES, 1]);
     }
 }

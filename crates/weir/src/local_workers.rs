@@ -1,4 +1,4 @@
-//! Who starts workers on this machine? The crawl itself: processes of the same program, which are started again when they die.
+//! Worker processes on this machine, started by the crawl and restarted when they crash.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,64 +9,65 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-/// Worker processes, until this is dropped.
+/// Worker processes; dropping this value stops them.
 pub(crate) struct LocalWorkers {
-    over: Option<Sender<()>>,
-    keeper: Option<JoinHandle<()>>,
+    shutdown: Option<Sender<()>>,
+    supervisor: Option<JoinHandle<()>>,
 }
 
-/// How often to look whether one has died.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// What they have is not lost if they are killed then: others, or the next crawl, go on with it.
-const LAST_WAIT: Duration = Duration::from_secs(10);
+/// Interval at which the supervisor looks for workers that have exited.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Time that the workers have to exit after the crawl. A worker that is killed then loses nothing: its batches are leased
+/// to others, or to the next crawl.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl LocalWorkers {
-    /// Starts so many for a collection.
+    /// Starts `count` workers for a collection.
     pub(crate) fn start(collection: &Path, count: u16) -> anyhow::Result<LocalWorkers> {
         let program = std::env::current_exe().context("cannot find this program to start workers")?;
         let collection = collection.to_owned();
-        let begin = move |number: u16| -> io::Result<Child> {
+        let spawn = move |index: u16| -> io::Result<Child> {
             Command::new(&program)
                 .arg("worker")
-                .args(["--json", "--name", &format!("local-{number}"), "--for"])
+                .args(["--json", "--name", &format!("local-{index}"), "--local"])
                 .arg(&collection)
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .spawn()
         };
         let mut children = Vec::new();
-        for number in 1..=count {
-            children.push((number, begin(number).context("cannot start a worker")?));
+        for index in 1..=count {
+            children.push((index, spawn(index).context("cannot start a worker")?));
         }
-        let (over, is_over) = channel();
-        let keep = move || {
-            while let Err(RecvTimeoutError::Timeout) = is_over.recv_timeout(LOOK_EVERY) {
-                for (number, child) in &mut children {
-                    // Who ended in order was told to; what cannot be started now may be later.
+        let (shutdown, is_shut_down) = channel();
+        let supervise = move || {
+            while let Err(RecvTimeoutError::Timeout) = is_shut_down.recv_timeout(POLL_INTERVAL) {
+                for (index, child) in &mut children {
+                    // Exit codes 0 and 130 are intended; a failed restart is tried again at the next poll.
                     if let Ok(Some(status)) = child.try_wait()
                         && !matches!(status.code(), Some(0 | 130))
-                        && let Ok(new) = begin(*number)
+                        && let Ok(new) = spawn(*index)
                     {
-                        // Nobody reads what cannot be written.
+                        // A closed stderr must not end the crawl.
                         let _ = writeln!(
                             io::stderr(),
-                            "weir: worker local-{number} ended ({status}); it is started again"
+                            "weir: worker local-{index} exited ({status}); restarting"
                         );
                         *child = new;
                     }
                 }
             }
-            end(children);
+            wait_for_exit(children);
         };
-        let keeper = thread::Builder::new().name("local workers".to_owned()).spawn(keep)?;
-        Ok(LocalWorkers { over: Some(over), keeper: Some(keeper) })
+        let supervisor = thread::Builder::new().name("local workers".to_owned()).spawn(supervise)?;
+        Ok(LocalWorkers { shutdown: Some(shutdown), supervisor: Some(supervisor) })
     }
 }
 
-/// Waits for those who know that it is over.
-fn end(mut children: Vec<(u16, Child)>) {
-    let began = Instant::now();
-    while began.elapsed() < LAST_WAIT
+/// Waits for workers, which exit at the end of the crawl; kills those that do not.
+fn wait_for_exit(mut children: Vec<(u16, Child)>) {
+    let start = Instant::now();
+    while start.elapsed() < EXIT_TIMEOUT
         && children.iter_mut().any(|(_, child)| matches!(child.try_wait(), Ok(None)))
     {
         thread::sleep(Duration::from_millis(20));
@@ -81,10 +82,10 @@ fn end(mut children: Vec<(u16, Child)>) {
 
 impl Drop for LocalWorkers {
     fn drop(&mut self) {
-        drop(self.over.take());
-        if let Some(keeper) = self.keeper.take() {
-            // Its panic has been told already.
-            let _ = keeper.join();
+        drop(self.shutdown.take());
+        if let Some(supervisor) = self.supervisor.take() {
+            // A panic of the thread has been printed by the panic hook.
+            let _ = supervisor.join();
         }
     }
 }

@@ -1,44 +1,47 @@
-//! The `weir` binary: reads the command line, calls the crate that does the work, prints what it answers.
+//! The `weir` binary: parses the command line, calls the crate that does the work, and prints the result.
 //!
-//! Every subcommand is one file under `commands/`, named after it. This crate holds no logic that another
-//! program could want: that belongs into the crate that owns the noun.
+//! Every subcommand is a module below `commands/`, named after it. Logic that another program could use belongs in the
+//! library crates, not here.
 
-mod carriers;
+mod background_indexer;
 mod commands;
-mod door;
-mod failure;
-mod index_keeper;
+mod crawl_control;
+mod crawl_progress;
+#[cfg(test)]
+mod documented_commands;
+mod exit;
 mod input;
-mod interrupt;
-mod known_sites;
 mod local_workers;
-mod printer;
-mod process;
-mod progress;
+mod output;
+mod progress_line;
 mod seeds;
+mod server_auth;
 mod settings;
-mod steering;
+mod signals;
+mod site_selection;
+mod system;
+mod transport;
 
 use std::process::ExitCode;
 
-use ::report::words;
+use ::report::human;
 use clap::{Parser, Subcommand};
 
-use crate::commands::{
-    analyze, anchors, cat, check, compact, crawl, demo, export, gatherer, harvester, import, index, init,
-    manager, parse, report, robots, search, seeder, serve, similar, simulate, simweb, sites, snapshots, sql,
-    status, url, why, worker,
-};
-use crate::printer::Printer;
+use crate::commands::collection::{cat, check, compact, export, import, init, sites, snapshots, status};
+use crate::commands::crawl::{crawl, demo, gatherer, harvester, manager, seeder, worker};
+use crate::commands::inspect::{anchors, parse, robots, url, why};
+use crate::commands::lab::{simulate, simweb};
+use crate::commands::query::{analyze, index, report, search, serve, similar, sql};
+use crate::output::Printer;
 
-/// Crawl a chosen part of the Web politely, keep it, rank it, describe it, search it, stream it.
+/// Crawl part of the Web politely; store, rank, analyse, search and stream it.
 #[derive(Parser)]
 #[command(name = "weir", version, max_term_width = 100, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 
-    /// Write one JSON object per line instead of text for people.
+    /// Print JSON, one object per line.
     #[arg(long, global = true)]
     json: bool,
 }
@@ -50,15 +53,15 @@ Examples:
   weir crawl web
   weir status web
   weir why web https://example.org/news/
-  weir analyze web                           rank pages and sites, find their structure
-  weir index web                             make its text searchable
+  weir analyze web                           compute ranks, graph structure and tables
+  weir index web                             build the full-text index
   weir search web 'garden chair inlinks:>=10'
-  weir similar web https://example.org/      pages that are like a page
+  weir similar web https://example.org/      find similar pages
   weir sql web 'select outcome, count(*) from fetches group by 1'
-  weir cat web --format jsonl | head         its pages, one after the other
-  weir report web                            describe it: figures, tables, their data
-  weir serve web                             search page, dashboard and API in a browser
-  weir simulate --synthetic                  compare strategies without fetching anything
+  weir cat web --format jsonl | head         stream pages
+  weir report web                            write a report with figures and tables
+  weir serve web                             serve search page, dashboard and API
+  weir simulate --synthetic                  compare strategies without network access
   weir simweb --sites 1000 --seed 7          serve a synthetic Web on loopback
   weir url 'HTTP://Example.com/a/../b?utm_source=x'
   weir parse page.html --url https://example.com/
@@ -101,7 +104,7 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut printer = Printer::new(cli.json);
-    let answer = match cli.command {
+    let result = match cli.command {
         Command::Init(args) => init::run(args, &mut printer),
         Command::Crawl(args) => crawl::run(&args, &mut printer),
         Command::Status(args) => status::run(&args, &mut printer),
@@ -133,5 +136,5 @@ fn main() -> ExitCode {
         Command::Gatherer(args) => gatherer::run(&args, &mut printer),
         Command::Seeder(args) => seeder::run(&args, &mut printer),
     };
-    failure::exit_code(answer.and_then(|code| printer.finish().map(|()| code)))
+    exit::exit_code(result.and_then(|code| printer.finish().map(|()| code)))
 }

@@ -1,26 +1,26 @@
-//! Where does a crawl start? Seeds from the command line and from lists, each with what is different for its site.
+//! Seeds from the command line and from lists, each with optional settings of its site.
 
 use model::{CanonicalUrl, UrlRules};
 
 use crate::input;
-use crate::printer::Printer;
+use crate::output::Printer;
 use crate::settings::{Section, SetError, SiteMatch, SiteSection};
 
-/// Seeds that can be used, and how many cannot.
+/// Valid seeds, and the number of invalid ones.
 #[derive(Default)]
 pub(crate) struct Seeds {
     pub(crate) urls: Vec<CanonicalUrl>,
-    /// What is different for the sites of some seeds.
+    /// Settings given with seeds.
     pub(crate) sites: Vec<SiteSection>,
-    pub(crate) bad: u64,
+    pub(crate) invalid: u64,
 }
 
 impl Seeds {
-    /// Takes one seed: a URL, and `name=value` behind it for each setting of its site. A bad one is told on stderr.
-    pub(crate) fn take(
+    /// Adds one seed: a URL, followed by `name=value` for each setting of its site. An invalid seed is printed on stderr.
+    pub(crate) fn add(
         &mut self,
         rules: &UrlRules,
-        place: &str,
+        source: &str,
         line: &str,
         printer: &mut Printer,
     ) -> anyhow::Result<()> {
@@ -30,15 +30,15 @@ impl Seeds {
                 self.sites.extend(site);
                 Ok(())
             }
-            Err(sentence) => {
-                self.bad += 1;
-                printer.complain(&format!("{place}: {sentence}"))
+            Err(message) => {
+                self.invalid += 1;
+                printer.warn(&format!("{source}: {message}"))
             }
         }
     }
 
-    /// Takes the seeds of a list, one per line; `#` begins a comment. `-` is standard input.
-    pub(crate) fn take_list(
+    /// Adds the seeds of a list, one per line; `#` begins a comment. `-` is standard input.
+    pub(crate) fn add_list(
         &mut self,
         rules: &UrlRules,
         list: &str,
@@ -51,7 +51,7 @@ impl Seeds {
             if line.is_empty() || line.starts_with('#') {
                 return Ok(());
             }
-            self.take(rules, &format!("{list} line {number}"), line, printer)
+            self.add(rules, &format!("{list} line {number}"), line, printer)
         })
     }
 }
@@ -59,18 +59,18 @@ impl Seeds {
 fn seed(rules: &UrlRules, line: &str) -> Result<(CanonicalUrl, Option<SiteSection>), String> {
     let mut words = line.split_whitespace();
     let text = words.next().unwrap_or_default();
-    let url = rules.canonical(text).map_err(|reason| format!("{text} is no seed: {reason}"))?;
-    let mut site = SiteSection { site: SiteMatch::of(&url), ..SiteSection::default() };
+    let url = rules.canonical(text).map_err(|reason| format!("invalid seed {text}: {reason}"))?;
+    let mut site = SiteSection { r#match: SiteMatch::from_url(&url), ..SiteSection::default() };
     let mut is_different = false;
     for word in words {
         let (name, value) = word.split_once('=').ok_or_else(|| {
-            format!("`{word}` behind a seed is no setting; write one such as wait=5s or pages=100")
+            format!("invalid setting `{word}` after a seed; examples: delay=5s, max_pages=100")
         })?;
         site.set_word(name, value).map_err(|error| match error {
-            SetError::Wrong(what) => format!("{name}: {what}"),
+            SetError::Invalid(message) => format!("{name}: {message}"),
             SetError::Unknown => {
                 let names: Vec<&str> = site.rows().iter().skip(1).map(|row| row.name).collect();
-                format!("a seed has no setting `{name}`; there are {}", names.join(", "))
+                format!("unknown setting `{name}` after a seed; known: {}", names.join(", "))
             }
         })?;
         is_different = true;

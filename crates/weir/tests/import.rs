@@ -1,4 +1,4 @@
-//! `weir import` as a user runs it.
+//! Tests of `weir import`.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::fs;
@@ -16,83 +16,82 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-fn archive(folder: &Path) -> std::path::PathBuf {
+fn archive(dir: &Path) -> std::path::PathBuf {
     let block = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<a href=/next>next</a>";
     let record = format!(
         "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test/\r\nWARC-Date: 2024-05-17T00:00:00Z\r\n\
          Content-Type: application/http\r\nContent-Length: {}\r\n\r\n{block}\r\n\r\n",
         block.len()
     );
-    let path = folder.join("archive.warc");
+    let path = dir.join("archive.warc");
     fs::write(&path, record).unwrap();
     path
 }
 
 #[test]
-fn an_import_ends_with_a_summary() {
-    let folder = tempfile::tempdir().unwrap();
-    let web = folder.path().join("web");
+fn an_import_prints_a_summary() {
+    let temp = tempfile::tempdir().unwrap();
+    let web = temp.path().join("web");
     drop(Collection::create(&web, StoreSettings::default()).unwrap());
-    let output = weir(&[&web, &archive(folder.path()), Path::new("--json")]);
+    let output = weir(&[&web, &archive(temp.path()), Path::new("--json")]);
     assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
     for (name, value) in [
         ("files", 1),
         ("records", 1),
         ("pages", 1),
         ("links", 1),
-        ("known", 0),
-        ("skipped", 0),
-        ("bytes", 22),
+        ("already_stored", 0),
+        ("records_skipped", 0),
+        ("body_bytes", 22),
     ] {
-        assert_eq!(answer[name], value, "{name}");
+        assert_eq!(summary[name], value, "{name}");
     }
-    assert!(answer["seconds"].is_f64());
+    assert!(summary["seconds"].is_f64());
 }
 
 #[test]
 fn a_file_can_be_imported_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let web = folder.path().join("web");
+    let temp = tempfile::tempdir().unwrap();
+    let web = temp.path().join("web");
     drop(Collection::create(&web, StoreSettings::default()).unwrap());
-    let archive = archive(folder.path());
+    let archive = archive(temp.path());
     assert_eq!(weir(&[&web, &archive]).status.code(), Some(0));
     let output = weir(&[&web, &archive]);
     assert_eq!(output.status.code(), Some(0));
-    let answer = text(&output.stdout);
-    assert!(answer.starts_with("imported 0 pages with 0 links (0 bytes) from 1 file"), "{answer}");
-    assert!(answer.ends_with("left out 1 visit that the collection has already\n"), "{answer}");
+    let out = text(&output.stdout);
+    assert!(out.starts_with("imported 0 pages with 0 links (0 bytes) from 1 file"), "{out}");
+    assert!(out.ends_with("1 fetch already stored\n"), "{out}");
 }
 
 #[test]
-fn a_missing_file_is_wrong_use_before_anything_is_done() {
-    let folder = tempfile::tempdir().unwrap();
-    let output =
-        weir(&[&folder.path().join("web"), &archive(folder.path()), &folder.path().join("absent.warc")]);
+fn a_missing_file_is_a_usage_error() {
+    let temp = tempfile::tempdir().unwrap();
+    let output = weir(&[&temp.path().join("web"), &archive(temp.path()), &temp.path().join("absent.warc")]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("absent.warc"));
-    let output = weir(&[&folder.path().join("web"), folder.path()]);
+    let output = weir(&[&temp.path().join("web"), temp.path()]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("is a folder"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("is a directory"), "{}", text(&output.stderr));
 }
 
 #[test]
-fn without_a_collection_the_way_to_one_is_told() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = weir(&[folder.path(), &archive(folder.path())]);
+fn a_missing_collection_is_a_usage_error() {
+    let temp = tempfile::tempdir().unwrap();
+    let output = weir(&[temp.path(), &archive(temp.path())]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("weir init"), "{}", text(&output.stderr));
 }
 
 #[test]
-fn a_broken_file_fails_and_the_others_are_imported() {
-    let folder = tempfile::tempdir().unwrap();
-    let web = folder.path().join("web");
+fn a_damaged_file_is_reported_and_the_others_are_imported() {
+    let temp = tempfile::tempdir().unwrap();
+    let web = temp.path().join("web");
     drop(Collection::create(&web, StoreSettings::default()).unwrap());
-    let broken = folder.path().join("broken.warc");
-    fs::write(&broken, "WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 99\r\n\r\nshort").unwrap();
-    let output = weir(&[&web, &broken, &archive(folder.path())]);
+    let damaged = temp.path().join("damaged.warc");
+    fs::write(&damaged, "WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 99\r\n\r\nshort").unwrap();
+    let output = weir(&[&web, &damaged, &archive(temp.path())]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("broken.warc"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("damaged.warc"), "{}", text(&output.stderr));
     assert!(text(&output.stdout).starts_with("imported 1 page with 1 link"), "{}", text(&output.stdout));
 }

@@ -1,4 +1,4 @@
-//! `weir parse` as a user runs it.
+//! Tests of `weir parse`.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::io::Write;
@@ -36,7 +36,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// A file of the test's own, gone with the test's folder.
+/// Writes a file of this test.
 fn file(name: &str, content: &[u8]) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, content).unwrap();
@@ -44,15 +44,15 @@ fn file(name: &str, content: &[u8]) -> PathBuf {
 }
 
 #[test]
-fn a_page_is_shown_for_people() {
-    let output = weir(&["-", "--url", "http://a.test/docs/a.html", "--main"], PAGE.as_bytes());
+fn a_page_is_printed_as_text() {
+    let output = weir(&["-", "--url", "http://a.test/docs/a.html", "--main-text"], PAGE.as_bytes());
     assert_snapshot!(stdout(&output), @r"
     kind        html
     title       The weir
     description About a dam
-    language    en (100 % sure)
+    language    en (confidence 100 %)
     declared    en
-    charset     utf-8 (by validation)
+    charset     utf-8 (from validation)
     canonical   http://a.test/weir
     robots      noindex, nofollow
 
@@ -61,10 +61,10 @@ fn a_page_is_shown_for_people() {
     a          http://a.test/  Home
     a          http://a.test/news  News
     a          http://a.test/docs/b.html?x=1  the next page
-    a          javascript:void(0) the scheme `javascript` is not fetched, only http, https, ftp and gopher are  menu
+    a          javascript:void(0) unsupported scheme `javascript` (http, https, ftp, gopher)  menu
     img        http://img.test/w.png  a weir
 
-    main
+    main text
     The weir
     A weir is a barrier across the width of a river that alters the flow of its water and usually changes the height of its level, see the next page.
 
@@ -77,7 +77,7 @@ fn a_page_is_shown_for_people() {
 }
 
 #[test]
-fn json_has_the_names_that_scripts_rely_on() {
+fn a_page_is_printed_as_json() {
     let output = weir(&["--url", "http://a.test/docs/a.html", "--json"], PAGE.as_bytes());
     let page: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(page["url"], "http://a.test/docs/a.html");
@@ -91,17 +91,17 @@ fn json_has_the_names_that_scripts_rely_on() {
     assert!(page["text"].as_str().unwrap().contains("A weir is a barrier"));
     let link = &page["links"][3];
     assert_eq!(link["url"], "http://a.test/docs/b.html?x=1");
-    assert_eq!(link["raw"], "b.html?x=1&utm_source=y");
+    assert_eq!(link["href"], "b.html?x=1&utm_source=y");
     assert_eq!((&link["kind"], &link["rel"]), (&"a".into(), &"nofollow".into()));
-    assert_eq!(link["text"], "the next page");
-    assert_eq!(link["internal"], true);
+    assert_eq!(link["anchor"], "the next page");
+    assert_eq!(link["is_internal"], true);
     let script = &page["links"][4];
     assert!(script["url"].is_null() && script["rejected"].as_str().unwrap().contains("javascript"));
-    assert_eq!(page["links"][5]["internal"], false);
+    assert_eq!(page["links"][5]["is_internal"], false);
 }
 
 #[test]
-fn many_pages_go_through_by_a_list() {
+fn file_names_are_read_from_a_list() {
     let one = file("one.html", b"<title>one</title>");
     let two = file("two.html", b"<title>two</title>");
     let list = format!("{}\n/no/such/page.html\n{}\n", one.display(), two.display());
@@ -110,14 +110,14 @@ fn many_pages_go_through_by_a_list() {
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["title"].clone())
         .collect();
-    assert_eq!(titles, ["one", "two"], "a page that is not there does not stop the others");
+    assert_eq!(titles, ["one", "two"], "a missing file does not stop the others");
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("cannot open /no/such/page.html"), "{}", stderr(&output));
 }
 
 #[test]
-fn wrong_use_is_one_sentence_and_code_2() {
-    for (arguments, words) in [
+fn usage_errors_have_exit_code_2() {
+    for (arguments, message) in [
         (&["/no/such/page.html"][..], "weir: cannot open /no/such/page.html"),
         (&["-", "--url", "no url"], "weir: --url no url: "),
         (&["--files-from", "/no/list"], "weir: cannot open /no/list"),
@@ -125,14 +125,14 @@ fn wrong_use_is_one_sentence_and_code_2() {
     ] {
         let output = weir(arguments, b"");
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(stderr(&output).contains(words), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(message), "{arguments:?}: {}", stderr(&output));
     }
 }
 
 #[test]
-fn any_bytes_are_a_page() {
+fn arbitrary_bytes_are_parsed() {
     for bytes in [&b""[..], b"\0\xff\xfe<", &[b'<'; 10_000], "\u{feff}<a href='".as_bytes()] {
-        let output = weir(&["-", "--json", "--main", "--kept"], bytes);
+        let output = weir(&["-", "--json", "--main-text", "--simplified-html"], bytes);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         serde_json::from_slice::<Value>(&output.stdout).unwrap();
     }

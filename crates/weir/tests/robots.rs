@@ -1,4 +1,4 @@
-//! The words of `weir robots`, as its users and their scripts see them.
+//! Tests of `weir robots`.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::io::Write;
@@ -15,7 +15,7 @@ User-agent: other
 Disallow: /
 ";
 
-/// A robots.txt of this test alone.
+/// Writes the robots.txt of a test.
 fn robots_file(test: &str) -> String {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("robots-{test}.txt"));
     std::fs::write(&file, ROBOTS).unwrap();
@@ -43,14 +43,14 @@ fn stderr(output: &Output) -> String {
 }
 
 #[test]
-fn text_tells_the_verdict_and_the_line() {
+fn text_output_has_the_decision_and_the_rule() {
     let file = robots_file("text");
     let urls = ["https://example.com/private/x?y#z", "/private/open", "http://example.com"];
     let output = weir(&[&["robots", &file, "--agent", "weir"], &urls[..]].concat(), b"");
     insta::assert_snapshot!(stdout(&output), @r"
-    forbidden https://example.com/private/x?y#z  line 3: Disallow: /private/
-    allowed   /private/open  line 4: Allow: /private/open$
-    allowed   http://example.com  no rule matches
+    disallowed https://example.com/private/x?y#z  line 3: Disallow: /private/
+    allowed    /private/open  line 4: Allow: /private/open$
+    allowed    http://example.com  no matching rule
     ");
     assert!(output.status.success());
 }
@@ -67,59 +67,59 @@ fn json_has_one_object_per_line_of_stdin() {
 }
 
 #[test]
-fn the_file_may_come_from_stdin() {
+fn the_robots_txt_can_be_read_from_standard_input() {
     let output = weir(&["robots", "-", "--agent", "weir", "--json", "/x"], ROBOTS.as_bytes());
     insta::assert_snapshot!(stdout(&output), @r#"{"url":"/x","allowed":true,"rule":null,"line":null}"#);
 }
 
 #[test]
-fn wrong_use_is_told_in_one_sentence() {
+fn usage_errors_have_exit_code_2() {
     let missing = weir(&["robots", "no-such-file", "--agent", "weir", "/x"], b"");
     assert_eq!(missing.status.code(), Some(2));
     insta::assert_snapshot!(stderr(&missing), @"weir: cannot open no-such-file: No such file or directory (os error 2)");
     let twice = weir(&["robots", "-", "--agent", "weir"], b"");
     assert_eq!(twice.status.code(), Some(2));
-    insta::assert_snapshot!(stderr(&twice), @"weir: standard input cannot be both the robots.txt and the URLs; give the URLs as arguments");
+    insta::assert_snapshot!(stderr(&twice), @"weir: standard input cannot be both the robots.txt and the URLs; pass the URLs as arguments");
 }
 
 #[test]
-fn many_urls_go_through_in_one_run() {
+fn many_urls_are_checked_in_one_run() {
     let file = robots_file("many");
     let urls: String = (0..100_000).map(|at| format!("https://example.com/private/{at}\n")).collect();
     let lines = stdout(&weir(&["robots", &file, "--agent", "weir"], urls.as_bytes()));
     assert_eq!(lines.lines().count(), 100_000);
-    assert!(lines.lines().all(|line| line.starts_with("forbidden https://example.com/private/")));
+    assert!(lines.lines().all(|line| line.starts_with("disallowed https://example.com/private/")));
 }
 
 #[test]
-fn a_name_that_no_group_can_have_is_told() {
+fn an_agent_that_is_not_a_product_token_is_reported() {
     let output = weir(&["robots", "-", "--agent", "bot2", "/"], ROBOTS.as_bytes());
     assert_eq!(output.status.code(), Some(0));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no group of a robots.txt can name it"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("not a product token"));
 }
 
 #[test]
-fn a_folder_is_no_robots_file() {
+fn a_directory_instead_of_a_file_is_a_usage_error() {
     let output = weir(&["robots", env!("CARGO_TARGET_TMPDIR"), "--agent", "weir", "/"], b"");
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("is a folder"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is a directory"));
 }
 
 #[test]
-fn nothing_from_outside_rewrites_the_screen() {
+fn control_characters_are_escaped() {
     let output =
         weir(&["robots", "-", "--agent", "weir", "/\u{1b}[2J"], b"User-agent: *\nDisallow: /\x1b[2J\n");
     assert!(!output.stdout.contains(&0x1b), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
 #[test]
-fn a_url_is_judged_as_it_would_be_asked_for() {
+fn a_url_is_resolved_before_it_is_checked() {
     let urls = ["http://h/a/../private/", "/./private/x", "mailto:a@b", r"http:\\h\private\"];
     let output = weir(&[&["robots", "-", "--agent", "weir"], &urls[..]].concat(), ROBOTS.as_bytes());
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stdout), @r"
-    forbidden http://h/a/../private/  line 3: Disallow: /private/
-    forbidden /./private/x  line 3: Disallow: /private/
-    rejected   mailto:a@b
-    forbidden http:\\h\private\  line 3: Disallow: /private/
+    disallowed http://h/a/../private/  line 3: Disallow: /private/
+    disallowed /./private/x  line 3: Disallow: /private/
+    rejected    mailto:a@b
+    disallowed http:\\h\private\  line 3: Disallow: /private/
     ");
 }

@@ -1,4 +1,4 @@
-//! `weir simweb` as its users meet it; and whether the other commands agree with its truth.
+//! Tests of `weir simweb`, and comparison of other commands with its ground truth.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
@@ -22,8 +22,8 @@ fn objects(output: &Output) -> Vec<Value> {
     String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Any free ports, so that tests do not meet.
-const ANYWHERE: [&str; 6] =
+/// Free ports, so that tests can run concurrently.
+const FREE_PORTS: [&str; 6] =
     ["--listen", "127.0.0.1:0", "--tls-listen", "127.0.0.1:0", "--dns", "127.0.0.1:0"];
 
 struct Server {
@@ -35,7 +35,7 @@ impl Server {
     fn start(arguments: &[&str]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_weir"))
             .args(["simweb", "--json"])
-            .args(ANYWHERE)
+            .args(FREE_PORTS)
             .args(arguments)
             .stdout(Stdio::piped())
             .spawn()
@@ -49,7 +49,7 @@ impl Server {
         self.started["http"].as_str().unwrap().rsplit(':').next().unwrap().parse().unwrap()
     }
 
-    /// Content type and body of a page.
+    /// Status, content type and body of a page.
     fn get(&self, address: Ipv4Addr, host: &str, path: &str) -> (u16, String, Vec<u8>) {
         let mut stream = TcpStream::connect((address, self.port())).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}:{}\r\nConnection: close\r\n\r\n", self.port())
@@ -63,82 +63,84 @@ impl Server {
         (status, content_type.to_owned(), reply[end + 4..].to_vec())
     }
 
-    /// Asks it to stop, as Ctrl-C does.
+    /// Sends SIGINT, as Ctrl-C does, and returns the exit code.
     fn stop(mut self) -> i32 {
-        // `kill` is part of every shell, but not a program of its own on every system.
+        // `kill` is built into every shell, but not a program on every system.
         let interrupt = format!("kill -INT {}", self.child.id());
-        let told = Command::new("sh").args(["-c", &interrupt]).status().unwrap();
-        assert!(told.success());
+        let sent = Command::new("sh").args(["-c", &interrupt]).status().unwrap();
+        assert!(sent.success());
         self.child.wait().unwrap().code().unwrap()
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Already gone, if the test went well.
+        // Already stopped, unless the test failed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 #[test]
-fn wrong_settings_are_wrong_use() {
+fn invalid_settings_are_usage_errors() {
     let cases = [
         (vec!["--set", "duplicate=0.1"], "did you mean `duplicates`?"),
         (vec!["--set", "duplicates=2"], "a share from 0 to 1"),
         (vec!["--set", "duplicates"], "write name=value"),
-        (vec!["--sites", "0"], "at least one site"),
+        (vec!["--sites", "0"], "sites must be at least 1"),
         (vec!["--seed", "9007199254740993"], "a whole number from 0 to 9007199254740991"),
-        (vec!["--listen", "0.0.0.0:0"], "loopback addresses of IPv4 only"),
-        (vec!["--listen", "[::1]:0"], "loopback addresses of IPv4 only"),
+        (vec!["--listen", "0.0.0.0:0"], "not an IPv4 loopback address"),
+        (vec!["--listen", "[::1]:0"], "not an IPv4 loopback address"),
         (vec!["--listen", "nonsense"], "invalid"),
-        (vec!["--truth", "lies"], "pages"),
+        (vec!["--ground-truth", "lies"], "pages"),
     ];
     for (arguments, expected) in cases {
         let output = weir(&[&["simweb"], &arguments[..]].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
     }
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("web.toml");
+    let temp = tempfile::tempdir().unwrap();
+    let file = temp.path().join("web.toml");
     std::fs::write(&file, "sites = 3\npages = = 4\n").unwrap();
     let broken = weir(&["simweb", "--settings", file.to_str().unwrap()]);
     assert_eq!(broken.status.code(), Some(2));
-    assert!(stderr(&broken).contains("web.toml: line 2 is not TOML"), "{}", stderr(&broken));
+    assert!(stderr(&broken).contains("web.toml: invalid TOML in line 2"), "{}", stderr(&broken));
     let missing = weir(&["simweb", "--settings", "/no/such/file.toml"]);
     assert_eq!(missing.status.code(), Some(1));
     assert!(stderr(&missing).starts_with("weir: cannot read /no/such/file.toml"));
 }
 
 #[test]
-fn a_port_in_use_is_named_with_the_way_out() {
+fn a_port_in_use_is_reported_with_a_hint() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let output = weir(&["simweb", "--listen", &address]);
     assert_eq!(output.status.code(), Some(1));
-    let words = stderr(&output);
-    assert!(words.contains(&address) && words.contains("--listen") && words.lines().count() == 1, "{words}");
+    let err = stderr(&output);
+    assert!(err.contains(&address) && err.contains("--listen") && err.lines().count() == 1, "{err}");
 }
 
 #[test]
-fn settings_come_from_a_file_and_options_override_them() {
+fn options_override_the_settings_of_a_file() {
     let file = std::env::temp_dir().join(format!("weir-simweb-{}.toml", std::process::id()));
     std::fs::write(&file, "sites = 5\nhttps = 1.0\n").unwrap();
     let path = file.to_str().unwrap();
-    let sites = objects(&weir(&["simweb", "--settings", path, "--sites", "7", "--truth", "sites", "--json"]));
+    let sites =
+        objects(&weir(&["simweb", "--settings", path, "--sites", "7", "--ground-truth", "sites", "--json"]));
     std::fs::remove_file(&file).unwrap();
     assert_eq!(sites.len(), 7);
     assert!(sites[1..].iter().all(|site| site["url"].as_str().unwrap().starts_with("https://")));
 }
 
 #[test]
-fn truth_is_the_same_for_the_same_seed() {
-    let told = |seed: &str, what: &str| {
-        weir(&["simweb", "--sites", "9", "--pages", "200", "--seed", seed, "--truth", what]).stdout
+fn the_ground_truth_is_deterministic_by_seed() {
+    let ground_truth = |seed: &str, kind: &str| {
+        weir(&["simweb", "--sites", "9", "--pages", "200", "--seed", seed, "--ground-truth", kind]).stdout
     };
-    for what in ["sites", "pages", "links", "duplicates", "ranks", "hosts"] {
-        assert!(!told("7", what).is_empty() && told("7", what) == told("7", what), "{what}");
-        assert!(told("7", what) != told("8", what), "{what}");
+    for kind in ["sites", "pages", "links", "duplicates", "ranks", "hosts"] {
+        let first = ground_truth("7", kind);
+        assert!(!first.is_empty() && first == ground_truth("7", kind), "{kind}");
+        assert!(first != ground_truth("8", kind), "{kind}");
     }
 }
 
@@ -150,18 +152,24 @@ fn all_settings_are_listed_with_their_defaults() {
 }
 
 #[test]
-fn the_server_says_where_it_is_serves_and_ends_in_order() {
+fn the_server_prints_its_addresses_serves_and_stops_gracefully() {
     let file = |kind: &str| std::env::temp_dir().join(format!("weir-simweb-{}.{kind}", std::process::id()));
     let (ca, log) = (file("pem"), file("log"));
-    let server =
-        Server::start(&["--sites", "20", "--ca", ca.to_str().unwrap(), "--log", log.to_str().unwrap()]);
+    let server = Server::start(&[
+        "--sites",
+        "20",
+        "--ca-file",
+        ca.to_str().unwrap(),
+        "--request-log",
+        log.to_str().unwrap(),
+    ]);
     assert_eq!(server.started["sites"], 20);
-    assert_eq!(server.started["portal"], format!("http://portal.test:{}/", server.port()));
+    assert_eq!(server.started["portal_url"], format!("http://portal.test:{}/", server.port()));
     let (status, _, body) = server.get(Ipv4Addr::LOCALHOST, "127.0.0.1", "/");
     assert_eq!(status, 200);
     assert!(String::from_utf8(body).unwrap().contains("This is a synthetic Web"));
     assert!(std::fs::read_to_string(&ca).unwrap().starts_with("-----BEGIN CERTIFICATE-----"));
-    assert_eq!(server.stop(), 0, "a server that is asked to stop has done its job");
+    assert_eq!(server.stop(), 0, "an interrupted server exits with code 0");
     let logged = std::fs::read_to_string(&log).unwrap();
     assert!(logged.contains("\"status\":200"), "{logged}");
     std::fs::remove_file(ca).unwrap();
@@ -170,20 +178,20 @@ fn the_server_says_where_it_is_serves_and_ends_in_order() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_log_that_cannot_be_written_is_a_failure() {
-    let server = Server::start(&["--sites", "5", "--log", "/dev/full"]);
+fn an_unwritable_request_log_is_a_failure() {
+    let server = Server::start(&["--sites", "5", "--request-log", "/dev/full"]);
     assert_eq!(server.get(Ipv4Addr::LOCALHOST, "127.0.0.1", "/").0, 200);
     assert_eq!(server.stop(), 1);
 }
 
 #[test]
-fn the_start_says_whether_sites_share_one_address() {
-    let server = Server::start(&["--sites", "5", "--one-address"]);
-    assert_eq!(server.started["one_address"], true);
+fn the_output_has_whether_sites_share_one_ip_address() {
+    let server = Server::start(&["--sites", "5", "--single-ip"]);
+    assert_eq!(server.started["single_ip"], true);
     assert_eq!(server.stop(), 0);
 }
 
-/// All phenomena, but those that a bare client cannot take, or would have to wait for.
+/// All faults and features but those that the simple client of the test cannot handle or would have to wait for.
 const WORLD: [&str; 20] = [
     "--sites",
     "40",
@@ -196,9 +204,9 @@ const WORLD: [&str; 20] = [
     "--set",
     "rate_limited=0",
     "--set",
-    "silent=0",
+    "unresponsive=0",
     "--set",
-    "dripping=0",
+    "slow_body=0",
     "--set",
     "slow_ms=1",
     "--set",
@@ -207,17 +215,17 @@ const WORLD: [&str; 20] = [
     "chunked=0",
 ];
 
-fn truth(server: &Server, what: &str) -> Vec<Value> {
+fn ground_truth(server: &Server, kind: &str) -> Vec<Value> {
     let listen = format!("127.0.0.1:{}", server.port());
-    objects(&weir(&[&["simweb", "--json", "--truth", what, "--listen", &listen], &WORLD[..]].concat()))
+    objects(&weir(&[&["simweb", "--json", "--ground-truth", kind, "--listen", &listen], &WORLD[..]].concat()))
 }
 
 fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object[field].as_str().unwrap_or_else(|| panic!("no {field} in {object}"))
 }
 
-/// Runs a command with something on its standard input.
-fn weir_reads(arguments: &[&str], input: &[u8]) -> Vec<Value> {
+/// Runs a command with an input on standard input.
+fn weir_with_input(arguments: &[&str], input: &[u8]) -> Vec<Value> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_weir"))
         .args(arguments)
         .stdin(Stdio::piped())
@@ -233,29 +241,29 @@ fn weir_reads(arguments: &[&str], input: &[u8]) -> Vec<Value> {
 }
 
 #[test]
-fn canonical_urls_robots_and_pages_are_read_as_truth_tells_them() {
+fn url_parse_and_robots_agree_with_the_ground_truth() {
     let server = Server::start(&WORLD);
-    let (sites, pages) = (truth(&server, "sites"), truth(&server, "pages"));
+    let (sites, pages) = (ground_truth(&server, "sites"), ground_truth(&server, "pages"));
     let site_of = |page: &Value| sites[page["site"].as_u64().unwrap() as usize].clone();
 
     let urls: Vec<&str> = pages.iter().map(|page| text(page, "url")).collect();
-    for (answer, url) in weir_reads(&["url", "--json"], urls.join("\n").as_bytes()).iter().zip(&urls) {
-        assert_eq!(text(answer, "canonical"), *url);
+    for (output, url) in weir_with_input(&["url", "--json"], urls.join("\n").as_bytes()).iter().zip(&urls) {
+        assert_eq!(text(output, "canonical"), *url);
     }
 
     let mut links = BTreeMap::<String, Vec<String>>::new();
-    for link in truth(&server, "links") {
+    for link in ground_truth(&server, "links") {
         links.entry(text(&link, "source").to_owned()).or_default().push(text(&link, "target").to_owned());
     }
-    let readable = |page: &&Value| {
+    let is_html = |page: &&Value| {
         page["reachable"] == true && ["html", "duplicate", "near_duplicate"].contains(&text(page, "kind"))
     };
-    let mut read = 0;
-    for page in pages.iter().filter(readable).step_by(7) {
+    let mut checked = 0;
+    for page in pages.iter().filter(is_html).step_by(7) {
         check_page(&server, page, &site_of(page), &links[text(page, "url")]);
-        read += 1;
+        checked += 1;
     }
-    assert!(read > 80, "only {read} pages");
+    assert!(checked > 80, "only {checked} pages");
     for site in sites.iter().filter(|site| ["good", "slow"].contains(&text(site, "health"))) {
         check_robots(&server, site, pages.iter().filter(|page| page["site"] == site["site"]));
     }
@@ -266,30 +274,30 @@ fn check_page(server: &Server, page: &Value, site: &Value, links: &[String]) {
     let url = text(page, "url");
     let path = &url[url.match_indices('/').nth(2).unwrap().0..];
     let (status, content_type, body) =
-        server.get(text(site, "address").parse().unwrap(), text(site, "name"), path);
+        server.get(text(site, "ip_address").parse().unwrap(), text(site, "name"), path);
     assert_eq!(status, 200, "{url}");
-    let read =
-        &weir_reads(&["parse", "-", "--json", "--url", url, "--content-type", &content_type], &body)[0];
-    assert_eq!(text(read, "language"), text(page, "language"), "{url}");
-    let label = match text(page, "encoding") {
+    let parsed =
+        &weir_with_input(&["parse", "-", "--json", "--url", url, "--content-type", &content_type], &body)[0];
+    assert_eq!(text(parsed, "language"), text(page, "language"), "{url}");
+    let label = match text(page, "charset") {
         "iso-8859-1" => "windows-1252",
         "iso-8859-9" => "windows-1254",
         other => other,
     };
-    assert_eq!(text(read, "charset").to_lowercase(), label, "{url}");
-    let anchors = read["links"].as_array().unwrap().iter().filter(|link| link["kind"] == "a");
+    assert_eq!(text(parsed, "charset").to_lowercase(), label, "{url}");
+    let anchors = parsed["links"].as_array().unwrap().iter().filter(|link| link["kind"] == "a");
     let found: Vec<&str> = anchors.map(|link| text(link, "url")).collect();
-    let canonical = weir_reads(&["url", "--json"], found.join("\n").as_bytes());
-    let mut found: Vec<&str> = canonical.iter().map(|answer| text(answer, "canonical")).collect();
-    let mut told: Vec<&str> = links.iter().map(String::as_str).collect();
+    let canonical = weir_with_input(&["url", "--json"], found.join("\n").as_bytes());
+    let mut found: Vec<&str> = canonical.iter().map(|output| text(output, "canonical")).collect();
+    let mut expected: Vec<&str> = links.iter().map(String::as_str).collect();
     found.sort_unstable();
-    told.sort_unstable();
-    assert_eq!(found, told, "{url}");
+    expected.sort_unstable();
+    assert_eq!(found, expected, "{url}");
 }
 
 fn check_robots<'a>(server: &Server, site: &Value, pages: impl Iterator<Item = &'a Value>) {
     let (status, _, body) =
-        server.get(text(site, "address").parse().unwrap(), text(site, "name"), "/robots.txt");
+        server.get(text(site, "ip_address").parse().unwrap(), text(site, "name"), "/robots.txt");
     if status != 200 {
         return;
     }
@@ -299,8 +307,8 @@ fn check_robots<'a>(server: &Server, site: &Value, pages: impl Iterator<Item = &
     let urls = pages.iter().map(|page| text(page, "url"));
     let arguments: Vec<&str> =
         ["robots", file.to_str().unwrap(), "--agent", "weir", "--json"].into_iter().chain(urls).collect();
-    for (answer, page) in objects(&weir(&arguments)).iter().zip(&pages) {
-        assert_eq!(answer["allowed"], page["allowed"], "{}: {page}", text(site, "robots"));
+    for (output, page) in objects(&weir(&arguments)).iter().zip(&pages) {
+        assert_eq!(output["allowed"], page["allowed"], "{}: {page}", text(site, "robots"));
     }
     std::fs::remove_file(file).unwrap();
 }

@@ -1,4 +1,4 @@
-//! The words of `weir url`, as its users and their scripts see them.
+//! Tests of `weir url`.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::io::Write;
@@ -10,7 +10,7 @@ fn weir_url(arguments: &[&str], stdin: &[u8]) -> Output {
     let mut child = command.spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     std::thread::scope(|scope| {
-        // A program that ends early need not read everything.
+        // A program that exits early does not read all of its input.
         scope.spawn(move || pipe.write_all(stdin).ok());
         child.wait_with_output().unwrap()
     })
@@ -29,12 +29,12 @@ fn objects(output: &Output) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn text_shows_every_part_or_the_reason() {
+fn text_output_has_all_fields_or_the_reason() {
     let urls = [
         "HTTP://User@Www.Example.co.uk:80/a/../b.php?utm_source=x#top",
         "https://example.com/",
         "http://192.168.0.1:8080/map.png",
-        "mailto:somebody@example.com",
+        "mailto:user@example.com",
         "example.com/a",
         "",
     ];
@@ -56,12 +56,12 @@ fn text_shows_every_part_or_the_reason() {
       site      http://192.168.0.1:8080
       domain    none
       class     logged:image
-    mailto:somebody@example.com
-      rejected  the scheme `mailto` is not fetched, only http, https, ftp and gopher are
+    mailto:user@example.com
+      rejected  unsupported scheme `mailto` (http, https, ftp, gopher)
     example.com/a
-      rejected  it has no scheme (is `https://` missing?)
+      rejected  URL has no scheme (missing `https://`?)
     (empty)
-      rejected  it has no scheme (is `https://` missing?)
+      rejected  URL has no scheme (missing `https://`?)
     ");
     assert!(output.status.success());
 }
@@ -71,20 +71,20 @@ fn json_has_one_object_per_line_of_stdin() {
     let output =
         weir_url(&["--json"], b"https://example.com/?b&a\r\nhttp://[::1]/x.pdf\n\njavascript:void(0)");
     insta::assert_snapshot!(stdout(&output), @r#"
-    {"input":"https://example.com/?b&a","canonical":"https://example.com/?b&a","surt":"com,example)/?b&a","site":"https://example.com","domain":"example.com","class":"dynamic"}
-    {"input":"http://[::1]/x.pdf","canonical":"http://[::1]/x.pdf","surt":"[::1])/x.pdf","site":"http://[::1]","domain":null,"class":"logged:document"}
-    {"input":"","rejected":"it has no scheme (is `https://` missing?)"}
-    {"input":"javascript:void(0)","rejected":"the scheme `javascript` is not fetched, only http, https, ftp and gopher are"}
+    {"input":"https://example.com/?b&a","canonical":"https://example.com/?b&a","surt":"com,example)/?b&a","site":"https://example.com","registered_domain":"example.com","url_class":"dynamic"}
+    {"input":"http://[::1]/x.pdf","canonical":"http://[::1]/x.pdf","surt":"[::1])/x.pdf","site":"http://[::1]","registered_domain":null,"url_class":"logged:document"}
+    {"input":"","rejected":"URL has no scheme (missing `https://`?)"}
+    {"input":"javascript:void(0)","rejected":"unsupported scheme `javascript` (http, https, ftp, gopher)"}
     "#);
     assert!(output.status.success());
 }
 
 #[test]
-fn relative_references_are_resolved_on_the_base() {
+fn relative_references_are_resolved_against_the_base() {
     let base = ["--json", "--base", "https://example.com/docs/guide/?x"];
     let references = ["../index.html", "#top", "?y", "//other.org", "data:,x"];
     let output = weir_url(&[&base[..], &references[..]].concat(), b"");
-    let canonical: Vec<_> = objects(&output).iter().map(|answer| answer["canonical"].clone()).collect();
+    let canonical: Vec<_> = objects(&output).iter().map(|output| output["canonical"].clone()).collect();
     let expected = serde_json::json!([
         "https://example.com/docs/index.html",
         "https://example.com/docs/guide/?x",
@@ -96,7 +96,7 @@ fn relative_references_are_resolved_on_the_base() {
 }
 
 #[test]
-fn the_query_is_sorted_on_demand() {
+fn the_query_is_sorted_with_sort_query() {
     let url = "http://example.com/?b=1&a=2";
     assert_eq!(objects(&weir_url(&["--json", url], b""))[0]["canonical"], url);
     let sorted = weir_url(&["--json", "--sort-query", url], b"");
@@ -104,15 +104,15 @@ fn the_query_is_sorted_on_demand() {
 }
 
 #[test]
-fn a_bad_base_is_wrong_use() {
+fn an_invalid_base_is_a_usage_error() {
     let output = weir_url(&["--base", "/docs/", "a"], b"");
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(stdout(&output), "");
-    insta::assert_snapshot!(stderr(&output), @"weir: --base /docs/ cannot be used: it has no scheme (is `https://` missing?)");
+    insta::assert_snapshot!(stderr(&output), @"weir: --base /docs/: URL has no scheme (missing `https://`?)");
 }
 
 #[test]
-fn hostile_lines_are_answered_one_by_one() {
+fn each_hostile_line_gets_one_result() {
     let long = format!("http://example.com/{}", "x".repeat(100_000));
     let lines: [&[u8]; 8] = [
         b"http://example.com/\xff\xfe",
@@ -125,22 +125,22 @@ fn hostile_lines_are_answered_one_by_one() {
         b"http://example.com/%zz/\t..\\..\\a%",
     ];
     let output = weir_url(&["--json"], &lines.join(&b'\n'));
-    let answers = objects(&output);
-    assert_eq!(answers.len(), lines.len());
-    assert_eq!(answers[0]["canonical"], "http://example.com/%EF%BF%BD%EF%BF%BD");
-    assert_eq!(answers[2]["rejected"], "the URL has 100019 bytes, the limit is 2048");
-    assert_eq!(answers[3]["rejected"], "its port is not a number from 1 to 65535");
-    assert_eq!(answers[4]["canonical"], "http://xn--pple-43d.com/");
-    assert_eq!(answers[7]["canonical"], "http://example.com/a%25");
+    let results = objects(&output);
+    assert_eq!(results.len(), lines.len());
+    assert_eq!(results[0]["canonical"], "http://example.com/%EF%BF%BD%EF%BF%BD");
+    assert_eq!(results[2]["rejected"], "URL is 100019 bytes long, maximum 2048 (scope.max_url_length)");
+    assert_eq!(results[3]["rejected"], "invalid port (1 to 65535)");
+    assert_eq!(results[4]["canonical"], "http://xn--pple-43d.com/");
+    assert_eq!(results[7]["canonical"], "http://example.com/a%25");
     for nth in [1, 5, 6] {
-        assert!(answers[nth]["rejected"].is_string(), "{:?}", answers[nth]);
+        assert!(results[nth]["rejected"].is_string(), "{:?}", results[nth]);
     }
     let text = stdout(&weir_url(&[], &lines.join(&b'\n')));
     assert!(!text.contains(['\x1b', '\x07', '\0', '\t']) && text.len() < 3000, "{text}");
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_failure() {
+fn a_closed_pipe_is_not_a_failure() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
     let mut child = command
         .arg("url")
@@ -152,7 +152,7 @@ fn a_reader_that_leaves_early_is_no_failure() {
     drop(child.stdout.take());
     let mut pipe = child.stdin.take().unwrap();
     let lines = b"http://example.com/\n".repeat(100_000);
-    // The program ends at its first write; what it has not read by then is not our concern.
+    // The program exits at its first write, and the rest of the input is not read.
     let _ = pipe.write_all(&lines);
     drop(pipe);
     let output = child.wait_with_output().unwrap();

@@ -1,24 +1,24 @@
-"""Study the pages of a Weir collection without crawling.
+"""Client for the pages of a Weir collection.
 
-``weir serve DIR`` shows a collection to others. From there,
+From the server ``weir serve DIR``,
 
-* :func:`stream` gives its pages one after the other,
-* :func:`records` gives them as WARC records, bodies and all,
-* :class:`Handler` and :func:`run` do something with every page, in as many processes as you like,
-* :func:`table` makes a pyarrow table of them, and :func:`flight` gives batches by Arrow Flight, which is fastest.
+* :func:`stream` yields the pages,
+* :func:`records` yields them as WARC records with their bodies,
+* :class:`Handler` and :func:`run` process each page, in one or several processes,
+* :func:`table` returns a pyarrow table, and :func:`flight` yields record batches over Arrow Flight, which is fastest.
 
-A connection that breaks is made anew, and goes on behind the last page that came.
+A lost connection is re-established, and the stream resumes after the last page received.
 """
 
 from ._flight import flight
 from ._handler import Fatal, Handler, Recoverable, Stopped, Summary, run
 from ._page import Link, Page
-from ._stream import Damaged, StreamError, stream
+from ._stream import CorruptPage, StreamError, stream
 from ._table import batches, table
 from ._warc import Record, records
 
 __all__ = [
-    "Damaged",
+    "CorruptPage",
     "Fatal",
     "Handler",
     "Link",

@@ -1,4 +1,4 @@
-"""Batches of pages by Arrow Flight, from ``weir serve --flight``."""
+"""Record batches of pages over Arrow Flight, from ``weir serve --flight-listen``."""
 
 from __future__ import annotations
 
@@ -18,45 +18,45 @@ def flight(
     domain: Values = (),
     language: Values = (),
     status: Values = (),
-    mime: Values = (),
+    mime_type: Values = (),
     since: Optional[str] = None,
     before: Optional[str] = None,
     where: Optional[str] = None,
     order: Optional[str] = None,
-    part: Optional[str] = None,
-    from_: Optional[str] = None,
+    shard: Optional[str] = None,
+    after: Optional[str] = None,
     columns: Optional[Sequence[str]] = None,
     snapshot: Optional[str] = None,
     token: Optional[str] = None,
     ca_file: Optional[str] = None,
 ) -> "Iterator[pyarrow.RecordBatch]":
-    """Gives the pages of a collection in batches; ``location`` is ``grpc://host:port``, or
-    ``grpc+tls://host:port``. It needs pyarrow.
+    """Yields the pages of a collection in record batches; ``location`` is ``grpc://host:port`` or
+    ``grpc+tls://host:port``. Needs pyarrow.
 
-    The conditions are those of :func:`weir.stream`. After a break the stream goes on behind the last batch.
+    The filters are those of :func:`weir.stream`. After a lost connection the stream resumes after the last batch.
     """
     import pyarrow.flight  # type: ignore[import-untyped]
 
     pairs = query_pairs(
-        site=site, domain=domain, language=language, status=status, mime=mime, since=since, before=before, where=where,
-        order=order, part=part, snapshot=snapshot,
+        site=site, domain=domain, language=language, status=status, mime_type=mime_type, since=since, before=before, where=where,
+        order=order, shard=shard, snapshot=snapshot,
     )
     if columns is not None:
         pairs.append(("columns", ",".join(columns)))
     headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
     options = pyarrow.flight.FlightCallOptions(headers=headers)
-    authorities = {}
+    tls_options = {}
     if ca_file:
         with open(ca_file, "rb") as file:
-            authorities["tls_root_certs"] = file.read()
-    again = (pyarrow.flight.FlightUnavailableError, pyarrow.flight.FlightTimedOutError)
-    position, breaks = from_, 0
+            tls_options["tls_root_certs"] = file.read()
+    retryable = (pyarrow.flight.FlightUnavailableError, pyarrow.flight.FlightTimedOutError)
+    cursor, breaks = after, 0
     while True:
         query = list(pairs)
-        if position is not None:
-            query = [pair for pair in query if pair[0] not in ("order", "snapshot")] + [("from", position)]
+        if cursor is not None:
+            query = [pair for pair in query if pair[0] not in ("order", "snapshot")] + [("after", cursor)]
         try:
-            with pyarrow.flight.connect(location, **authorities) as client:
+            with pyarrow.flight.connect(location, **tls_options) as client:
                 ticket = pyarrow.flight.Ticket(urllib.parse.urlencode(query).encode())
                 reader = client.do_get(ticket, options)
                 while True:
@@ -65,10 +65,10 @@ def flight(
                     except StopIteration:
                         return
                     if chunk.app_metadata is not None:
-                        position, breaks = chunk.app_metadata.to_pybytes().decode() or position, 0
+                        cursor, breaks = chunk.app_metadata.to_pybytes().decode() or cursor, 0
                     if chunk.data.num_rows:
                         yield chunk.data
-        except again as error:
+        except retryable as error:
             breaks = pause(location, breaks, Broken(str(error)))
         except pyarrow.ArrowException as error:
             raise StreamError(f"{location}: {error}") from error

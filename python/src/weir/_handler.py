@@ -1,4 +1,4 @@
-"""Something to do with every page, by itself or in several processes."""
+"""Handlers that process each page of a stream, in one or several processes."""
 
 from __future__ import annotations
 
@@ -13,57 +13,57 @@ from typing import Any, Dict, List, Optional, Sequence
 from ._page import Page
 from ._stream import Access, commit, stream
 
-#: How often a handler gets a page again after a recoverable error; the next is fatal.
-RETRIES = 5
-#: How long it waits before the first of them, in seconds; twice as long before each that follows.
-FIRST_PAUSE = 0.1
+#: Maximum number of retries after a recoverable error; the next error stops the handler.
+MAX_RETRIES = 5
+#: Delay before the first retry, in seconds; doubled for each further one.
+INITIAL_BACK_OFF = 0.1
 
 
 class Recoverable(Exception):
-    """To be raised by a handler: it may go better the next time. The same page comes again."""
+    """Raised by a handler when a retry with the same page may succeed."""
 
 
 class Fatal(Exception):
-    """To be raised by a handler: it is done. Others go on."""
+    """Raised by a handler that must stop; the others continue."""
 
 
 class Handler:
-    """What a user writes to study all pages. Override :meth:`process`, and the others as needed.
+    """Processor of all pages. Override :meth:`process`, and the other methods as needed.
 
-    In :func:`run` with several parts every process has a copy of its own; afterwards, :meth:`merge` puts
-    together what they have found. So a handler must be picklable.
+    In :func:`run` with several shards each process has its own copy; afterwards, :meth:`merge` combines their
+    results. So a handler must be picklable.
     """
 
-    #: What it wants to know of a page; less is faster.
-    columns: Sequence[str] = ("url", "page_id", "time", "status", "mime", "language", "title", "text")
+    #: Columns that the handler reads; fewer are faster.
+    columns: Sequence[str] = ("url", "page_id", "fetch_time", "status", "mime_type", "language", "title", "text")
 
     def init(self) -> None:
-        """Before the first page."""
+        """Called before the first page."""
 
     def process(self, page: Page) -> None:
-        """A page."""
+        """Processes a page."""
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Behind the last page."""
+        """Called after the last page."""
 
     def merge(self, other: "Handler") -> None:
-        """Takes over what the copy of another part has found. Only needed with several parts."""
-        raise NotImplementedError(f"{type(self).__name__} has no merge(), which several parts need")
+        """Adds the results of the copy of another shard. Only needed with several shards."""
+        raise NotImplementedError(f"{type(self).__name__} has no merge(), which is needed with several shards")
 
 
 @dataclass
 class Stopped:
-    """A handler that had to stop: its name, why, and up to which page it has done its work."""
+    """Handler stopped by an error: its name, the error, and the cursor after its last page."""
 
     name: str
-    why: str
-    position: Optional[str]
+    error: str
+    cursor: Optional[str]
 
 
 @dataclass
 class Summary:
-    """What came of a run."""
+    """Result of a run."""
 
     pages: int = 0
     stopped: List[Stopped] = field(default_factory=list)
@@ -73,35 +73,35 @@ def run(
     url: str,
     handlers: Sequence[Handler],
     *,
-    parts: int = 1,
+    shards: int = 1,
     checkpoint: Optional[str] = None,
     checkpoint_pages: int = 10_000,
-    **conditions: Any,
+    **filters: Any,
 ) -> Summary:
-    """Shows the pages of a collection to all handlers, each page once.
+    """Passes each page of a collection to all handlers.
 
-    With ``parts=k``, k processes share the pages; the handlers given here then hold what all have found.
-    ``checkpoint`` names a file in which the position is noted from time to time (one for each part); a later
-    run goes on from there. The conditions are those of :func:`weir.stream`.
+    With ``shards=k``, k processes share the pages; the given handlers then hold the merged results.
+    ``checkpoint`` is a file in which the cursor is saved periodically (one file per shard); a later run
+    resumes there. The filters are those of :func:`weir.stream`.
     """
-    if parts < 1:
-        raise ValueError("parts must be 1 or more")
-    if parts == 1:
-        return _run_part(url, list(handlers), checkpoint, checkpoint_pages, conditions)[0]
-    if conditions.get("snapshot") is None and conditions.get("from_") is None:
-        conditions["snapshot"] = _commit(url, checkpoint, parts, conditions)
+    if shards < 1:
+        raise ValueError("shards must be 1 or more")
+    if shards == 1:
+        return _run_shard(url, list(handlers), checkpoint, checkpoint_pages, filters)[0]
+    if filters.get("snapshot") is None and filters.get("after") is None:
+        filters["snapshot"] = _commit(url, checkpoint, shards, filters)
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(parts, mp_context=context) as pool:
+    with ProcessPoolExecutor(shards, mp_context=context) as pool:
         futures = []
-        for number in range(1, parts + 1):
-            own = dict(conditions, part=f"{number}/{parts}")
+        for number in range(1, shards + 1):
+            shard_filters = dict(filters, shard=f"{number}/{shards}")
             file = f"{checkpoint}-{number}" if checkpoint else None
-            futures.append(pool.submit(_run_part, url, list(handlers), file, checkpoint_pages, own))
+            futures.append(pool.submit(_run_shard, url, list(handlers), file, checkpoint_pages, shard_filters))
         results = [future.result() for future in futures]
     summary = Summary()
-    for part, (of_part, found) in enumerate(results):
-        summary.pages += of_part.pages
-        summary.stopped += of_part.stopped
+    for part, (shard_summary, found) in enumerate(results):
+        summary.pages += shard_summary.pages
+        summary.stopped += shard_summary.stopped
         for handler, copy in zip(handlers, found):
             if part == 0:
                 handler.__dict__.update(copy.__dict__)
@@ -110,67 +110,67 @@ def run(
     return summary
 
 
-def _commit(url: str, checkpoint: Optional[str], parts: int, conditions: Dict[str, Any]) -> Optional[str]:
-    """The commit that all parts read, so that a crawl in between cannot part them."""
-    files = [f"{checkpoint}-{number}" for number in range(1, parts + 1)] if checkpoint else []
-    for position in filter(None, map(_read_position, files)):
-        return position.partition(".")[0]
-    return commit(url, Access(conditions.get("token"), conditions.get("ca_file")))
+def _commit(url: str, checkpoint: Optional[str], shards: int, filters: Dict[str, Any]) -> Optional[str]:
+    """Commit that all shards read, so that they agree while a crawl commits."""
+    files = [f"{checkpoint}-{number}" for number in range(1, shards + 1)] if checkpoint else []
+    for cursor in filter(None, map(_read_cursor, files)):
+        return cursor.partition(".")[0]
+    return commit(url, Access(filters.get("token"), filters.get("ca_file")))
 
 
-def _run_part(
+def _run_shard(
     url: str,
     handlers: List[Handler],
     checkpoint: Optional[str],
     checkpoint_pages: int,
-    conditions: Dict[str, Any],
+    filters: Dict[str, Any],
 ) -> "tuple[Summary, List[Handler]]":
     summary = Summary()
     columns = sorted({column for handler in handlers for column in handler.columns})
-    first = conditions.pop("from_", None)
-    position = _read_position(checkpoint) or first
-    working = [handler for handler in handlers if _attempt(handler, "init", summary, position)]
-    for page in stream(url, columns=columns, from_=position, **conditions):
-        working = [handler for handler in working if _attempt(handler, "process", summary, position, page)]
-        if not working:
+    first = filters.pop("after", None)
+    cursor = _read_cursor(checkpoint) or first
+    active = [handler for handler in handlers if _call_with_retry(handler, "init", summary, cursor)]
+    for page in stream(url, columns=columns, after=cursor, **filters):
+        active = [handler for handler in active if _call_with_retry(handler, "process", summary, cursor, page)]
+        if not active:
             break
-        position = page.position
+        cursor = page.cursor
         summary.pages += 1
         if checkpoint and summary.pages % checkpoint_pages == 0:
-            _write_position(checkpoint, position)
-    if checkpoint and position and working:
-        _write_position(checkpoint, position)
-    for handler in working:
-        _attempt(handler, "finish", summary, position)
+            _write_cursor(checkpoint, cursor)
+    if checkpoint and cursor and active:
+        _write_cursor(checkpoint, cursor)
+    for handler in active:
+        _call_with_retry(handler, "finish", summary, cursor)
     return summary, handlers
 
 
-def _attempt(handler: Handler, name: str, summary: Summary, position: Optional[str], *arguments: Any) -> bool:
-    """Does something, again and again if that may help; tells whether the handler still works."""
-    for retry in range(RETRIES + 1):
+def _call_with_retry(handler: Handler, name: str, summary: Summary, cursor: Optional[str], *arguments: Any) -> bool:
+    """Calls a handler with retries; returns whether it is still active."""
+    for retry in range(MAX_RETRIES + 1):
         try:
             getattr(handler, name)(*arguments)
             return True
         except Recoverable as error:
-            why = str(error)
-            if retry < RETRIES:
-                time.sleep(FIRST_PAUSE * 2**retry)
+            message = str(error)
+            if retry < MAX_RETRIES:
+                time.sleep(INITIAL_BACK_OFF * 2**retry)
         except Fatal as error:
-            why = str(error)
+            message = str(error)
             break
-    summary.stopped.append(Stopped(type(handler).__name__, why, position))
+    summary.stopped.append(Stopped(type(handler).__name__, message, cursor))
     return False
 
 
-def _read_position(path: Optional[str]) -> Optional[str]:
+def _read_cursor(path: Optional[str]) -> Optional[str]:
     if not path or not os.path.exists(path):
         return None
     with open(path, encoding="utf-8") as file:
-        position = json.load(file)["position"]
-    return str(position)
+        cursor = json.load(file)["cursor"]
+    return str(cursor)
 
 
-def _write_position(path: str, position: Optional[str]) -> None:
+def _write_cursor(path: str, cursor: Optional[str]) -> None:
     with open(path + ".next", "w", encoding="utf-8") as file:
-        json.dump({"position": position}, file)
+        json.dump({"cursor": cursor}, file)
     os.replace(path + ".next", path)

@@ -1,4 +1,4 @@
-"""What is known of a page."""
+"""Pages and their links."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from typing import Any, List, Mapping, Optional
 
 @dataclass(frozen=True)
 class Link:
-    """A link of a page: where it leads, and what it says."""
+    """Link of a page: target URL, anchor text, element and rel."""
 
     url: str
-    text: str
+    anchor: str
     kind: str
     rel: str
 
 
 @dataclass(frozen=True)
 class Page:
-    """One page, as it was last stored. What was not asked for is ``None``.
+    """Newest stored version of a page. Columns that were not requested are ``None``.
 
-    ``position`` is where a stream goes on behind this page: ``stream(..., from_=page.position)``.
+    ``cursor`` resumes a stream after this page: ``stream(..., after=page.cursor)``.
     """
 
     url: Optional[str] = None
     page_id: Optional[int] = None
-    time: Optional[str] = None
+    fetch_time: Optional[str] = None
     status: Optional[int] = None
-    mime: Optional[str] = None
+    mime_type: Optional[str] = None
     language: Optional[str] = None
     title: Optional[str] = None
     text: Optional[str] = None
     main_text: Optional[str] = None
-    kept: Optional[str] = None
+    simplified_html: Optional[str] = None
     links: List[Link] = field(default_factory=list)
     body: Optional[bytes] = None
-    position: Optional[str] = None
+    cursor: Optional[str] = None
 
     @staticmethod
     def of(row: Mapping[str, Any]) -> "Page":
-        """Makes a page of a row, as the server writes it."""
+        """Creates a page from a row of the server."""
         known = {name: row[name] for name in Page.__dataclass_fields__ if name in row}
         if known.get("body") is not None:
             known["body"] = base64.b64decode(known["body"])

@@ -1,4 +1,4 @@
-"""Pages one after the other, from a server."""
+"""Streams of pages from a server."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ._page import Page
 
 Values = Union[str, int, Sequence[Union[str, int]]]
 
-#: So long nothing may come before a connection counts as broken, in seconds.
-SILENCE = 60.0
-_PIECE = 1 << 16
-#: So often in a row a connection may break without having brought anything.
-MOST_BREAKS = 8
-#: Before the first new attempt, in seconds; twice as long before each that follows.
-FIRST_PAUSE = 0.25
+#: Read timeout of a connection, in seconds.
+READ_TIMEOUT = 60.0
+_CHUNK_BYTES = 1 << 16
+#: Maximum number of consecutive attempts without progress.
+MAX_RECONNECTS = 8
+#: Delay before the first reconnect, in seconds; doubled for each further one.
+INITIAL_BACK_OFF = 0.25
 
 
 class StreamError(Exception):
-    """The server says no, or cannot be reached."""
+    """The server rejected the request, or cannot be reached."""
 
 
-class Damaged(UserWarning):
-    """A page could not be read from the archive and is left out."""
+class CorruptPage(UserWarning):
+    """The record of a page is corrupt; the page is skipped."""
 
 
 def stream(
@@ -38,41 +38,41 @@ def stream(
     domain: Values = (),
     language: Values = (),
     status: Values = (),
-    mime: Values = (),
+    mime_type: Values = (),
     since: Optional[str] = None,
     before: Optional[str] = None,
     where: Optional[str] = None,
     order: Optional[str] = None,
-    part: Optional[str] = None,
-    from_: Optional[str] = None,
-    max: Optional[int] = None,
+    shard: Optional[str] = None,
+    after: Optional[str] = None,
+    limit: Optional[int] = None,
     columns: Optional[Sequence[str]] = None,
     snapshot: Optional[str] = None,
     token: Optional[str] = None,
     ca_file: Optional[str] = None,
 ) -> Iterator[Page]:
-    """Gives the pages of a collection one after the other.
+    """Yields the pages of a collection.
 
-    ``url`` is that of ``weir serve``. The conditions mean the same as those of ``weir cat``; ``site``,
-    ``domain``, ``language``, ``status`` and ``mime`` take one value or several. ``part="2/4"`` is the
-    second of four shares that have every page once together. ``where`` is a condition such as
-    ``"status = 200 and size > 10000"``. ``columns`` says what a page has; less is faster. ``token`` is what
-    the server wants to be told, ``ca_file`` has certificates of authorities to trust for ``https://``, beside
-    the usual ones. After a break the stream goes on behind the last page, of the same commit.
+    ``url`` is the URL of ``weir serve``. The filters are those of ``weir cat``; ``site``, ``domain``,
+    ``language``, ``status`` and ``mime_type`` take one value or several. ``shard="2/4"`` is the second of four
+    shards, which together contain each page once. ``where`` is a filter such as
+    ``"status = 200 and body_bytes > 10000"``. ``columns`` selects the columns of a page; fewer are faster.
+    ``token`` is the access token of the server, ``ca_file`` a PEM file with additional CA certificates for
+    ``https://``. After a lost connection the stream resumes after the last page, of the same commit.
     """
     columns = list(columns) if columns is not None else None
-    if columns is not None and "position" not in columns:
-        columns.append("position")
+    if columns is not None and "cursor" not in columns:
+        columns.append("cursor")
     pairs = query_pairs(
-        site=site, domain=domain, language=language, status=status, mime=mime, since=since,
-        before=before, where=where, order=order, part=part, snapshot=snapshot,
+        site=site, domain=domain, language=language, status=status, mime_type=mime_type, since=since,
+        before=before, where=where, order=order, shard=shard, snapshot=snapshot,
     )
     pairs.append(("format", "jsonl"))
     if columns is not None:
         pairs.append(("columns", ",".join(columns)))
-    for row in _rows(url, pairs, from_, max, Access(token, ca_file)):
+    for row in _rows(url, pairs, after, limit, Access(token, ca_file)):
         if "error" in row:
-            warnings.warn(f"page {row['page_id']} is left out: {row['error']}", Damaged, stacklevel=2)
+            warnings.warn(f"page {row['page_id']} is skipped: {row['error']}", CorruptPage, stacklevel=2)
         else:
             yield Page.of(row)
 
@@ -80,23 +80,23 @@ def stream(
 def _rows(
     url: str,
     pairs: List[Tuple[str, str]],
-    position: Optional[str],
+    cursor: Optional[str],
     left: Optional[int],
     access: "Access",
 ) -> Iterator[Dict[str, Any]]:
     breaks = 0
     while left is None or left > 0:
         query = list(pairs)
-        if position is not None:
-            # The order follows from the position, and must not contradict it.
-            query = [pair for pair in query if pair[0] not in ("order", "snapshot")] + [("from", position)]
+        if cursor is not None:
+            # The cursor contains the order and the commit, which must not contradict it.
+            query = [pair for pair in query if pair[0] not in ("order", "snapshot")] + [("after", cursor)]
         if left is not None:
-            query.append(("max", str(left)))
+            query.append(("limit", str(left)))
         try:
-            with Answer(url, query, access) as answer:
-                for line in answer.lines():
+            with Response(url, query, access) as response:
+                for line in response.lines():
                     row = json.loads(line)
-                    position, breaks = row["position"], 0
+                    cursor, breaks = row["cursor"], 0
                     if left is not None and "error" not in row:
                         left -= 1
                     yield row
@@ -106,68 +106,68 @@ def _rows(
 
 
 def commit(url: str, access: "Access") -> Optional[str]:
-    """The commit that a stream would be of now."""
+    """Generation of the last commit of the server."""
     breaks = 0
     while True:
         try:
-            with Answer(url, [("format", "urls"), ("max", "0")], access) as answer:
-                return answer.snapshot
+            with Response(url, [("format", "urls"), ("limit", "0")], access) as response:
+                return response.snapshot
         except Broken as broken:
             breaks = pause(url, breaks, broken)
 
 
 class Broken(Exception):
-    """A connection ended before the answer did."""
+    """The connection ended before the response."""
 
 
 def pause(url: str, breaks: int, broken: Broken) -> int:
-    """Waits before the next attempt; tells how many there were. After too many it gives up."""
-    if breaks >= MOST_BREAKS:
-        raise StreamError(f"the stream of {url} broke off: {broken}") from broken
-    time.sleep(FIRST_PAUSE * 2**breaks)
+    """Waits before the next attempt and returns their number; raises after too many."""
+    if breaks >= MAX_RECONNECTS:
+        raise StreamError(f"connection to {url} lost: {broken}") from broken
+    time.sleep(INITIAL_BACK_OFF * 2**breaks)
     return breaks + 1
 
 
-def query_pairs(**conditions: Union[None, Values]) -> List[Tuple[str, str]]:
-    """Conditions as the server understands them."""
+def query_pairs(**filters: Union[None, Values]) -> List[Tuple[str, str]]:
+    """Query parameters of the filters."""
     pairs: List[Tuple[str, str]] = []
-    for name, values in conditions.items():
+    for name, values in filters.items():
         if values is None:
             continue
-        one = isinstance(values, (str, int))
-        pairs.extend((name, str(value)) for value in ([values] if one else values))  # type: ignore[union-attr]
+        is_single = isinstance(values, (str, int))
+        pairs.extend((name, str(value)) for value in ([values] if is_single else values))  # type: ignore[union-attr]
     return pairs
 
 
 class Access(NamedTuple):
-    """What it takes to be let in, and to be sure who lets in."""
+    """Credentials and trusted certificates."""
 
     token: Optional[str] = None
     ca_file: Optional[str] = None
 
     def headers(self) -> Mapping[str, str]:
-        """What a request says of it."""
+        """Request headers."""
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
     def context(self) -> ssl.SSLContext:
-        """Whom to trust."""
+        """TLS configuration."""
         context = ssl.create_default_context()
         if self.ca_file:
             context.load_verify_locations(self.ca_file)
         return context
 
 
-class Answer:
-    """The answer to one request, as it comes."""
+class Response:
+    """Response to one request, read as it arrives."""
 
     def __init__(self, url: str, query: Iterable[Tuple[str, str]], access: Access) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise StreamError(f"{url!r} is no URL of a server")
+            raise StreamError(f"invalid server URL {url!r}: expected http:// or https://")
         self._connection = (
-            http.client.HTTPSConnection(parts.hostname, parts.port, timeout=SILENCE, context=access.context())
+            http.client.HTTPSConnection(parts.hostname, parts.port, timeout=READ_TIMEOUT, context=access.context())
             if parts.scheme == "https"
-            else http.client.HTTPConnection(parts.hostname, parts.port, timeout=SILENCE)
+            else http.client.HTTPConnection(parts.hostname, parts.port, timeout=READ_TIMEOUT)
         )
         path = parts.path.rstrip("/")
         path = path if path.endswith("/stream") else path + "/stream"
@@ -177,50 +177,50 @@ class Answer:
             self._response = self._connection.getresponse()
         except ssl.SSLCertVerificationError as error:
             self._connection.close()
-            raise StreamError(f"{url} cannot be trusted: {error.verify_message}; give its authority as ca_file") from error
+            raise StreamError(f"TLS certificate of {url} is invalid: {error.verify_message}; add its CA certificate with ca_file") from error
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
             raise Broken(str(error) or type(error).__name__) from error
         if self._response.status != 200:
-            self._refuse(url)
+            self._reject(url)
 
     @property
     def snapshot(self) -> Optional[str]:
-        """The commit that the stream is of."""
+        """Generation of the commit that is read."""
         return self._response.getheader("Weir-Snapshot")
 
     def lines(self) -> Iterator[bytes]:
-        """Its lines, without their ends."""
+        """Lines of the body, without line breaks."""
         rest = b""
         while True:
-            piece = self.read(_PIECE)
+            piece = self.read(_CHUNK_BYTES)
             if not piece:
                 break
             *lines, rest = (rest + piece).split(b"\n")
             yield from lines
         if rest:
-            raise Broken("a line was cut off")
+            raise Broken("incomplete last line")
 
     def read(self, size: int) -> bytes:
-        """Some bytes; none at the end."""
+        """Reads some bytes; none at the end."""
         try:
             return self._response.read1(size)
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise Broken(str(error) or type(error).__name__) from error
 
-    def __enter__(self) -> "Answer":
+    def __enter__(self) -> "Response":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
-    def _refuse(self, url: str) -> None:
+    def _reject(self, url: str) -> None:
         status, body = self._response.status, self._response.read(65536)
         self._connection.close()
         if status == 429 or status >= 500:
-            raise Broken(f"the server answers {status}")
+            raise Broken(f"HTTP {status}")
         try:
-            sentence = json.loads(body)["error"]
+            message = json.loads(body)["error"]
         except (ValueError, KeyError, TypeError):
-            sentence = "there is no stream"
-        raise StreamError(f"{url} answers {status}: {sentence}")
+            message = "no stream at this URL"
+        raise StreamError(f"{url} rejected the request: HTTP {status}: {message}")

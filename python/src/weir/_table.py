@@ -1,4 +1,4 @@
-"""Pages as tables of pyarrow, and so of pandas."""
+"""Pages as pyarrow tables and record batches."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ._stream import stream
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
 
-#: What a row has if nothing is asked for.
-COLUMNS = ("url", "page_id", "time", "status", "mime", "language", "title", "text", "position")
+#: Default columns.
+COLUMNS = ("url", "page_id", "fetch_time", "status", "mime_type", "language", "title", "text", "cursor")
 
 
-def batches(url: str, *, rows: int = 1000, columns: Sequence[str] = COLUMNS, **conditions: Any) -> "Iterator[pyarrow.RecordBatch]":
-    """Gives the pages in batches of so many rows; the conditions are those of :func:`weir.stream`."""
+def batches(url: str, *, rows: int = 1000, columns: Sequence[str] = COLUMNS, **filters: Any) -> "Iterator[pyarrow.RecordBatch]":
+    """Yields the pages in batches of ``rows`` rows; the filters are those of :func:`weir.stream`."""
     pyarrow = _pyarrow()
     schema = pyarrow.schema([(name, _type(pyarrow, name)) for name in columns])
     pending: List[Page] = []
@@ -25,7 +25,7 @@ def batches(url: str, *, rows: int = 1000, columns: Sequence[str] = COLUMNS, **c
         pending.clear()
         return pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
 
-    for page in stream(url, columns=columns, **conditions):
+    for page in stream(url, columns=columns, **filters):
         pending.append(page)
         if len(pending) >= rows:
             yield batch()
@@ -33,11 +33,11 @@ def batches(url: str, *, rows: int = 1000, columns: Sequence[str] = COLUMNS, **c
         yield batch()
 
 
-def table(url: str, *, columns: Sequence[str] = COLUMNS, **conditions: Any) -> "pyarrow.Table":
-    """All of them as one table: ``weir.table(url, max=1000).to_pandas()``. It must fit into memory."""
+def table(url: str, *, columns: Sequence[str] = COLUMNS, **filters: Any) -> "pyarrow.Table":
+    """Returns the pages as one table: ``weir.table(url, limit=1000).to_pandas()``. The table must fit into memory."""
     pyarrow = _pyarrow()
     schema = pyarrow.schema([(name, _type(pyarrow, name)) for name in columns])
-    return pyarrow.Table.from_batches(batches(url, columns=columns, **conditions), schema=schema)
+    return pyarrow.Table.from_batches(batches(url, columns=columns, **filters), schema=schema)
 
 
 def _pyarrow() -> Any:
@@ -56,7 +56,7 @@ def _type(pyarrow: Any, name: str) -> Any:
     if name == "body":
         return pyarrow.binary()
     if name == "links":
-        fields = [(part, pyarrow.string()) for part in ("url", "text", "kind", "rel")]
+        fields = [(part, pyarrow.string()) for part in ("url", "anchor", "kind", "rel")]
         return pyarrow.list_(pyarrow.struct(fields))
     return pyarrow.string()
 

@@ -6,30 +6,30 @@ import zlib
 from dataclasses import dataclass
 from typing import Dict, Iterator, List, Optional, Tuple
 
-from ._stream import Access, Answer, Broken, Values, pause, query_pairs
+from ._stream import Access, Response, Broken, Values, pause, query_pairs
 
-_PIECE = 1 << 16
+_CHUNK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
 class Record:
-    """A record: its fields, and what stands behind them."""
+    """WARC record: header fields and block."""
 
     fields: Dict[str, str]
     block: bytes
 
     @property
     def url(self) -> Optional[str]:
-        """What was asked for."""
+        """URL of the record."""
         return self.fields.get("WARC-Target-URI")
 
     @property
     def kind(self) -> Optional[str]:
-        """``response``, or ``revisit`` if its body is that of another record."""
+        """``response``, or ``revisit`` if another record has the same body."""
         return self.fields.get("WARC-Type")
 
     def http(self) -> Tuple[bytes, bytes]:
-        """The head of HTTP with its empty line, and the body as it was sent, without chunks."""
+        """HTTP head with its empty line, and body without transfer coding."""
         head, found, body = self.block.partition(b"\r\n\r\n")
         return (head + found, body) if found else (b"", self.block)
 
@@ -41,61 +41,61 @@ def records(
     domain: Values = (),
     language: Values = (),
     status: Values = (),
-    mime: Values = (),
+    mime_type: Values = (),
     since: Optional[str] = None,
     before: Optional[str] = None,
     where: Optional[str] = None,
     order: Optional[str] = None,
-    part: Optional[str] = None,
-    from_: Optional[str] = None,
-    max: Optional[int] = None,
+    shard: Optional[str] = None,
+    after: Optional[str] = None,
+    limit: Optional[int] = None,
     verify: bool = False,
     format: str = "warc",
     snapshot: Optional[str] = None,
     token: Optional[str] = None,
     ca_file: Optional[str] = None,
 ) -> Iterator[Record]:
-    """Gives the records of a collection one after the other; the conditions are those of :func:`stream`.
+    """Yields the WARC records of a collection; the filters are those of :func:`stream`.
 
-    ``format`` is ``warc``, or ``wet`` for texts, or ``wat`` for links. After a break the stream goes on
-    behind the last record that came whole.
+    ``format`` is ``warc``, ``wet`` (texts) or ``wat`` (links). After a lost connection the stream resumes
+    after the last complete record.
     """
     pairs = query_pairs(
-        site=site, domain=domain, language=language, status=status, mime=mime, since=since, before=before, where=where,
-        order=order, part=part, max=max,
+        site=site, domain=domain, language=language, status=status, mime_type=mime_type, since=since, before=before, where=where,
+        order=order, shard=shard, limit=limit,
     )
-    pairs.extend([("format", format)] + ([("from", from_)] if from_ else []) + ([("verify", "1")] if verify else []))
-    skip, breaks = 0, 0
+    pairs.extend([("format", format)] + ([("after", after)] if after else []) + ([("verify", "1")] if verify else []))
+    byte_offset, breaks = 0, 0
     while True:
-        query = pairs + ([("skip", str(skip))] if skip else []) + ([("snapshot", snapshot)] if snapshot else [])
+        query = pairs + ([("byte_offset", str(byte_offset))] if byte_offset else []) + ([("snapshot", snapshot)] if snapshot else [])
         try:
-            with Answer(url, query, Access(token, ca_file)) as answer:
-                snapshot = answer.snapshot or snapshot
-                for length, member in _members(answer):
+            with Response(url, query, Access(token, ca_file)) as response:
+                snapshot = response.snapshot or snapshot
+                for length, member in _members(response):
                     record = _parse(member)
-                    skip, breaks = skip + length, 0
+                    byte_offset, breaks = byte_offset + length, 0
                     yield record
             return
         except Broken as broken:
             breaks = pause(url, breaks, broken)
 
 
-def _members(answer: Answer) -> Iterator[Tuple[int, bytes]]:
-    """Gzip members, decompressed, with the length that each has compressed."""
+def _members(response: Response) -> Iterator[Tuple[int, bytes]]:
+    """Yields gzip members: compressed length and decompressed data."""
     out: List[bytes] = []
     inflate, length = zlib.decompressobj(31), 0
-    piece = answer.read(_PIECE)
-    while piece:
-        out.append(inflate.decompress(piece))
-        length += len(piece) - len(inflate.unused_data)
-        piece = inflate.unused_data
+    chunk = response.read(_CHUNK_BYTES)
+    while chunk:
+        out.append(inflate.decompress(chunk))
+        length += len(chunk) - len(inflate.unused_data)
+        chunk = inflate.unused_data
         if inflate.eof:
             yield length, b"".join(out)
             inflate, length, out = zlib.decompressobj(31), 0, []
-        if not piece:
-            piece = answer.read(_PIECE)
+        if not chunk:
+            chunk = response.read(_CHUNK_BYTES)
     if length:
-        raise Broken("a record was cut off")
+        raise Broken("incomplete last record")
 
 
 def _parse(member: bytes) -> Record:

@@ -1,8 +1,8 @@
-//! How does the crawler of the `spider` crate do on the same Web? All seeds in one process, robots.txt obeyed, no
-//! waits, pages kept by the crate's own WARC writer; nothing here parses or stores anything itself.
+//! Crawler with the `spider` crate: all seeds in one process, obeying robots.txt, without delays, with the WARC writer of the
+//! crate. This program itself parses and stores nothing.
 //!
 //! Usage: spider-peer SEEDS OUT SITES REQUESTS
-//! SEEDS has a URL on each line; OUT is a folder that exists; SITES are crawled at once, each with REQUESTS open.
+//! SEEDS has a URL on each line; OUT is an existing directory; SITES sites are crawled concurrently, each with REQUESTS requests.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Crawls one site to its end and tells how many pages that were.
+/// Crawls one site completely and returns the number of pages.
 async fn crawl(seed: &str, out: &str, requests: usize) -> usize {
     let host = seed.trim_start_matches("http://").trim_end_matches('/');
     let mut website = Website::new(seed);

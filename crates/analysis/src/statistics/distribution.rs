@@ -1,38 +1,38 @@
-//! How is a number spread over all rows? Logarithmic bins, the share of rows that have at least as much, and the power law
-//! of the tail; and the query that gives the bins.
+//! Distribution of a number over all rows: logarithmic bins, the share of rows with at least that value, and the power
+//! law of the tail; and the query that returns the bins.
 
-use store::{Rows, Statistic, Value};
+use store::{Rows, Statistic, StatisticValue};
 
-use super::Description;
-use super::groups::NumberOf;
-use crate::histogram::Histogram;
-use crate::moments::Moments;
-use crate::power_law::{Values, fit_power_law};
-use crate::quantiles::Quantiles;
+use super::description::Description;
+use super::groups::NumberFn;
+use crate::sketch::histogram::Histogram;
+use crate::sketch::moments::Moments;
+use crate::sketch::power_law::{ValueKind, fit_power_law};
+use crate::sketch::quantiles::Quantiles;
 
-/// A number of every row, and what it is called.
+/// A number of each row.
 pub(super) struct Distribution<R: Rows> {
     pub(super) name: &'static str,
     meaning: &'static str,
-    /// What the rows are: `pages`.
+    /// Name of the rows: `pages`.
     of: &'static str,
     sql: &'static str,
-    number: NumberOf<R>,
-    /// Of which kind the power law is, if one is looked for.
-    law: Option<Values>,
+    number: NumberFn<R>,
+    /// Kind of values for a power-law fit, if one is wanted.
+    law: Option<ValueKind>,
 }
 
-/// What was seen so far.
+/// Values so far.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct DistributionSketch {
     histogram: Histogram,
     quantiles: Quantiles,
     moments: Moments,
 }
 
-impl Default for Seen {
-    fn default() -> Seen {
-        Seen {
+impl Default for DistributionSketch {
+    fn default() -> DistributionSketch {
+        DistributionSketch {
             histogram: Histogram::logarithmic(),
             quantiles: Quantiles::default(),
             moments: Moments::default(),
@@ -40,11 +40,11 @@ impl Default for Seen {
     }
 }
 
-impl Seen {
-    /// What is negative is not counted.
+impl DistributionSketch {
+    /// Adds a value; negative and non-finite values are not counted.
     pub(super) fn add(&mut self, number: f64) {
         if number >= 0.0 && number.is_finite() {
-            // A negative zero is zero.
+            // Turns -0.0 into 0.0.
             let number = number + 0.0;
             self.histogram.add(number);
             self.quantiles.add(number);
@@ -52,29 +52,29 @@ impl Seen {
         }
     }
 
-    pub(super) fn merge(&mut self, other: &Seen) {
+    pub(super) fn merge(&mut self, other: &DistributionSketch) {
         self.histogram.merge(&other.histogram);
         self.quantiles.merge(&other.quantiles);
         self.moments.merge(&other.moments);
     }
 
-    /// The statistic of this name, with rows that are called so.
-    pub(super) fn finish(self, name: &str, of: &str, law: Option<Values>) -> Statistic {
-        let spread = self.quantiles.finish();
+    /// Returns the statistic with this name; `of` is the name of its rows.
+    pub(super) fn finish(self, name: &str, of: &str, law: Option<ValueKind>) -> Statistic {
+        let counts = self.quantiles.finish();
         let Moments { count, sum, min, max } = self.moments;
-        let mut notes: Vec<(&str, f64)> = vec![("n", count as f64)];
-        if let (Some(mean), Some(median)) = (self.moments.mean(), spread.quantile(0.5)) {
-            notes.extend([("mean", mean), ("median", median), ("min", min), ("max", max), ("sum", sum)]);
+        let mut summary: Vec<(&str, f64)> = vec![("n", count as f64)];
+        if let (Some(mean), Some(median)) = (self.moments.mean(), counts.quantile(0.5)) {
+            summary.extend([("mean", mean), ("median", median), ("min", min), ("max", max), ("sum", sum)]);
         }
-        let row = |bin: crate::histogram::Bin| -> Vec<Value> {
+        let row = |bin: crate::sketch::histogram::Bin| -> Vec<StatisticValue> {
             vec![bin.from.into(), bin.to.into(), bin.count.into(), bin.at_least.into()]
         };
         Statistic {
             name: name.to_owned(),
             columns: columns(of),
             rows: self.histogram.bins().into_iter().map(row).collect(),
-            fit: law.and_then(|law| fit_power_law(&spread, law)),
-            notes: notes.into_iter().map(|(name, number)| (name.to_owned(), number)).collect(),
+            power_law_fit: law.and_then(|law| fit_power_law(&counts, law)),
+            summary: summary.into_iter().map(|(name, number)| (name.to_owned(), number)).collect(),
         }
     }
 }
@@ -89,31 +89,31 @@ impl<R: Rows> Distribution<R> {
         meaning: &'static str,
         of: &'static str,
         sql: &'static str,
-        number: NumberOf<R>,
+        number: NumberFn<R>,
     ) -> Distribution<R> {
         Distribution { name, meaning, of, sql, number, law: None }
     }
 
-    /// Looks for a power law among whole numbers.
+    /// Fits a power law to whole numbers.
     pub(super) fn discrete(mut self) -> Distribution<R> {
-        self.law = Some(Values::Discrete);
+        self.law = Some(ValueKind::Discrete);
         self
     }
 
-    /// Looks for a power law among real numbers.
+    /// Fits a power law to real numbers.
     pub(super) fn continuous(mut self) -> Distribution<R> {
-        self.law = Some(Values::Continuous);
+        self.law = Some(ValueKind::Continuous);
         self
     }
 
-    pub(super) fn see(&self, row: &R::Row<'_>, seen: &mut Seen) {
+    pub(super) fn add_row(&self, row: &R::Row<'_>, sketch: &mut DistributionSketch) {
         if let Some(number) = (self.number)(row) {
-            seen.add(number);
+            sketch.add(number);
         }
     }
 
-    pub(super) fn finish(&self, seen: Seen) -> Statistic {
-        seen.finish(self.name, self.of, self.law)
+    pub(super) fn finish(&self, sketch: DistributionSketch) -> Statistic {
+        sketch.finish(self.name, self.of, self.law)
     }
 
     pub(super) fn describe(&self) -> Description {
@@ -122,9 +122,9 @@ impl<R: Rows> Distribution<R> {
     }
 }
 
-/// The description of a distribution; `values` is a query for its numbers, as `x`.
+/// Description of a distribution; `values` is a query for its numbers, as `x`.
 pub(super) fn describe(name: &'static str, meaning: &str, of: &str, values: &str) -> Description {
-    // Zero has a bin of its own, below that of any number.
+    // -9999 is the bin of zero, below all others.
     let sql = format!(
         "select case when bin = -9999 then 0 else power(2, bin / 4) end as \"from\", \
          case when bin = -9999 then 0 else power(2, (bin + 1) / 4) end as \"to\", n as {of}, \

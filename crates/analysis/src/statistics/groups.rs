@@ -1,17 +1,17 @@
-//! How many rows are of each kind? Counts, sums and means by a key, and the query that gives the same.
+//! Counts, sums and means of rows by a key, and the query that returns the same.
 
 use std::collections::{BTreeMap, HashMap};
 
-use store::{Rows, Statistic, Value};
+use store::{Rows, Statistic, StatisticValue};
 
-use super::Description;
+use super::description::Description;
 
-/// The part of a row by which it is counted.
+/// Key of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key<'a> {
     /// The row is not counted.
     Skip,
-    /// It has none.
+    /// The row has no key.
     Null,
     Integer(i64),
     Text(&'a str),
@@ -30,109 +30,110 @@ impl From<Option<i64>> for Key<'_> {
 }
 
 impl<'a> Key<'a> {
-    /// This key, for rows that are counted.
-    pub(super) fn of(is_counted: bool, key: impl Into<Key<'a>>) -> Key<'a> {
+    /// This key for rows that are counted, [`Key::Skip`] for others.
+    pub(super) fn counted_if(is_counted: bool, key: impl Into<Key<'a>>) -> Key<'a> {
         if is_counted { key.into() } else { Key::Skip }
     }
 }
 
-/// What is told of each key.
+/// A number that is aggregated per key.
 pub(super) struct Measure<R: Rows> {
     column: &'static str,
     sql: &'static str,
-    kind: Kind,
-    of: NumberOf<R>,
+    kind: MeasureKind,
+    of: NumberFn<R>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MeasureKind {
     Count,
     Sum,
     Mean,
 }
 
-/// The key of a row.
-pub(super) type KeyOf<R> = for<'a, 'b> fn(&'b <R as Rows>::Row<'a>) -> Key<'b>;
-/// A number of a row.
-pub(super) type NumberOf<R> = for<'a, 'b> fn(&'b <R as Rows>::Row<'a>) -> Option<f64>;
+/// Returns the key of a row.
+pub(super) type KeyFn<R> = for<'a, 'b> fn(&'b <R as Rows>::Row<'a>) -> Key<'b>;
+/// Returns a number of a row.
+pub(super) type NumberFn<R> = for<'a, 'b> fn(&'b <R as Rows>::Row<'a>) -> Option<f64>;
 
-/// What is counted, and how.
-pub(super) struct Groups<R: Rows> {
+/// A statistic with one row per key.
+pub(super) struct GroupBy<R: Rows> {
     pub(super) name: &'static str,
     meaning: &'static str,
     key_column: &'static str,
     key_sql: &'static str,
     filter: &'static str,
-    key: KeyOf<R>,
+    key: KeyFn<R>,
     measures: Vec<Measure<R>>,
     order: Order,
-    /// Whether it is told how evenly rows are spread over the keys.
-    pub(super) is_diverse: bool,
+    /// Whether the diversity of the keys is reported.
+    pub(super) has_diversity: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// The key with most first, and no more than [`MOST_ROWS`].
+    /// Descending by the first measure, at most [`MAX_GROUP_ROWS`].
     Measure,
     Key,
 }
 
-/// So many rows of a statistic that could have any number.
-pub(super) const MOST_ROWS: usize = 100;
-/// Keys beyond these are not told apart.
-const MOST_KEYS: usize = 1_000_000;
+/// Maximum number of rows of a statistic with arbitrarily many keys.
+pub(super) const MAX_GROUP_ROWS: usize = 100;
+/// Maximum number of keys; rows with further keys are only counted.
+const MAX_KEYS: usize = 1_000_000;
 
-/// How the first column is called, how SQL finds the key, and which rows it counts.
+/// Name of the first column, the SQL expression of the key, and the filter of the rows.
 pub(super) type KeySql = (&'static str, &'static str, &'static str);
 
-impl<R: Rows> Groups<R> {
+impl<R: Rows> GroupBy<R> {
     /// Counts rows by a key.
     pub(super) fn new(
         name: &'static str,
         meaning: &'static str,
         count: &'static str,
         (key_column, key_sql, filter): KeySql,
-        key: KeyOf<R>,
-    ) -> Groups<R> {
-        let measures = vec![Measure { column: count, sql: "count(*)", kind: Kind::Count, of: |_| None }];
+        key: KeyFn<R>,
+    ) -> GroupBy<R> {
+        let measures =
+            vec![Measure { column: count, sql: "count(*)", kind: MeasureKind::Count, of: |_| None }];
         let order = Order::Measure;
-        Groups { name, meaning, key_column, key_sql, filter, key, measures, order, is_diverse: false }
+        GroupBy { name, meaning, key_column, key_sql, filter, key, measures, order, has_diversity: false }
     }
 
-    /// Sums a number up instead of counting rows.
-    pub(super) fn summing(mut self, column: &'static str, sql: &'static str, of: NumberOf<R>) -> Groups<R> {
-        self.measures = vec![Measure { column, sql, kind: Kind::Sum, of }];
+    /// Sums a number instead of counting rows.
+    pub(super) fn summing(mut self, column: &'static str, sql: &'static str, of: NumberFn<R>) -> GroupBy<R> {
+        self.measures = vec![Measure { column, sql, kind: MeasureKind::Sum, of }];
         self
     }
 
-    pub(super) fn and_sum(mut self, column: &'static str, sql: &'static str, of: NumberOf<R>) -> Groups<R> {
-        self.measures.push(Measure { column, sql, kind: Kind::Sum, of });
+    pub(super) fn and_sum(mut self, column: &'static str, sql: &'static str, of: NumberFn<R>) -> GroupBy<R> {
+        self.measures.push(Measure { column, sql, kind: MeasureKind::Sum, of });
         self
     }
 
-    pub(super) fn and_mean(mut self, column: &'static str, sql: &'static str, of: NumberOf<R>) -> Groups<R> {
-        self.measures.push(Measure { column, sql, kind: Kind::Mean, of });
+    pub(super) fn and_mean(mut self, column: &'static str, sql: &'static str, of: NumberFn<R>) -> GroupBy<R> {
+        self.measures.push(Measure { column, sql, kind: MeasureKind::Mean, of });
         self
     }
 
-    /// In the order of the keys, and all of them.
-    pub(super) fn in_order(mut self) -> Groups<R> {
+    /// Sorts by key, and returns all rows.
+    pub(super) fn ordered_by_key(mut self) -> GroupBy<R> {
         self.order = Order::Key;
         self
     }
 
-    /// Tells how evenly rows are spread, too.
-    pub(super) fn diverse(mut self) -> Groups<R> {
-        self.is_diverse = true;
+    /// Also reports the diversity of the keys.
+    pub(super) fn with_diversity(mut self) -> GroupBy<R> {
+        self.has_diversity = true;
         self
     }
 
-    pub(super) fn see(&self, row: &R::Row<'_>, counted: &mut Counted) {
+    pub(super) fn add_row(&self, row: &R::Row<'_>, totals: &mut GroupTotals) {
         let key = (self.key)(row);
-        let Some(sums) = counted.of(key, self.measures.len()) else { return };
+        let Some(sums) = totals.entry(key, self.measures.len()) else { return };
         for (measure, sum) in self.measures.iter().zip(sums) {
             match (measure.kind, (measure.of)(row)) {
-                (Kind::Count, _) => sum.count += 1,
+                (MeasureKind::Count, _) => sum.count += 1,
                 (_, Some(number)) => {
                     sum.count += 1;
                     sum.sum += number;
@@ -142,28 +143,29 @@ impl<R: Rows> Groups<R> {
         }
     }
 
-    pub(super) fn finish(&self, counted: &Counted) -> Statistic {
-        let mut rows = counted.rows();
+    pub(super) fn finish(&self, totals: &GroupTotals) -> Statistic {
+        let mut rows = totals.rows();
         if self.order == Order::Measure {
-            // The sort keeps the order of keys where numbers are the same.
+            // The sort is stable: equal numbers stay in the order of their keys.
             rows.sort_by(|a, b| self.first(&b.1).total_cmp(&self.first(&a.1)));
         }
         let kinds = rows.len();
         let all = rows.iter().fold(0.0, |all, (_, sums)| all + self.first(sums));
         if self.order == Order::Measure {
-            rows.truncate(MOST_ROWS);
+            rows.truncate(MAX_GROUP_ROWS);
         }
-        let row = |(key, sums): (Value, Vec<Sum>)| {
+        let row = |(key, sums): (StatisticValue, Vec<Sum>)| {
             let numbers = self.measures.iter().zip(&sums).map(|(measure, sum)| measure.value(sum));
             std::iter::once(key).chain(numbers).collect()
         };
-        let notes = [("n", all), ("kinds", kinds as f64), ("unkept", counted_others(&counted.others))];
+        let summary =
+            [("n", all), ("kinds", kinds as f64), ("beyond_max_keys", skipped_count(&totals.others))];
         Statistic {
             name: self.name.to_owned(),
             columns: self.columns(),
             rows: rows.into_iter().map(row).collect(),
-            fit: None,
-            notes: notes.into_iter().map(|(name, number)| (name.to_owned(), number)).collect(),
+            power_law_fit: None,
+            summary: summary.into_iter().map(|(name, number)| (name.to_owned(), number)).collect(),
         }
     }
 
@@ -187,31 +189,31 @@ impl<R: Rows> Groups<R> {
         }
         sql += " group by 1";
         sql += &match self.order {
-            Order::Measure => format!(" order by 2 desc, 1 nulls last limit {MOST_ROWS}"),
+            Order::Measure => format!(" order by 2 desc, 1 nulls last limit {MAX_GROUP_ROWS}"),
             Order::Key => " order by 1 nulls last".to_owned(),
         };
         Description { name: self.name, columns: self.columns(), meaning: self.meaning.to_owned(), sql }
     }
 
-    /// How evenly rows are spread over keys, those without one left out.
-    pub(super) fn diversity(&self, counted: &Counted) -> Vec<Value> {
-        let known = counted.rows().into_iter().filter(|(key, _)| *key != Value::Null);
+    /// Diversity of the keys, without rows that have none.
+    pub(super) fn diversity(&self, totals: &GroupTotals) -> Vec<StatisticValue> {
+        let known = totals.rows().into_iter().filter(|(key, _)| *key != StatisticValue::Null);
         let numbers: Vec<f64> =
             known.map(|(_, sums)| self.first(&sums)).filter(|number| *number > 0.0).collect();
         let all = numbers.iter().fold(0.0, |all, number| all + number);
         let shares = || numbers.iter().map(|number| number / all);
-        let some = (!numbers.is_empty()).then_some(());
+        let if_any = (!numbers.is_empty()).then_some(());
         vec![
             self.name.into(),
             (numbers.len() as u64).into(),
             all.into(),
-            some.map(|()| -shares().map(|share| share * share.ln()).sum::<f64>()).into(),
-            some.map(|()| 1.0 - shares().map(|share| share * share).sum::<f64>()).into(),
-            some.map(|()| shares().fold(0.0, f64::max)).into(),
+            if_any.map(|()| -shares().map(|share| share * share.ln()).sum::<f64>()).into(),
+            if_any.map(|()| 1.0 - shares().map(|share| share * share).sum::<f64>()).into(),
+            if_any.map(|()| shares().fold(0.0, f64::max)).into(),
         ]
     }
 
-    /// The query for [`Groups::diversity`].
+    /// Query for [`GroupBy::diversity`].
     pub(super) fn diversity_sql(&self) -> String {
         let and = if self.filter.is_empty() { String::new() } else { format!(" and {}", self.filter) };
         format!(
@@ -229,12 +231,12 @@ impl<R: Rows> Groups<R> {
 }
 
 impl<R: Rows> Measure<R> {
-    fn value(&self, sum: &Sum) -> Value {
+    fn value(&self, sum: &Sum) -> StatisticValue {
         match self.kind {
-            Kind::Count => sum.count.into(),
-            _ if sum.count == 0 => Value::Null,
-            Kind::Sum => sum.sum.into(),
-            Kind::Mean => (sum.sum / sum.count as f64).into(),
+            MeasureKind::Count => sum.count.into(),
+            _ if sum.count == 0 => StatisticValue::Null,
+            MeasureKind::Sum => sum.sum.into(),
+            MeasureKind::Mean => (sum.sum / sum.count as f64).into(),
         }
     }
 }
@@ -245,19 +247,19 @@ struct Sum {
     sum: f64,
 }
 
-/// What was counted so far.
+/// Totals so far.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Counted {
+pub(super) struct GroupTotals {
     texts: HashMap<String, Vec<Sum>>,
     integers: BTreeMap<i64, Vec<Sum>>,
     null: Vec<Sum>,
     others: Vec<Sum>,
 }
 
-impl Counted {
-    /// The sums of a key; none if it is not counted.
-    fn of(&mut self, key: Key<'_>, measures: usize) -> Option<&mut Vec<Sum>> {
-        let is_full = self.texts.len() + self.integers.len() >= MOST_KEYS;
+impl GroupTotals {
+    /// Totals of a key; none if it is not counted.
+    fn entry(&mut self, key: Key<'_>, measures: usize) -> Option<&mut Vec<Sum>> {
+        let is_full = self.texts.len() + self.integers.len() >= MAX_KEYS;
         let sums = match key {
             Key::Skip => return None,
             Key::Null => &mut self.null,
@@ -276,27 +278,28 @@ impl Counted {
         Some(sums)
     }
 
-    pub(super) fn merge(&mut self, other: Counted) {
+    pub(super) fn merge(&mut self, other: GroupTotals) {
         for (text, sums) in other.texts {
-            add(self.of(Key::Text(&text), sums.len()), &sums);
+            add(self.entry(Key::Text(&text), sums.len()), &sums);
         }
         for (number, sums) in other.integers {
-            add(self.of(Key::Integer(number), sums.len()), &sums);
+            add(self.entry(Key::Integer(number), sums.len()), &sums);
         }
         if !other.null.is_empty() {
-            add(self.of(Key::Null, other.null.len()), &other.null);
+            add(self.entry(Key::Null, other.null.len()), &other.null);
         }
         self.others.resize(self.others.len().max(other.others.len()), Sum::default());
         add(Some(&mut self.others), &other.others);
     }
 
-    /// By key: numbers, then texts, then what has none.
-    fn rows(&self) -> Vec<(Value, Vec<Sum>)> {
+    /// Totals by key: numbers, then strings, then rows without a key.
+    fn rows(&self) -> Vec<(StatisticValue, Vec<Sum>)> {
         let mut texts: Vec<(&String, &Vec<Sum>)> = self.texts.iter().collect();
         texts.sort_unstable_by_key(|(text, _)| *text);
-        let integers = self.integers.iter().map(|(number, sums)| (Value::Integer(*number), sums.clone()));
-        let texts = texts.into_iter().map(|(text, sums)| (Value::from(text.as_str()), sums.clone()));
-        let null = (!self.null.is_empty()).then(|| (Value::Null, self.null.clone()));
+        let integers =
+            self.integers.iter().map(|(number, sums)| (StatisticValue::Integer(*number), sums.clone()));
+        let texts = texts.into_iter().map(|(text, sums)| (StatisticValue::from(text.as_str()), sums.clone()));
+        let null = (!self.null.is_empty()).then(|| (StatisticValue::Null, self.null.clone()));
         integers.chain(texts).chain(null).collect()
     }
 }
@@ -308,6 +311,6 @@ fn add(sums: Option<&mut Vec<Sum>>, more: &[Sum]) {
     }
 }
 
-fn counted_others(others: &[Sum]) -> f64 {
+fn skipped_count(others: &[Sum]) -> f64 {
     others.first().map_or(0.0, |sum| sum.count as f64)
 }

@@ -1,34 +1,34 @@
-//! Which rows come first? Those with the highest number, and the query that gives the same.
+//! The top rows of a table by a number, and the query that returns the same.
 
 use std::cmp::Ordering;
 
-use store::{Rows, Statistic, Value};
+use store::{Rows, Statistic, StatisticValue};
 
-use super::Description;
-use super::groups::NumberOf;
-use crate::top_k::TopK;
+use super::description::Description;
+use super::groups::NumberFn;
+use crate::sketch::top_k::TopK;
 
-/// So many are told of.
-pub(super) const MOST_TOLD: usize = 50;
+/// Number of rows.
+pub(super) const MAX_TOP_ROWS: usize = 50;
 
-/// The cells of a row.
-type CellsOf<R> = for<'a, 'b> fn(&'b <R as Rows>::Row<'a>) -> Vec<Value>;
+/// Returns the cells of a row.
+type CellsFn<R> = for<'a, 'b> fn(&'b <R as Rows>::Row<'a>) -> Vec<StatisticValue>;
 
-/// What is told of the first rows.
+/// A statistic with the top rows.
 pub(super) struct Top<R: Rows> {
     pub(super) name: &'static str,
     meaning: &'static str,
     columns: &'static [&'static str],
-    /// The column of the number.
+    /// Column of the number.
     by: &'static str,
-    number: NumberOf<R>,
-    /// The column that decides between equal numbers, and its value.
-    id: (&'static str, IdOf<R>),
-    cells: CellsOf<R>,
+    number: NumberFn<R>,
+    /// Column that decides between equal numbers, and its value.
+    id: (&'static str, IdFn<R>),
+    cells: CellsFn<R>,
 }
 
-/// Rows of equal numbers are in the order of these.
-pub(super) type IdOf<R> = for<'a, 'b> fn(&'b <R as Rows>::Row<'a>) -> Id;
+/// Order of rows with equal numbers.
+pub(super) type IdFn<R> = for<'a, 'b> fn(&'b <R as Rows>::Row<'a>) -> Id;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Id {
@@ -36,11 +36,11 @@ pub(super) enum Id {
     Text(String),
 }
 
-/// A row that is told of.
+/// A row of the statistic.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct TopRow {
     id: Id,
-    cells: Vec<Value>,
+    cells: Vec<StatisticValue>,
 }
 
 impl<R: Rows> Top<R> {
@@ -48,24 +48,24 @@ impl<R: Rows> Top<R> {
         name: &'static str,
         meaning: &'static str,
         columns: &'static [&'static str],
-        (by, number): (&'static str, NumberOf<R>),
-        id: (&'static str, IdOf<R>),
-        cells: CellsOf<R>,
+        (by, number): (&'static str, NumberFn<R>),
+        id: (&'static str, IdFn<R>),
+        cells: CellsFn<R>,
     ) -> Top<R> {
         Top { name, meaning, columns, by, number, id, cells }
     }
 
-    pub(super) fn see(&self, row: &R::Row<'_>, top: &mut TopK<Told>) {
+    pub(super) fn add_row(&self, row: &R::Row<'_>, top: &mut TopK<TopRow>) {
         if let Some(number) = (self.number)(row) {
-            top.offer(number, || Told { id: (self.id.1)(row), cells: (self.cells)(row) });
+            top.offer(number, || TopRow { id: (self.id.1)(row), cells: (self.cells)(row) });
         }
     }
 
-    pub(super) fn finish(&self, top: TopK<Told>) -> Statistic {
+    pub(super) fn finish(&self, top: TopK<TopRow>) -> Statistic {
         Statistic {
             name: self.name.to_owned(),
             columns: self.describe().columns,
-            rows: top.finish().into_iter().map(|(_, told)| told.cells).collect(),
+            rows: top.finish().into_iter().map(|(_, row)| row.cells).collect(),
             ..Statistic::default()
         }
     }
@@ -73,7 +73,7 @@ impl<R: Rows> Top<R> {
     pub(super) fn describe(&self) -> Description {
         let Top { by, id, .. } = self;
         let sql = format!(
-            "select {} from {} where {by} is not null order by {by} desc, {} limit {MOST_TOLD}",
+            "select {} from {} where {by} is not null order by {by} desc, {} limit {MAX_TOP_ROWS}",
             self.columns.join(", "),
             R::NAME,
             id.0
@@ -83,22 +83,22 @@ impl<R: Rows> Top<R> {
     }
 }
 
-impl Ord for Told {
-    fn cmp(&self, other: &Told) -> Ordering {
+impl Ord for TopRow {
+    fn cmp(&self, other: &TopRow) -> Ordering {
         self.id.cmp(&other.id)
     }
 }
 
-impl PartialOrd for Told {
-    fn partial_cmp(&self, other: &Told) -> Option<Ordering> {
+impl PartialOrd for TopRow {
+    fn partial_cmp(&self, other: &TopRow) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Told {
-    fn eq(&self, other: &Told) -> bool {
+impl PartialEq for TopRow {
+    fn eq(&self, other: &TopRow) -> bool {
         self.id == other.id
     }
 }
 
-impl Eq for Told {}
+impl Eq for TopRow {}

@@ -1,16 +1,21 @@
-//! Are copies, near copies and mirrors found, and nothing else? By a Web whose truth is known, and by pages that say nothing.
+//! Duplicates, near duplicates and mirrors: on a synthetic Web with ground truth, and on pages without text.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ::simweb::{Ask, Kind, PageRef, Ports, Settings, World};
-use analysis::{Alike, Cores, LinkGraph, Step, analyze, linked_alike, similar_texts};
+use ::simweb::{PageKind, PageRef, Ports, Settings, SimRequest, World};
+use analysis::{
+    LinkGraph, LinkSimilarity, SimilarityResult, StepResult, Threads, analyze, similar_by_links,
+    similar_texts,
+};
+use model::UrlBatch;
 use model::{PageId, UrlRules};
 use parse::{Document, Fingerprint};
 use store::{
-    AnchorRows, Capture, Collection, DocumentRow, Link, LinkRow, PageFlags, PageRecord, RankColumn, Ranked,
-    Snapshot, Stage, StoreSettings, TableReader, UrlBatch,
+    AnchorRows, Collection, DocumentRow, Link, LinkRow, PageFlags, PageRecord, PageStage, RankColumn,
+    RankTarget, Snapshot, StoreSettings, TableReader,
 };
+use warc::Capture;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::sample::MEMORY;
@@ -19,7 +24,7 @@ use super::sample::MEMORY;
 struct Stored {
     url: String,
     body: String,
-    /// Pages by their numbers, and the words of the link.
+    /// Target pages by index, and anchor texts.
     links: Vec<(u32, &'static str)>,
 }
 
@@ -30,9 +35,9 @@ impl Stored {
     }
 }
 
-/// A collection in which each of these pages was fetched; tells their ids.
-fn collect(folder: &Path, pages: &[Stored]) -> Vec<PageId> {
-    let mut collection = Collection::create(folder, StoreSettings::default()).unwrap();
+/// Creates a collection in which each of these pages was fetched, and returns their ids.
+fn collect(dir: &Path, pages: &[Stored]) -> Vec<PageId> {
+    let mut collection = Collection::create(dir, StoreSettings::default()).unwrap();
     let mut batch = UrlBatch::new();
     pages.iter().for_each(|page| batch.push(&UrlRules::default().canonical(&page.url).unwrap()));
     let describe = |new: &store::NewPage| PageRecord::new(new.site, 0, PageFlags(0));
@@ -41,7 +46,7 @@ fn collect(folder: &Path, pages: &[Stored]) -> Vec<PageId> {
         let capture = Capture {
             url: &page.url,
             fetched_at_ms: 1_000,
-            address: None,
+            ip_address: None,
             protocols: &[],
             head: b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n",
             body: page.body.as_bytes(),
@@ -49,11 +54,11 @@ fn collect(folder: &Path, pages: &[Stored]) -> Vec<PageId> {
             request: None,
             metadata: &[],
         };
-        let stored = collection.bodies.append(&capture, None).unwrap().location;
+        let stored = collection.page_store.append(&capture, None).unwrap().location;
         let update = |_: usize, record: &mut PageRecord| {
-            (record.stage, record.stored) = (Stage::Fetched, Some(stored));
+            (record.stage, record.record_location) = (PageStage::Fetched, Some(stored));
         };
-        collection.pages.update(&[*id], update).unwrap();
+        collection.page_state.update(&[*id], update).unwrap();
         push_document(&mut collection, *id, page);
         let link = |target: PageId| Link { target, kind: 0, context: 0, anchor_chars: 5, position: 0 };
         collection.links.append(*id, page.links.iter().map(|(to, _)| link(ids[*to as usize]))).unwrap();
@@ -63,11 +68,11 @@ fn collect(folder: &Path, pages: &[Stored]) -> Vec<PageId> {
                 target_page_id: Some(ids[*to as usize].0),
                 target_url: &pages[*to as usize].url,
                 fetch_time: 1_000,
-                kind: "a",
+                element: "a",
                 rel: None,
                 anchor: Some(anchor),
-                internal: true,
-                position: 0.0,
+                is_internal: true,
+                text_position: 0.0,
                 reason: None,
             });
         }
@@ -76,7 +81,7 @@ fn collect(folder: &Path, pages: &[Stored]) -> Vec<PageId> {
     ids
 }
 
-/// As a crawl does it.
+/// Adds the row of a document as a crawl does.
 fn push_document(collection: &mut Collection, id: PageId, page: &Stored) {
     let mut document = Document::default();
     document.read(
@@ -86,7 +91,7 @@ fn push_document(collection: &mut Collection, id: PageId, page: &Stored) {
         &parse::html::Options::default(),
     );
     let text = document.main_text();
-    let fingerprint = Fingerprint::of(&text);
+    let fingerprint = Fingerprint::from_text(&text);
     let digest = if text.is_empty() { 0 } else { xxh3_64(text.as_bytes()) };
     collection.tables.documents.rows.push(&DocumentRow {
         page_id: id.0,
@@ -100,41 +105,50 @@ fn push_document(collection: &mut Collection, id: PageId, page: &Stored) {
         language_declared: None,
         charset: None,
         charset_source: None,
-        canonical: None,
-        robots: None,
-        published: None,
-        modified: None,
-        raw_length: 0,
-        kept_length: None,
+        canonical_url: None,
+        robots_directives: None,
+        published_time: None,
+        modified_time: None,
+        decoded_length: 0,
+        simplified_length: None,
         text_length: text.len() as i64,
-        words: 0,
-        text_digest: digest.cast_signed(),
+        word_count: 0,
+        main_text_hash: digest.cast_signed(),
         simhash: fingerprint.simhash.cast_signed(),
         minhash: fingerprint.minhash.map(u64::cast_signed),
-        links_internal: 0,
-        links_external: 0,
-        links_embedded: 0,
+        internal_links: 0,
+        external_links: 0,
+        embedded_links: 0,
     });
 }
 
-/// What the step says, after an analysis.
-fn found(folder: &Path, step: Step) -> serde_json::Value {
-    let reports = analyze(folder, &MEMORY, &mut |_| ()).unwrap();
-    reports.into_iter().find(|report| report.step == step).unwrap().found
+/// Analyses the collection, and returns the result of the step `similarity` and the number of pages with anchors.
+fn similarity_and_anchors(dir: &Path) -> (SimilarityResult, u64) {
+    let reports = analyze(dir, &MEMORY, &mut |_| ()).unwrap();
+    let mut results = reports.into_iter().filter_map(|report| report.result);
+    let similarity = results.find_map(|result| match result {
+        StepResult::Similarity(similarity) => Some(similarity),
+        _ => None,
+    });
+    let anchors = results.find_map(|result| match result {
+        StepResult::Anchors(anchors) => Some(anchors.pages),
+        _ => None,
+    });
+    (similarity.unwrap(), anchors.unwrap())
 }
 
-fn column(folder: &Path, of: Ranked, name: &str) -> Vec<u32> {
-    RankColumn::<u32>::open(folder, of, name).unwrap().unwrap().read_all().unwrap()
+fn column(dir: &Path, of: RankTarget, name: &str) -> Vec<u32> {
+    RankColumn::<u32>::open(dir, of, name).unwrap().unwrap().read_all().unwrap()
 }
 
-/// How many pairs there are of the same group, of the same family, and of both.
+/// Number of pairs in the same group, of the same family, and both.
 fn pairs<K: Ord>(of_pages: impl Iterator<Item = (u32, K)>) -> [u64; 3] {
     let (mut groups, mut families, mut both) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let mut keys: BTreeMap<K, u32> = BTreeMap::new();
     for (page, (group, family)) in (0..).zip(of_pages) {
         let next = keys.len() as u32;
         let family = *keys.entry(family).or_insert(next);
-        // Who is in no group is one of its own.
+        // A page without a group is a group of its own.
         let group = if group == 0 { u64::from(u32::MAX) + page } else { u64::from(group) };
         *groups.entry(group).or_insert(0u64) += 1;
         *families.entry(family).or_insert(0u64) += 1;
@@ -149,7 +163,7 @@ fn pairs<K: Ord>(of_pages: impl Iterator<Item = (u32, K)>) -> [u64; 3] {
 }
 
 #[test]
-fn copies_near_copies_and_mirrors_are_those_of_the_synthetic_web() {
+fn duplicates_near_duplicates_and_mirrors_equal_the_ground_truth() {
     let settings = Settings {
         sites: 60,
         pages: 3_000,
@@ -162,47 +176,47 @@ fn copies_near_copies_and_mirrors_are_those_of_the_synthetic_web() {
     };
     let world = World::new(settings, Ports { http: 80, https: 443 }).unwrap();
     let (pages, truth): (Vec<Stored>, Vec<Family>) = written_pages(&world).into_iter().unzip();
-    let folder = tempfile::tempdir().unwrap();
-    let ids = collect(folder.path(), &pages);
-    let figures = found(folder.path(), Step::Similarity);
-    let judge = |name: &str, exact: bool| {
-        let groups = column(folder.path(), Ranked::Pages, name);
+    let dir = tempfile::tempdir().unwrap();
+    let ids = collect(dir.path(), &pages);
+    let (result, _) = similarity_and_anchors(dir.path());
+    let evaluate = |name: &str, exact: bool| {
+        let groups = column(dir.path(), RankTarget::Pages, name);
         let family = |(site, content, nearly): Family| (site, content, if exact { nearly } else { 0 });
         let of_page = |(id, truth): (&PageId, &Family)| (groups[id.index()], family(*truth));
         let [grouped, true_pairs, both] = pairs(ids.iter().zip(&truth).map(of_page));
         (both as f64 / grouped as f64, both as f64 / true_pairs as f64, true_pairs)
     };
-    let (precision, recall, pairs) = judge("duplicate-group", true);
+    let (precision, recall, pairs) = evaluate("duplicate-group", true);
     eprintln!("same texts: precision {precision:.4}, recall {recall:.4} of {pairs} pairs");
     assert!(precision > 0.99 && recall > 0.97, "same: {precision} {recall}");
-    let (precision, recall, pairs) = judge("near-group", false);
-    eprintln!("near texts: precision {precision:.4}, recall {recall:.4} of {pairs} pairs; {figures}");
+    let (precision, recall, pairs) = evaluate("near-group", false);
+    eprintln!("near texts: precision {precision:.4}, recall {recall:.4} of {pairs} pairs; {result:?}");
     assert!(precision > 0.99 && recall > 0.9, "near: {precision} {recall}");
-    judge_mirrors(&world, folder.path());
+    check_mirrors(&world, dir.path());
 }
 
-/// Whose text a page has: a site, a page of it, and itself if it says it with other words.
+/// Origin of the text of a page: a site, a page of it, and the page itself if it is a near duplicate.
 type Family = (u32, u32, u32);
 
-/// The pages of a Web that have a text, as a crawl keeps them, but in one encoding.
+/// Pages of a synthetic Web that have a text, as a crawl stores them, but in one charset.
 fn written_pages(world: &World) -> Vec<(Stored, Family)> {
     let mut pages = Vec::new();
     for index in world.site_indexes() {
         let site = world.site(index);
         for number in 0..site.pages {
             let page = world.page(&site, number);
-            let is_near = matches!(page.kind, Kind::NearDuplicate { .. });
-            if !is_near && !matches!(page.kind, Kind::Html | Kind::Duplicate { .. }) {
+            let is_near = matches!(page.kind, PageKind::NearDuplicate { .. });
+            if !is_near && !matches!(page.kind, PageKind::Html | PageKind::Duplicate { .. }) {
                 continue;
             }
             let url = world.url(PageRef { site: index, page: number });
             let path = &url[url.match_indices('/').nth(2).unwrap().0..];
-            let answer = world.answer(&site, &Ask::new(path, 0));
-            if answer.status != 200 {
+            let response = world.respond(&site, &SimRequest::new(path, 0));
+            if response.status != 200 {
                 continue;
             }
             let head = format!("text/html; charset={}", site.charset.label);
-            let body = parse::decode(&answer.body, Some(&head), None).text.into_owned();
+            let body = parse::decode(&response.body, Some(&head), None).text.into_owned();
             let family = (site.content, page.content(), if is_near { number } else { u32::MAX });
             pages.push((Stored { url, body, links: Vec::new() }, family));
         }
@@ -210,10 +224,10 @@ fn written_pages(world: &World) -> Vec<(Stored, Family)> {
     pages
 }
 
-/// Are all copies of sites found that are large enough, and no others?
-fn judge_mirrors(world: &World, folder: &Path) {
-    let snapshot = Snapshot::open(folder, None).unwrap();
-    let mirrors = column(folder, Ranked::Sites, "mirror-of");
+/// Checks that exactly the mirrors that are large enough are found.
+fn check_mirrors(world: &World, dir: &Path) {
+    let snapshot = Snapshot::open(dir, None).unwrap();
+    let mirrors = column(dir, RankTarget::Sites, "mirror-of");
     let site_id = |index: u32| {
         let url = world.url(PageRef { site: index, page: 0 });
         snapshot.urls.find_site(url.trim_end_matches('/'))
@@ -228,7 +242,7 @@ fn judge_mirrors(world: &World, folder: &Path) {
         let site = world.site(index);
         let (Some(own), Some(original)) = (site_id(index), site_id(site.content)) else { continue };
         assert_eq!(content[&(group(own.0) - 1)], site.content, "{}", world.name(index));
-        if site.copy.is_some() {
+        if site.replica.is_some() {
             let is_found = group(own.0) == group(original.0);
             right += usize::from(is_found);
             // A small site has too few pages.
@@ -245,7 +259,7 @@ const BREAD: &str = "Knead flour, yeast, salt and warm milk to a smooth dough, l
      bake the loaf in a hot oven until its crust is brown and it sounds hollow when knocked.";
 
 #[test]
-fn a_page_is_like_those_with_its_words_and_with_its_links() {
+fn a_page_is_similar_to_pages_with_its_words_and_with_its_links() {
     let changed = WEIR.replace("a ladder of pools", "itself");
     let mut pages = vec![
         Stored::new("http://a.test/weir", WEIR),
@@ -258,52 +272,56 @@ fn a_page_is_like_those_with_its_words_and_with_its_links() {
     ];
     pages[4].links = vec![(0, "Weirs"), (3, "Bread"), (4, "here")];
     pages[5].links = vec![(0, "Weirs"), (3, "loaf")];
-    let folder = tempfile::tempdir().unwrap();
-    let ids = collect(folder.path(), &pages);
-    let figures = found(folder.path(), Step::Similarity);
+    let dir = tempfile::tempdir().unwrap();
+    let ids = collect(dir.path(), &pages);
+    let (result, _) = similarity_and_anchors(dir.path());
     assert_eq!(
-        (&figures["judged"], &figures["same"]["pages"], &figures["near"]["pages"]),
-        (&4.into(), &2.into(), &3.into()),
-        "{figures}"
+        (result.pages_compared, result.exact_duplicates.pages, result.near_duplicates.pages),
+        (4, 2, 3),
+        "{result:?}"
     );
-    let snapshot = Snapshot::open(folder.path(), None).unwrap();
-    let texts = similar_texts(&snapshot, ids[0], &[], Cores(2)).unwrap().unwrap();
+    let snapshot = Snapshot::open(dir.path(), None).unwrap();
+    let texts = similar_texts(&snapshot, ids[0], &[], Threads(2)).unwrap().unwrap();
     let order: Vec<u32> = texts.iter().map(|text| text.page).collect();
     assert_eq!(order[..3], [ids[0].0, ids[1].0, ids[2].0], "{texts:?}");
     assert!(texts[2].is_near && texts[2].cosine > 0.5 && texts[3].cosine < 0.1, "{texts:?}");
     assert_eq!(texts[1].title, "http://b.test/copy");
-    assert!(similar_texts(&snapshot, ids[6], &[], Cores(1)).unwrap().is_none(), "it says nothing");
+    assert!(similar_texts(&snapshot, ids[6], &[], Threads(1)).unwrap().is_none(), "it has no text");
 
-    let graph = LinkGraph::newest(folder.path()).unwrap().unwrap();
-    let alike = linked_alike(&graph, ids[0].0).unwrap().unwrap();
-    assert_eq!((alike[0].page, alike[0].way, alike[0].common_links), (ids[3].0, Alike::CitedTogether, 2));
-    assert!((alike[0].score - 1.0).abs() < 1e-6);
-    let linking = linked_alike(&graph, ids[4].0).unwrap().unwrap();
-    assert_eq!((linking[0].page, linking[0].way), (ids[5].0, Alike::LinkingAlike));
-    assert_eq!(linked_alike(&graph, 7_000).unwrap(), None);
+    let graph = LinkGraph::newest(dir.path()).unwrap().unwrap();
+    let similar = similar_by_links(&graph, ids[0].0).unwrap().unwrap();
+    assert_eq!(
+        (similar[0].page, similar[0].similarity, similar[0].common_links),
+        (ids[3].0, LinkSimilarity::CoCitation, 2)
+    );
+    assert!((similar[0].score - 1.0).abs() < 1e-6);
+    let linking = similar_by_links(&graph, ids[4].0).unwrap().unwrap();
+    assert_eq!((linking[0].page, linking[0].similarity), (ids[5].0, LinkSimilarity::Coupling));
+    assert_eq!(similar_by_links(&graph, 7_000).unwrap(), None);
 
     let mut anchors = Vec::new();
-    let reader = TableReader::<AnchorRows>::derived(folder.path()).unwrap().unwrap();
+    let reader = TableReader::<AnchorRows>::open_derived(dir.path()).unwrap().unwrap();
     reader
-        .for_each_row(|row| anchors.push((row.page_id, row.anchor.to_owned(), row.links, row.sites)))
+        .for_each_row(|row| {
+            anchors.push((row.page_id, row.anchor.to_owned(), row.link_count, row.site_count))
+        })
         .unwrap();
     let expected = [(ids[0].0, "Weirs", 2, 2), (ids[3].0, "Bread", 1, 1), (ids[3].0, "loaf", 1, 1)];
-    assert_eq!(anchors, expected.map(|(page, words, links, sites)| (page, words.to_owned(), links, sites)));
+    assert_eq!(anchors, expected.map(|(page, text, links, sites)| (page, text.to_owned(), links, sites)));
 }
 
 #[test]
-fn nothing_and_one_page_are_like_nothing() {
+fn an_empty_collection_and_a_single_page_have_no_similar_pages() {
     for pages in [vec![], vec![Stored::new("http://a.test/", WEIR)]] {
-        let folder = tempfile::tempdir().unwrap();
-        let ids = collect(folder.path(), &pages);
-        let figures = found(folder.path(), Step::Similarity);
-        assert_eq!((&figures["near"]["groups"], &figures["mirrors"]), (&0.into(), &0.into()));
-        assert_eq!(found(folder.path(), Step::Anchors)["pages"], 0);
+        let dir = tempfile::tempdir().unwrap();
+        let ids = collect(dir.path(), &pages);
+        let (result, pages_with_anchors) = similarity_and_anchors(dir.path());
+        assert_eq!((result.near_duplicates.groups, result.mirrors, pages_with_anchors), (0, 0, 0));
         for id in ids {
-            let snapshot = Snapshot::open(folder.path(), None).unwrap();
-            assert_eq!(similar_texts(&snapshot, id, &[], Cores(1)).unwrap().unwrap().len(), 1);
-            let graph = LinkGraph::newest(folder.path()).unwrap().unwrap();
-            assert_eq!(linked_alike(&graph, id.0).unwrap(), Some(Vec::new()));
+            let snapshot = Snapshot::open(dir.path(), None).unwrap();
+            assert_eq!(similar_texts(&snapshot, id, &[], Threads(1)).unwrap().unwrap().len(), 1);
+            let graph = LinkGraph::newest(dir.path()).unwrap().unwrap();
+            assert_eq!(similar_by_links(&graph, id.0).unwrap(), Some(Vec::new()));
         }
     }
 }

@@ -1,4 +1,4 @@
-"""Holds an analysis against networkx. Arguments: a folder with arcs.txt and one file for each column."""
+"""Compares an analysis with networkx. Arguments: a directory with arcs.txt and one file per column."""
 
 import math
 import sys
@@ -9,12 +9,12 @@ import networkx as nx
 import numpy as np
 from scipy.sparse.linalg import svds
 
-folder = Path(sys.argv[1])
-nodes = int((folder / "nodes.txt").read_text())
+directory = Path(sys.argv[1])
+nodes = int((directory / "nodes.txt").read_text())
 
 
 def column(name, kind=float):
-    return [kind(line) for line in (folder / f"{name}.txt").read_text().split()]
+    return [kind(line) for line in (directory / f"{name}.txt").read_text().split()]
 
 
 def close(name, ours, theirs, within):
@@ -22,12 +22,12 @@ def close(name, ours, theirs, within):
     worst = max(range(nodes), key=lambda node: abs(ours[node] - theirs[node]))
     apart = abs(ours[worst] - theirs[worst])
     assert apart <= within, f"{name} of node {worst}: ours {ours[worst]}, theirs {theirs[worst]}"
-    print(f"{name}: at most {apart:.2e} apart")
+    print(f"{name}: maximum difference {apart:.2e}")
 
 
 graph = nx.DiGraph()
 graph.add_nodes_from(range(nodes))
-for line in (folder / "arcs.txt").read_text().splitlines():
+for line in (directory / "arcs.txt").read_text().splitlines():
     source, target, weight = map(int, line.split())
     graph.add_edge(source, target, weight=weight)
 
@@ -35,7 +35,7 @@ for name, weight in ("pagerank", None), ("link-rank", "weight"):
     theirs = nx.pagerank(graph, alpha=0.85, tol=1e-14, max_iter=1000, weight=weight)
     close(name, column(name), theirs, 1e-6)
 
-# HITS without links of pages to themselves; vectors of Euclidean length 1.
+# HITS without self-links; vectors of Euclidean length 1.
 others = graph.copy()
 others.remove_edges_from(list(nx.selfloop_edges(others)))
 matrix = nx.to_scipy_sparse_array(others, nodelist=range(nodes), weight=None, dtype=float)
@@ -92,7 +92,7 @@ def part(node):
     return {(1, 1): "tubes", (0, 0): "islands"}.get((node in from_in, node in to_out), "tendrils")
 
 
-ours = (folder / "part.txt").read_text().split()
+ours = (directory / "part.txt").read_text().split()
 theirs = [part(node) for node in range(nodes)]
 assert ours == theirs, [node for node in range(nodes) if ours[node] != theirs[node]][:5]
 print(f"parts: {dict(Counter(theirs))}")
@@ -104,7 +104,7 @@ for _, reached_from in nx.all_pairs_shortest_path_length(graph):
 del lengths[0]
 pairs = sum(lengths.values())
 average = sum(length * count for length, count in lengths.items()) / pairs
-ours = dict(line.split() for line in (folder / "distances.txt").read_text().splitlines())
+ours = dict(line.split() for line in (directory / "distances.txt").read_text().splitlines())
 print(f"distances: {average:.3f}, ours {ours}")
 assert math.isclose(float(ours["pairs"]), pairs, rel_tol=0.1), (ours, pairs)
 assert math.isclose(float(ours["average"]), average, rel_tol=0.05), (ours, average)

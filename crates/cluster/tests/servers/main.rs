@@ -1,19 +1,24 @@
-//! Are messages and objects carried as promised by the servers that users run? A real NATS server and a real server of S3, on
-//! ports of their own, killed and started again in between.
+//! Tests of the broker and the blob store against a real NATS server and a real S3 server, which are killed and restarted.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
-#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "test helpers may panic")]
+#![allow(clippy::print_stderr, reason = "a skipped test prints why")]
 
 mod access;
 mod batches;
-mod depots;
+mod blob_stores;
+mod control;
 mod logs;
 mod nats_server;
-mod orders;
 mod outages;
 mod proxy;
 mod s3_server;
-#[path = "../../../store/tests/python/venv.rs"]
-#[allow(dead_code, reason = "others run its tools")]
-mod venv;
-mod waiting;
+mod venv {
+    //! Python tools for the tests of this crate.
+    #![allow(unused_imports, reason = "not every test uses both")]
+
+    pub(crate) use testkit::run;
+
+    pub(crate) fn venv() -> Option<std::path::PathBuf> {
+        testkit::venv(env!("CARGO_MANIFEST_DIR"))
+    }
+}

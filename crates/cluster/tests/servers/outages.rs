@@ -1,155 +1,162 @@
-//! Is anything lost or doubled when the broker is killed and started again?
+//! Restarts of the broker: nothing is lost and nothing is delivered twice.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use cluster::{Carriage, Credentials, Role, connect_broker};
-use crawl::{Broker, BrokerError};
+use cluster::{BrokerCredentials, Role, StreamSettings, connect_broker};
+use harvest::{Broker, BrokerError};
 
 use crate::nats_server::{COLLECTION, NatsServer};
-use crate::waiting::wait_for;
+use testkit::wait_for;
 
 const LONG: Duration = Duration::from_secs(30);
 
-/// Entries by batch.
-type Heard = HashMap<u64, Vec<Vec<u8>>>;
+/// Messages received, by batch.
+type Received = HashMap<u64, Vec<Vec<u8>>>;
 
 #[test]
-fn logs_are_heard_once_and_in_order_over_kills_of_the_broker() {
+fn log_entries_are_delivered_once_and_in_order_across_restarts_of_the_broker() {
     let Some(mut server) = NatsServer::start() else { return };
-    let collection = server.collection(LONG);
+    let coordinator = server.coordinator(LONG);
     let workers: Vec<_> = (0..3).map(|_| server.worker()).collect();
-    let (over, written) = (AtomicBool::new(false), std::sync::atomic::AtomicU64::new(0));
-    let mut heard = Heard::new();
-    let told: HashMap<u64, u32> = std::thread::scope(|scope| {
+    let (stop, written) = (AtomicBool::new(false), std::sync::atomic::AtomicU64::new(0));
+    let mut received = Received::new();
+    let appended: HashMap<u64, u32> = std::thread::scope(|scope| {
         let writers: Vec<_> = (1..)
             .zip(&workers)
             .map(|(batch, worker)| {
-                let (over, written) = (&over, &written);
-                scope.spawn(move || (batch, write_until(&**worker, batch, over, written)))
+                let (stop, written) = (&stop, &written);
+                scope.spawn(move || (batch, write_until(&**worker, batch, stop, written)))
             })
             .collect();
-        let mut hear = |enough: &dyn Fn(&Heard) -> bool| {
+        let mut receive = |enough: &dyn Fn(&Received) -> bool| {
             wait_for("entries", || {
-                for entry in until_there(|| collection.listen(Duration::from_millis(100))) {
-                    heard.entry(entry.batch).or_default().push(entry.message);
+                for entry in retry(|| coordinator.poll_logs(Duration::from_millis(100))) {
+                    received.entry(entry.batch).or_default().push(entry.message);
                 }
-                enough(&heard).then_some(())
+                enough(&received).then_some(())
             });
         };
         for _ in 0..3 {
             let before = written.load(Ordering::SeqCst);
-            hear(&|_| written.load(Ordering::SeqCst) > before + 30);
+            receive(&|_| written.load(Ordering::SeqCst) > before + 30);
             server.kill();
-            server.start_again();
+            server.restart();
         }
-        over.store(true, Ordering::SeqCst);
-        let told: HashMap<u64, u32> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
-        hear(&|heard| {
-            told.iter().all(|(batch, count)| heard.get(batch).is_some_and(|log| log.len() >= *count as usize))
+        stop.store(true, Ordering::SeqCst);
+        let appended: HashMap<u64, u32> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
+        receive(&|received| {
+            appended
+                .iter()
+                .all(|(batch, count)| received.get(batch).is_some_and(|log| log.len() >= *count as usize))
         });
-        told
+        appended
     });
-    for (batch, count) in told {
+    for (batch, count) in appended {
         let expected: Vec<Vec<u8>> = (0..count).map(|number| number.to_le_bytes().to_vec()).collect();
-        assert!(heard[&batch] == expected, "batch {batch}: {} heard of {count}", heard[&batch].len());
+        assert!(
+            received[&batch] == expected,
+            "batch {batch}: {} of {count} received",
+            received[&batch].len()
+        );
     }
-    assert_eq!(collection.listen(Duration::from_millis(300)).unwrap(), []);
+    assert_eq!(coordinator.poll_logs(Duration::from_millis(300)).unwrap(), []);
 }
 
-/// Adds numbers to a log until it is over; tells how many.
+/// Appends numbers to a log until `stop` is set; returns how many.
 fn write_until(
     worker: &dyn Broker,
     batch: u64,
-    over: &AtomicBool,
+    stop: &AtomicBool,
     written: &std::sync::atomic::AtomicU64,
 ) -> u32 {
     let (mut after, mut count) = (0, 0_u32);
-    while !over.load(Ordering::SeqCst) {
-        after = until_there(|| worker.append(batch, after, &count.to_le_bytes()))
-            .expect("nobody else writes here");
+    while !stop.load(Ordering::SeqCst) {
+        after =
+            retry(|| worker.append_log(batch, after, &count.to_le_bytes())).expect("this log has one writer");
         count += 1;
         written.fetch_add(1, Ordering::SeqCst);
     }
     count
 }
 
-/// Asks until the broker is there.
-fn until_there<T>(mut ask: impl FnMut() -> Result<T, BrokerError>) -> T {
+/// Retries while the broker is unavailable.
+fn retry<T>(mut operation: impl FnMut() -> Result<T, BrokerError>) -> T {
     loop {
-        match ask() {
+        match operation() {
             Err(BrokerError::Unavailable { .. }) => {}
-            answer => return answer.unwrap(),
+            result => return result.unwrap(),
         }
     }
 }
 
 #[test]
-fn leases_and_offers_survive_a_kill_of_the_broker() {
+fn leases_and_batches_survive_a_restart_of_the_broker() {
     let Some(mut server) = NatsServer::start() else { return };
-    let (collection, worker) = (server.collection(LONG), server.worker());
+    let (coordinator, worker) = (server.coordinator(LONG), server.worker());
     for batch in 1..=3 {
-        collection.offer(batch, b"pages").unwrap();
+        coordinator.publish_batch(batch, b"pages").unwrap();
     }
-    let first = worker.take("w", LONG).unwrap().unwrap();
-    let second = worker.take("w", LONG).unwrap().unwrap();
-    first.done().unwrap();
+    let first = worker.acquire_lease("w", LONG).unwrap().unwrap();
+    let second = worker.acquire_lease("w", LONG).unwrap().unwrap();
+    first.complete().unwrap();
     server.kill();
-    server.start_again();
-    assert!(until_there(|| second.keep()));
-    collection.offer(1, b"pages").unwrap();
-    let third = worker.take("w", LONG).unwrap().unwrap();
+    server.restart();
+    assert!(retry(|| second.renew()));
+    coordinator.publish_batch(1, b"pages").unwrap();
+    let third = worker.acquire_lease("w", LONG).unwrap().unwrap();
     assert_eq!(third.batch(), 3);
-    second.done().unwrap();
-    third.done().unwrap();
-    assert!(worker.take("w", Duration::from_secs(1)).unwrap().is_none());
+    second.complete().unwrap();
+    third.complete().unwrap();
+    assert!(worker.acquire_lease("w", Duration::from_secs(1)).unwrap().is_none());
 }
 
 #[test]
-fn a_broker_that_is_away_is_said_to_be_unavailable_within_a_bounded_time() {
+fn every_operation_fails_as_unavailable_within_a_bounded_time_while_the_broker_is_down() {
     let Some(mut server) = NatsServer::start() else { return };
-    let (collection, worker) = (server.collection(LONG), server.worker());
-    collection.offer(1, b"pages").unwrap();
-    let lease = worker.take("w", LONG).unwrap().unwrap();
+    let (coordinator, worker) = (server.coordinator(LONG), server.worker());
+    coordinator.publish_batch(1, b"pages").unwrap();
+    let lease = worker.acquire_lease("w", LONG).unwrap().unwrap();
     server.kill();
-    let asks: Vec<Box<dyn Fn() -> Result<(), BrokerError> + Send + Sync>> = vec![
-        Box::new(|| collection.offer(2, b"pages")),
-        Box::new(|| worker.take("w", Duration::from_secs(1)).map(|_| ())),
-        Box::new(|| worker.append(1, 0, b"a").map(|_| ())),
-        Box::new(|| collection.log(1).map(|_| ())),
-        Box::new(|| collection.listen(Duration::from_secs(1)).map(|_| ())),
-        Box::new(|| collection.forget(9)),
-        Box::new(|| collection.order(b"stop")),
-        Box::new(|| lease.keep().map(|_| ())),
+    let operations: Vec<Box<dyn Fn() -> Result<(), BrokerError> + Send + Sync>> = vec![
+        Box::new(|| coordinator.publish_batch(2, b"pages")),
+        Box::new(|| worker.acquire_lease("w", Duration::from_secs(1)).map(|_| ())),
+        Box::new(|| worker.append_log(1, 0, b"a").map(|_| ())),
+        Box::new(|| coordinator.read_log(1).map(|_| ())),
+        Box::new(|| coordinator.poll_logs(Duration::from_secs(1)).map(|_| ())),
+        Box::new(|| coordinator.delete_batch(9)),
+        Box::new(|| coordinator.publish_control(b"stop")),
+        Box::new(|| lease.renew().map(|_| ())),
     ];
     std::thread::scope(|scope| {
-        for ask in &asks {
+        for operation in &operations {
             scope.spawn(move || {
                 let started = Instant::now();
-                let outcome = ask();
+                let outcome = operation();
                 assert!(matches!(outcome, Err(BrokerError::Unavailable { .. })), "{outcome:?}");
                 assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
             });
         }
     });
-    let role = Role::Collection(Carriage::default());
-    let outcome = connect_broker(&server.url(), COLLECTION, role, &Credentials::default());
+    let role = Role::Coordinator(StreamSettings::default());
+    let outcome = connect_broker(&server.url(), COLLECTION, role, &BrokerCredentials::default());
     assert!(matches!(outcome, Err(BrokerError::Unavailable { .. })));
-    server.start_again();
-    for ask in &asks {
-        until_there(ask);
+    server.restart();
+    for operation in &operations {
+        retry(operation);
     }
-    assert_eq!(collection.log(1).unwrap().len(), 1, "what was asked before was not done twice");
+    assert_eq!(coordinator.read_log(1).unwrap().len(), 1, "no operation was applied twice");
 }
 
 #[test]
-fn who_waits_for_a_batch_over_a_kill_of_the_broker_gets_it() {
+fn a_worker_that_waits_during_a_restart_of_the_broker_gets_its_batch() {
     let Some(mut server) = NatsServer::start() else { return };
-    let (collection, worker) = (server.collection(LONG), server.worker());
-    let waiting = std::thread::spawn(move || worker.take("w", LONG).unwrap().map(|lease| lease.batch()));
+    let (coordinator, worker) = (server.coordinator(LONG), server.worker());
+    let waiting =
+        std::thread::spawn(move || worker.acquire_lease("w", LONG).unwrap().map(|lease| lease.batch()));
     server.kill();
-    server.start_again();
-    until_there(|| collection.offer(5, b"pages"));
+    server.restart();
+    retry(|| coordinator.publish_batch(5, b"pages"));
     assert_eq!(waiting.join().unwrap(), Some(5));
 }

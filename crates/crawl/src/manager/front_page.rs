@@ -1,56 +1,53 @@
-//! Where is a site entered that nobody has asked yet? At its front page, alone.
+//! Selection of the front pages of sites that were never contacted.
 
-use model::{CanonicalUrl, PageId, SiteId};
-use store::{Collection, PageFlags, PageRecord, Result, Stage, UrlBatch, UrlReader};
+use frontier::UrlScorer;
+use harvest::settings::clock::seconds;
+use harvest::settings::crawl_settings::CrawlSettings;
+use model::UrlBatch;
+use model::{PageId, SiteId};
+use store::{Collection, PageFlags, PageRecord, PageStage, Result};
 
-use super::composition::judge;
-use super::standing::{Standing, Take};
-use crate::clock::seconds;
-use crate::crawl_settings::CrawlSettings;
-use crate::url_promise::UrlPromise;
+use super::page_check::check_settings;
+use super::site_eligibility::{AllowedPages, SiteEligibility};
+use super::site_url::front_page;
 
-/// The front pages of sites that nobody has asked yet, as many as fit. A site whose front page is not to be fetched is
-/// entered anywhere.
+/// Selects the front pages of sites that were never contacted, up to `max_pages`. If the front page of a site is rejected, all its
+/// pages become eligible.
 pub(super) fn front_pages(
     collection: &mut Collection,
     settings: &CrawlSettings,
-    standings: &mut [Standing],
-    room: usize,
+    eligibilities: &mut [SiteEligibility],
+    max_pages: usize,
     now_ms: u64,
 ) -> Result<Vec<PageId>> {
     let mut urls = UrlBatch::new();
-    for (number, standing) in standings.iter_mut().enumerate() {
-        if standing.take == Take::FrontPage && urls.len() < room {
-            match front_page(collection.urls.known(), settings, SiteId(number as u32)) {
-                Some(url) if judge(settings, &url, 0).is_ok() => urls.push(&url),
-                _ => standing.take = Take::Pages,
+    for (number, eligibility) in eligibilities.iter_mut().enumerate() {
+        if eligibility.allowed == AllowedPages::FrontPageOnly && urls.len() < max_pages {
+            match front_page(collection.urls.reader(), settings, SiteId(number as u32)) {
+                Some(url) if check_settings(settings, &url, 0).is_ok() => urls.push(&url),
+                _ => eligibility.allowed = AllowedPages::All,
             }
         }
     }
-    let promise = UrlPromise::new(&settings.url_words);
+    let url_scorer = UrlScorer::new(&settings.url_patterns);
     let resolved = collection.resolve(&urls, seconds(now_ms), |new| PageRecord {
-        location: promise.of(urls.url(new.link as usize)),
+        url_score: url_scorer.score(urls.url(new.link_index as usize)),
         ..PageRecord::new(new.site, 0, PageFlags::default())
     })?;
-    let new: Vec<SiteId> = resolved.new.iter().map(|new| new.site).collect();
-    collection.sites.update(&new, |_, record| {
+    let new: Vec<SiteId> = resolved.new_pages.iter().map(|new| new.site).collect();
+    collection.site_state.update(&new, |_, record| {
         record.pages_known += 1;
         record.pages_static += 1;
     })?;
     let mut pages = resolved.pages;
     pages.sort_unstable();
-    let records = collection.pages.reader().get_many(&pages)?;
+    let records = collection.page_state.reader().get_many(&pages)?;
     let mut due = Vec::with_capacity(pages.len());
     for (page, record) in pages.into_iter().zip(records) {
         match record.stage {
-            Stage::New => due.push(page),
-            _ => standings[record.site.index()].take = Take::Pages,
+            PageStage::Discovered => due.push(page),
+            _ => eligibilities[record.site.index()].allowed = AllowedPages::All,
         }
     }
     Ok(due)
-}
-
-pub(crate) fn front_page(urls: &UrlReader, settings: &CrawlSettings, site: SiteId) -> Option<CanonicalUrl> {
-    let name = urls.site_name(site)?;
-    settings.gather.rules.canonical(&format!("{name}/")).ok()
 }

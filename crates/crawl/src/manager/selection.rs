@@ -1,119 +1,123 @@
-//! Which of the best make the batch? Pages that nobody has tried have a part of it to themselves, if there are enough of them;
-//! the rest goes by profit. Pages that failed come after those of their site that nobody has tried: they may fail again, and
-//! their site with them.
+//! Selection of the pages of a batch from the best candidates.
+//!
+//! A share of the batch is reserved for discovered pages, if there are enough of them; the rest is selected by priority. Failed
+//! pages come after the discovered pages of their site: they may fail again, and put the site into back-off.
 
 use std::collections::{HashMap, HashSet};
 
 use model::{PageId, SiteId};
-use store::Best;
+use store::ScoredPage;
 
-/// What bounds a batch.
+/// Limits of a batch.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
-    /// Most pages.
+pub(super) struct BatchLimits {
+    /// Maximum number of pages.
     pub(super) pages: usize,
-    /// Of those, reserved for pages that nobody has seen.
+    /// Pages reserved for discovered ones.
     pub(super) reserved: usize,
-    /// Most pages of one site.
+    /// Maximum number of pages of one site.
     pub(super) per_site: usize,
 }
 
-/// The best pages of each kind, best first.
+/// Candidates of each kind, best first.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
-    /// Pages that nobody has tried.
-    pub(super) new: Vec<Best>,
-    /// Pages that were fetched before.
-    pub(super) seen: Vec<Best>,
-    /// Pages that failed when they were last tried.
-    pub(super) failed: Vec<Best>,
+    /// Pages never fetched.
+    pub(super) discovered: Vec<ScoredPage>,
+    /// Pages fetched before.
+    pub(super) fetched: Vec<ScoredPage>,
+    /// Pages whose last fetch failed.
+    pub(super) failed: Vec<ScoredPage>,
 }
 
-/// The pages of a batch, best first. `left` tells how many pages of a site may be asked for; nothing stands for any number.
+/// Selects the pages of a batch, best first. `remaining` is the number of requests left for a site; `None` is unlimited.
 pub(super) fn select(
     candidates: Candidates,
-    room: Room,
-    left: impl Fn(SiteId) -> Option<usize>,
+    limits: BatchLimits,
+    remaining: impl Fn(SiteId) -> Option<usize>,
 ) -> Vec<PageId> {
-    let Candidates { new, mut seen, failed } = candidates;
-    let sites_with_new: HashSet<SiteId> = new.iter().map(|best| best.site).collect();
-    let (last, failed): (Vec<Best>, Vec<Best>) =
-        failed.into_iter().partition(|best| sites_with_new.contains(&best.site));
-    seen.extend(failed);
-    seen.sort_by(|one, other| other.score.total_cmp(&one.score));
-    let mut of_site: HashMap<SiteId, usize> = HashMap::new();
-    let mut fits = |best: &Best| {
-        let taken = of_site.entry(best.site).or_default();
-        let fits = *taken < room.per_site.min(left(best.site).unwrap_or(usize::MAX));
-        *taken += usize::from(fits);
+    let Candidates { discovered, mut fetched, failed } = candidates;
+    let sites_with_discovered: HashSet<SiteId> = discovered.iter().map(|best| best.site).collect();
+    let (last, failed): (Vec<ScoredPage>, Vec<ScoredPage>) =
+        failed.into_iter().partition(|best| sites_with_discovered.contains(&best.site));
+    fetched.extend(failed);
+    fetched.sort_by(|one, other| other.score.total_cmp(&one.score));
+    let mut by_site: HashMap<SiteId, usize> = HashMap::new();
+    let mut fits = |best: &ScoredPage| {
+        let count = by_site.entry(best.site).or_default();
+        let fits = *count < limits.per_site.min(remaining(best.site).unwrap_or(usize::MAX));
+        *count += usize::from(fits);
         fits
     };
-    let mut new = new.iter().copied().peekable();
-    let mut chosen: Vec<Best> = Vec::new();
-    while chosen.len() < room.reserved.min(room.pages) {
-        let Some(best) = new.next() else { break };
-        chosen.extend(Some(best).filter(&mut fits));
+    let mut discovered = discovered.iter().copied().peekable();
+    let mut selected: Vec<ScoredPage> = Vec::new();
+    while selected.len() < limits.reserved.min(limits.pages) {
+        let Some(best) = discovered.next() else { break };
+        selected.extend(Some(best).filter(&mut fits));
     }
-    let mut seen = seen.iter().copied().peekable();
-    while chosen.len() < room.pages {
-        let better = match (new.peek(), seen.peek()) {
-            (Some(one), Some(other)) if one.score >= other.score => new.next(),
-            (_, Some(_)) => seen.next(),
-            (Some(_), None) => new.next(),
+    let mut fetched = fetched.iter().copied().peekable();
+    while selected.len() < limits.pages {
+        let better = match (discovered.peek(), fetched.peek()) {
+            (Some(one), Some(other)) if one.score >= other.score => discovered.next(),
+            (_, Some(_)) => fetched.next(),
+            (Some(_), None) => discovered.next(),
             (None, None) => break,
         };
-        chosen.extend(better.filter(&mut fits));
+        selected.extend(better.filter(&mut fits));
     }
-    chosen.sort_by(|one, other| other.score.total_cmp(&one.score));
-    let room_left = room.pages.saturating_sub(chosen.len());
-    chosen.extend(last.into_iter().filter(&mut fits).take(room_left));
-    chosen.into_iter().map(|best| best.page).collect()
+    selected.sort_by(|one, other| other.score.total_cmp(&one.score));
+    let free = limits.pages.saturating_sub(selected.len());
+    selected.extend(last.into_iter().filter(&mut fits).take(free));
+    selected.into_iter().map(|best| best.page).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn list(first: u32, site: u32, scores: &[f32]) -> Vec<Best> {
+    fn list(first: u32, site: u32, scores: &[f32]) -> Vec<ScoredPage> {
         let pages = scores.iter().zip(first..);
-        pages.map(|(score, page)| Best { page: PageId(page), site: SiteId(site), score: *score }).collect()
+        pages
+            .map(|(score, page)| ScoredPage { page: PageId(page), site: SiteId(site), score: *score })
+            .collect()
     }
 
-    fn numbers(room: (usize, usize, usize), new: &[Best], seen: &[Best]) -> Vec<u32> {
-        let (pages, reserved, per_site) = room;
-        let candidates = Candidates { new: new.to_vec(), seen: seen.to_vec(), failed: Vec::new() };
-        let chosen = select(candidates, Room { pages, reserved, per_site }, |_| None);
-        chosen.into_iter().map(|page| page.0).collect()
+    fn numbers(limits: (usize, usize, usize), new: &[ScoredPage], seen: &[ScoredPage]) -> Vec<u32> {
+        let (pages, reserved, per_site) = limits;
+        let candidates = Candidates { discovered: new.to_vec(), fetched: seen.to_vec(), failed: Vec::new() };
+        let selected = select(candidates, BatchLimits { pages, reserved, per_site }, |_| None);
+        selected.into_iter().map(|page| page.0).collect()
     }
 
     #[test]
-    fn profit_decides_and_a_part_is_reserved() {
+    fn pages_are_selected_by_priority_with_a_reserved_share() {
         let (new, seen) = (list(0, 1, &[0.5, 0.2, 0.1]), list(10, 2, &[0.9, 0.8, 0.3]));
         assert_eq!(numbers((3, 0, 9), &new, &seen), [10, 11, 0]);
         assert_eq!(numbers((3, 2, 9), &new, &seen), [10, 0, 1]);
         assert_eq!(numbers((4, 4, 9), &new, &seen), [10, 0, 1, 2]);
-        // Whoever has too few leaves the room to the other.
+        // Unused room of one kind goes to the other.
         assert_eq!(numbers((9, 9, 9), &[], &seen), [10, 11, 12]);
         assert_eq!(numbers((9, 0, 9), &new, &[]), [0, 1, 2]);
         assert_eq!(numbers((9, 1, 2), &new, &seen), [10, 11, 0, 1]);
     }
 
     #[test]
-    fn a_site_gets_what_it_has_left() {
+    fn a_site_gets_no_more_than_its_remaining_requests() {
         let (new, seen) = (list(0, 1, &[0.5, 0.2, 0.1]), list(10, 1, &[0.9, 0.8, 0.3]));
-        let room = Room { pages: 9, reserved: 1, per_site: 9 };
-        let chosen = select(Candidates { new, seen, failed: Vec::new() }, room, |_| Some(2));
-        assert_eq!(chosen, [PageId(10), PageId(0)]);
+        let limits = BatchLimits { pages: 9, reserved: 1, per_site: 9 };
+        let selected =
+            select(Candidates { discovered: new, fetched: seen, failed: Vec::new() }, limits, |_| Some(2));
+        assert_eq!(selected, [PageId(10), PageId(0)]);
     }
 
     #[test]
-    fn what_failed_comes_after_what_nobody_tried_of_its_site_but_not_after_all_visits() {
-        let room = Room { pages: 4, reserved: 0, per_site: 9 };
-        let of = |new: Vec<Best>, seen: Vec<Best>| {
+    fn failed_pages_come_after_the_discovered_pages_of_their_site_but_compete_with_revisits() {
+        let limits = BatchLimits { pages: 4, reserved: 0, per_site: 9 };
+        let of = |new: Vec<ScoredPage>, seen: Vec<ScoredPage>| {
             let mut failed = list(20, 1, &[0.6]);
             failed.extend(list(30, 2, &[0.4]));
-            let chosen = select(Candidates { new, seen, failed }, room, |_| None);
-            chosen.into_iter().map(|page| page.0).collect::<Vec<u32>>()
+            let selected = select(Candidates { discovered: new, fetched: seen, failed }, limits, |_| None);
+            selected.into_iter().map(|page| page.0).collect::<Vec<u32>>()
         };
         assert_eq!(of(list(0, 1, &[0.5, 0.1]), list(10, 3, &[0.9])), [10, 0, 30, 1]);
         assert_eq!(of(list(0, 1, &[0.5]), list(10, 3, &[0.9])), [10, 0, 30, 20]);

@@ -1,25 +1,25 @@
-//! Is a collection fresher that is kept by our choice of pages than one whose pages are all visited equally often? For weeks of
-//! a changing Web, with the same requests, by the truth of its server; and by the margin that the simulator predicts?
+//! Freshness of a continuous crawl by priority, compared with uniform revisits of the same number of requests, over months of a
+//! changing synthetic Web, and with the margin that the simulator predicts.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::thread;
 use std::time::Duration;
 
-use crawl::{Clock, CrawlEnd, CrawlSettings, Revisits};
-use frontier::{Aim, Profit, Waits};
+use crawl::{CrawlClock, CrawlLimits, CrawlSettings, RevisitIntervals};
+use frontier::{Objective, Politeness, PriorityModel};
 use model::{PageId, SiteId};
-use simulate::{RefreshGuide, RefreshRules, Web, WebPage, WebSite, keep_fresh};
-use simweb::{Ask, PageRef, Settings, SimWeb};
+use simulate::{RefreshParams, RefreshPolicy, WebModel, WebPage, WebSite, simulate_refresh};
+use simweb::{PageRef, Settings, SimRequest, SimWeb};
 
 use crate::web::{collection, run, settings, start};
 
-/// Days of the Web in a real second, and how many a crawl goes on; the first are for learning.
+/// Days of the Web per real second, duration of a crawl in days, and its first days, which are not measured.
 const DAYS_PER_SECOND: f64 = 5.0;
 const DAYS: u32 = 180;
 const LEARNING_DAYS: u32 = 70;
 const DAY_S: f64 = 86_400.0;
-/// A tenth of what changes can be asked for.
+/// Page requests per change of a page.
 const BUDGET_SHARE: f64 = 0.1;
 
 fn web() -> SimWeb {
@@ -27,55 +27,54 @@ fn web() -> SimWeb {
         sites: 6,
         pages: 300,
         validators: 1.0,
-        changing: 1.0,
+        changing_pages: 1.0,
         changes_per_day: 0.2,
-        change_spread: 1.5,
+        change_rate_sigma: 1.5,
         clock: DAYS_PER_SECOND * DAY_S,
         ..Settings::plain()
     })
 }
 
-/// What one way of keeping a collection came to.
-struct Kept {
+/// Result of a crawl.
+struct Measurement {
     freshness: f64,
     requests_per_day: f64,
 }
 
-/// Crawls a Web for months by these settings.
-fn keep(requests_per_day: u32, change: impl Fn(&mut CrawlSettings)) -> Kept {
+/// Crawls a Web for months with these settings.
+fn crawl_for_months(requests_per_day: u32, change: impl Fn(&mut CrawlSettings)) -> Measurement {
     let web = web();
-    let folder = tempfile::tempdir().unwrap();
-    let mut collection = collection(folder.path(), &web);
+    let dir = tempfile::tempdir().unwrap();
+    let mut collection = collection(dir.path(), &web);
     let mut settings = settings(&web);
-    settings.clock = Some(Clock::sped_up(web.clock.now() * 1_000, DAYS_PER_SECOND * DAY_S));
-    settings.requests_per_day = requests_per_day;
+    settings.clock = Some(CrawlClock::with_speed(web.clock.now() * 1_000, DAYS_PER_SECOND * DAY_S));
+    settings.max_requests_per_day = requests_per_day;
     (settings.sitemaps, settings.robots_rdf) = (false, false);
-    settings.robots_period_s = u32::MAX / 2;
+    settings.robots_max_age_s = u32::MAX / 2;
     change(&mut settings);
     let duration = Some(Duration::from_secs(86_400) * DAYS);
-    run(&mut collection, settings, CrawlEnd { duration, continuous: true, ..CrawlEnd::default() });
+    run(&mut collection, settings, CrawlLimits { duration, continuous: true, ..CrawlLimits::default() });
     measure(&web)
 }
 
-/// How many copies were as their pages, on the mean of all days after the learning period: by the server's log and truth
-/// alone.
-fn measure(web: &SimWeb) -> Kept {
-    // Clock and log begin together.
-    let began_s = (web.world.settings.start_day * DAY_S) as u64;
-    let mut asked: BTreeMap<PageRef, Vec<u64>> = BTreeMap::new();
+/// Mean share of up-to-date copies over all days after the learning period, from the server's log and ground truth alone.
+fn measure(web: &SimWeb) -> Measurement {
+    // Clock and log start together.
+    let start_s = (web.world.settings.start_day * DAY_S) as u64;
+    let mut fetch_times: BTreeMap<PageRef, Vec<u64>> = BTreeMap::new();
     for entry in web.log.entries().iter().filter(|entry| matches!(entry.status, 200 | 304)) {
         let url = format!("http://{}:{}{}", entry.host, web.http.port(), entry.path);
-        let time_s = began_s + (entry.start_us as f64 / 1e6 * DAYS_PER_SECOND * DAY_S) as u64;
+        let time_s = start_s + (entry.start_us as f64 / 1e6 * DAYS_PER_SECOND * DAY_S) as u64;
         if let Some(page) = web.world.page_by_url(&url) {
-            asked.entry(page).or_default().push(time_s);
+            fetch_times.entry(page).or_default().push(time_s);
         }
     }
-    let day = |day: u32| began_s + u64::from(day) * DAY_S as u64;
+    let day = |day: u32| start_s + u64::from(day) * DAY_S as u64;
     let (mut fresh, mut requests) = (0, 0);
     let days = LEARNING_DAYS..DAYS;
     let pages = pages(web);
     for page in &pages {
-        let times = asked.get(page).map_or(&[][..], Vec::as_slice);
+        let times = fetch_times.get(page).map_or(&[][..], Vec::as_slice);
         requests += times.iter().filter(|time_s| (day(days.start)..day(days.end)).contains(time_s)).count();
         for now_s in days.clone().map(day) {
             let last_s = times[..times.partition_point(|time_s| *time_s <= now_s)].last();
@@ -84,7 +83,7 @@ fn measure(web: &SimWeb) -> Kept {
             );
         }
     }
-    Kept {
+    Measurement {
         freshness: fresh as f64 / (pages.len() * days.len()) as f64,
         requests_per_day: requests as f64 / days.len() as f64,
     }
@@ -95,100 +94,108 @@ fn pages(web: &SimWeb) -> Vec<PageRef> {
     sites
         .flat_map(|site| {
             let all = (0..site.pages)
-                .filter(|page| web.world.page_truth(&site, *page).crawlable)
+                .filter(|page| web.world.page_ground_truth(&site, *page).crawlable)
                 .collect::<Vec<_>>();
             all.into_iter().map(move |page| PageRef { site: site.index, page })
         })
         .collect()
 }
 
-/// The tag of a page at a time.
+/// ETag of a page at a time.
 fn version(web: &SimWeb, page: PageRef, seconds: u64) -> Option<String> {
     let url = web.world.url(page);
     let path = format!("/{}", url.split_once("://")?.1.split_once('/')?.1);
-    let ask = Ask { if_none_match: Some("*"), ..Ask::new(&path, seconds) };
-    web.world.answer(&web.world.site(page.site), &ask).etag
+    let request = SimRequest { if_none_match: Some("*"), ..SimRequest::new(&path, seconds) };
+    web.world.respond(&web.world.site(page.site), &request).etag
 }
 
-/// The pages as the simulator sees them.
-fn simulated(web: &SimWeb, pages: &[PageRef]) -> Web {
+/// The pages as a model for the simulator.
+fn simulated(web: &SimWeb, pages: &[PageRef]) -> WebModel {
     let page = |page: &PageRef| WebPage {
         site: SiteId(page.site),
-        dynamic: false,
-        changes_per_day: web.world.page_truth(&web.world.site(page.site), page.page).changes_per_day as f32,
-        dated: true,
+        is_dynamic: false,
+        changes_per_day: web.world.page_ground_truth(&web.world.site(page.site), page.page).changes_per_day
+            as f32,
+        has_last_modified: true,
         has_content: true,
     };
     let site = |_| WebSite {
-        address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        ip_address: IpAddr::V4(Ipv4Addr::LOCALHOST),
         front_page: None,
-        answer_ms: 1,
+        response_ms: 1,
         crawl_delay_ms: 0,
     };
     let all = (0..pages.len() as u32).map(PageId).collect();
-    Web::new(pages.iter().map(page).collect(), web.world.site_indexes().map(site).collect(), all)
+    WebModel::new(pages.iter().map(page).collect(), web.world.site_indexes().map(site).collect(), all)
 }
 
-/// The freshness that the simulator predicts for our choice and for uniform visits, with so many requests for each change: on the
-/// mean of a few Webs, since in one of so few pages there is much chance.
-fn predict(web: &Web, requests_per_change: f64) -> (f64, f64) {
+/// Freshness that the simulator predicts for revisits by priority and for uniform revisits, with this number of requests per
+/// change. It is the mean of several random Webs, because the variance of a single small one is high.
+fn predict(web: &WebModel, requests_per_change: f64) -> (f64, f64) {
     let of = |guide| {
         let scores = (0..WEBS).map(|seed| {
-            let rules = RefreshRules {
-                waits: Waits { wait_ms: 0, large_site_wait_ms: 0, ..Waits::default() },
+            let rules = RefreshParams {
+                politeness: Politeness { site_delay_ms: 0, large_site_delay_ms: 0, ..Politeness::default() },
                 requests_per_change,
                 learning_days: f64::from(LEARNING_DAYS),
                 measured_days: f64::from(DAYS - LEARNING_DAYS),
                 seed,
-                ..RefreshRules::default()
+                ..RefreshParams::default()
             };
-            keep_fresh(web, guide, &rules).freshness
+            simulate_refresh(web, guide, &rules).freshness
         });
         scores.sum::<f64>() / WEBS as f64
     };
     (
-        of(RefreshGuide::Estimated(Profit { aim: Aim::Freshness, ..Profit::default() }, None)),
-        of(RefreshGuide::Uniform),
+        of(RefreshPolicy::Estimated(
+            PriorityModel { objective: Objective::Freshness, ..PriorityModel::default() },
+            None,
+        )),
+        of(RefreshPolicy::Uniform),
     )
 }
 
 const WEBS: u64 = 8;
 
 #[test]
-#[allow(clippy::print_stderr, reason = "the figures are worth more than that they suffice")]
-fn a_collection_is_fresher_than_by_uniform_visits_of_as_many_requests() {
+#[allow(clippy::print_stderr, reason = "prints the measured values")]
+fn revisits_by_priority_are_fresher_than_uniform_ones_with_as_many_requests() {
     let web = web();
     let pages = pages(&web);
     let simulated = simulated(&web, &pages);
     let changes: f64 = simulated.pages.iter().map(|page| f64::from(page.changes_per_day)).sum();
     let budget = (changes * BUDGET_SHARE).round();
-    let (chosen, uniform) = predict(&simulated, budget / changes);
+    let (by_priority, uniform) = predict(&simulated, budget / changes);
     drop(web);
 
-    // A page that becomes due waits for the next day, half a day on the mean.
+    // A page that becomes due waits for the next day, half a day on average.
     let period_s = ((pages.len() as f64 / budget - 0.5) * DAY_S) as u32;
-    let by_turns = thread::spawn(move || {
-        keep(budget as u32, |settings| {
-            settings.revisits = Revisits { ok_s: period_s, ..Revisits::default() };
+    let uniform_run = thread::spawn(move || {
+        crawl_for_months(budget as u32, |settings| {
+            settings.revisits = RevisitIntervals { success_s: period_s, ..RevisitIntervals::default() };
         })
     });
-    let ours = keep(budget as u32, |settings| {
-        settings.revisits = Revisits { ok_s: 3_600, ..Revisits::default() };
-        settings.profit = Profit { quality_exponent: 0.0, aim: Aim::Freshness, ..Profit::default() };
+    let priority_run = crawl_for_months(budget as u32, |settings| {
+        settings.revisits = RevisitIntervals { success_s: 3_600, ..RevisitIntervals::default() };
+        settings.priority = PriorityModel {
+            quality_exponent: 0.0,
+            objective: Objective::Freshness,
+            ..PriorityModel::default()
+        };
     });
-    let by_turns = by_turns.join().unwrap();
+    let uniform_run = uniform_run.join().unwrap();
     let found = format!(
-        "{} pages, {changes:.0} changes a day: ours {:.3} by {:.1} requests a day, uniform {:.3} by {:.1}; \
-         predicted {chosen:.3} and {uniform:.3} by {budget}",
+        "{} pages, {changes:.0} changes per day: priority {:.3} with {:.1} requests per day, uniform {:.3} with {:.1}; \
+         predicted {by_priority:.3} and {uniform:.3} with {budget}",
         pages.len(),
-        ours.freshness,
-        ours.requests_per_day,
-        by_turns.freshness,
-        by_turns.requests_per_day,
+        priority_run.freshness,
+        priority_run.requests_per_day,
+        uniform_run.freshness,
+        uniform_run.requests_per_day,
     );
     eprintln!("{found}");
-    assert!(ours.requests_per_day <= budget * 1.02, "{found}");
-    assert!(chosen > uniform + 0.03, "there is something to gain: {found}");
-    // On a busy machine days pass in which less is asked for.
-    assert!(ours.freshness > by_turns.freshness + 0.6 * (chosen - uniform), "{found}");
+    assert!(priority_run.requests_per_day <= budget * 1.02, "{found}");
+    assert!(by_priority > uniform + 0.03, "the simulator must predict a gain: {found}");
+    // On a busy machine some days have fewer requests.
+    assert!(priority_run.freshness > uniform_run.freshness + 0.6 * (by_priority - uniform), "{found}");
 }

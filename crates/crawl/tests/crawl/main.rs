@@ -1,10 +1,10 @@
-//! Crawls of the synthetic Web, compared with its truth and with its request log.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+//! Crawls of a synthetic Web, compared with its ground truth and its request log.
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
+mod carry_over;
+mod control;
 mod freshness;
 mod ground_truth;
-mod helm;
-mod heritage;
+mod revisits;
 mod strategies;
-mod visits;
 mod web;

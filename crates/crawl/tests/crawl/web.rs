@@ -1,35 +1,36 @@
-//! A synthetic Web to crawl, and the settings to crawl it with.
+//! Synthetic Web and settings to crawl it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crawl::{CrawlEnd, CrawlSettings, CrawlSummary, Helm, crawl};
-use fetch::Networks;
+use crawl::{CrawlHandle, CrawlLimits, CrawlSettings, CrawlSummary, crawl};
+use fetch::NetworkFilter;
+use model::UrlBatch;
 use model::{PageId, UrlRules};
 use simweb::{Endpoints, Settings, SimWeb};
-use store::{Collection, PageFlags, PageRecord, PageSettings, Stage, UrlBatch};
+use store::{Collection, PageFlags, PageRecord, PageStage, PageStoreSettings};
 
 pub(crate) fn start(settings: Settings) -> SimWeb {
     SimWeb::start(settings, &Endpoints::default()).unwrap()
 }
 
-/// Settings that reach the Web, and do not wait.
+/// Settings that allow loopback addresses and have no delays.
 pub(crate) fn settings(web: &SimWeb) -> CrawlSettings {
     let mut settings = CrawlSettings::default();
-    let mut networks = Networks::public();
+    let mut networks = NetworkFilter::public();
     networks.allow("127.0.0.0/8").unwrap();
-    settings.fetch.networks = networks;
-    settings.fetch.extra_roots_pem = web.authority_pem.clone().into_bytes();
+    settings.fetch.network_filter = networks;
+    settings.fetch.extra_ca_pem = web.authority_pem.clone().into_bytes();
     settings.dns.name_servers = web.dns.into_iter().collect();
-    settings.waits.wait_ms = 0;
-    settings.waits.large_site_wait_ms = 0;
-    settings.commit_every_ms = 500;
+    settings.politeness.site_delay_ms = 0;
+    settings.politeness.large_site_delay_ms = 0;
+    settings.commit_interval_ms = 500;
     settings
 }
 
-/// A collection whose only seed is the portal.
-pub(crate) fn collection(folder: &Path, web: &SimWeb) -> Collection {
-    let mut collection = Collection::create(folder, PageSettings::default().into()).unwrap();
+/// Creates a collection with the portal as its only seed.
+pub(crate) fn collection(dir: &Path, web: &SimWeb) -> Collection {
+    let mut collection = Collection::create(dir, PageStoreSettings::default().into()).unwrap();
     let portal = web.world.url(simweb::PageRef { site: 0, page: 0 });
     let mut seeds = UrlBatch::new();
     seeds.push(&UrlRules::default().canonical(&portal).unwrap());
@@ -38,18 +39,18 @@ pub(crate) fn collection(folder: &Path, web: &SimWeb) -> Collection {
     collection
 }
 
-pub(crate) fn run(collection: &mut Collection, settings: CrawlSettings, end: CrawlEnd) -> CrawlSummary {
-    crawl(collection, &Helm::new(settings), end).unwrap()
+pub(crate) fn run(collection: &mut Collection, settings: CrawlSettings, limits: CrawlLimits) -> CrawlSummary {
+    crawl(collection, &CrawlHandle::new(settings), limits).unwrap()
 }
 
-/// The URLs of all pages at some stage.
-pub(crate) fn urls(collection: &Collection, wanted: impl Fn(&PageRecord) -> bool) -> BTreeSet<String> {
-    let pages = collection.pages.reader();
+/// URLs of all pages whose record matches.
+pub(crate) fn urls(collection: &Collection, matches: impl Fn(&PageRecord) -> bool) -> BTreeSet<String> {
+    let pages = collection.page_state.reader();
     let all = (0..pages.pages()).map(PageId);
-    let found = all.filter(|page| wanted(&pages.get(*page).unwrap().unwrap()));
-    found.map(|page| collection.urls.known().url(page).unwrap().unwrap()).collect()
+    let found = all.filter(|page| matches(&pages.get(*page).unwrap().unwrap()));
+    found.map(|page| collection.urls.reader().url(page).unwrap().unwrap()).collect()
 }
 
 pub(crate) fn fetched(record: &PageRecord) -> bool {
-    record.stage == Stage::Fetched
+    record.stage == PageStage::Fetched
 }

@@ -1,4 +1,4 @@
-//! Little servers that do what they are told, on real sockets, and a fetcher in a hurry.
+//! Scripted servers on real sockets, and a fetcher with short timeouts.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::io::{Read, Write};
@@ -7,17 +7,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use fetch::{Answer, Connection, FetchJob, FetchSettings, Fetcher, SiteRequest};
+use fetch::{Connection, FetchRequest, FetchSettings, Fetcher, Response, SiteHeaders};
 use model::{CanonicalUrl, UrlRules};
 
-/// A server whose connections are each given to one function in a thread of its own.
+/// Server that runs a function in a new thread for each connection.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     connections: Arc<AtomicUsize>,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
-/// One connection of a server.
+/// Connection of a server to its client.
 pub(crate) struct Peer {
     pub(crate) stream: TcpStream,
     requests: Arc<Mutex<Vec<String>>>,
@@ -47,20 +47,20 @@ impl Server {
         server
     }
 
-    /// Answers every request on every connection with the same bytes.
-    pub(crate) fn saying(answer: impl AsRef<[u8]> + Send + Sync + 'static) -> Server {
+    /// Responds to every request on every connection with the same bytes.
+    pub(crate) fn responding(response: impl AsRef<[u8]> + Send + Sync + 'static) -> Server {
         Server::start(move |_, mut peer| {
-            while peer.request().is_some() {
-                peer.say(answer.as_ref());
+            while peer.read_request().is_some() {
+                peer.send(response.as_ref());
             }
         })
     }
 
-    /// Answers one request with these bytes and closes.
-    pub(crate) fn saying_once(answer: impl AsRef<[u8]> + Send + Sync + 'static) -> Server {
+    /// Responds to one request with these bytes and closes.
+    pub(crate) fn responding_once(response: impl AsRef<[u8]> + Send + Sync + 'static) -> Server {
         Server::start(move |_, mut peer| {
-            peer.request();
-            peer.say(answer.as_ref());
+            peer.read_request();
+            peer.send(response.as_ref());
         })
     }
 
@@ -78,8 +78,8 @@ impl Server {
 }
 
 impl Peer {
-    /// Waits for the head of a request; none when the client has gone.
-    pub(crate) fn request(&mut self) -> Option<String> {
+    /// Reads the head of a request; `None` after the client has closed.
+    pub(crate) fn read_request(&mut self) -> Option<String> {
         let mut head = Vec::new();
         let mut byte = [0];
         while !head.ends_with(b"\r\n\r\n") {
@@ -93,8 +93,8 @@ impl Peer {
         Some(head)
     }
 
-    /// Waits for a line.
-    pub(crate) fn line(&mut self) -> Option<String> {
+    /// Reads a line; `None` after the client has closed.
+    pub(crate) fn read_line(&mut self) -> Option<String> {
         let mut line = Vec::new();
         let mut byte = [0];
         while !line.ends_with(b"\r\n") {
@@ -108,20 +108,20 @@ impl Peer {
         Some(line)
     }
 
-    /// Sends; whether the client still takes it.
-    pub(crate) fn say(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+    /// Sends bytes; returns whether the client still accepts them.
+    pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         self.stream.write_all(bytes.as_ref()).is_ok()
     }
 
-    /// Sends the same again and again until the client has had enough.
-    pub(crate) fn say_for_ever(&mut self, bytes: impl AsRef<[u8]>, pause: Duration) {
-        while self.say(bytes.as_ref()) {
+    /// Sends the same bytes repeatedly until the client closes.
+    pub(crate) fn send_forever(&mut self, bytes: impl AsRef<[u8]>, pause: Duration) {
+        while self.send(bytes.as_ref()) {
             std::thread::sleep(pause);
         }
     }
 
     /// Waits until the client closes.
-    pub(crate) fn wait_for_end(&mut self) {
+    pub(crate) fn wait_for_close(&mut self) {
         let mut buffer = [0; 1024];
         while matches!(self.stream.read(&mut buffer), Ok(1..)) {}
     }
@@ -131,16 +131,16 @@ pub(crate) fn url(text: &str) -> CanonicalUrl {
     UrlRules::default().canonical(text).unwrap()
 }
 
-/// Settings that allow loopback and wait for nobody.
+/// Settings that allow loopback and have short timeouts.
 pub(crate) fn settings() -> FetchSettings {
     let mut settings = FetchSettings {
-        agent: "tester/1.0 (+https://example.org/tester)".to_owned(),
+        user_agent: "tester/1.0 (+https://example.org/tester)".to_owned(),
         connect_timeout: Duration::from_secs(10),
         first_byte_timeout: Duration::from_secs(10),
         total_timeout: Duration::from_secs(20),
         ..FetchSettings::default()
     };
-    settings.networks.allow("127.0.0.0/8").unwrap();
+    settings.network_filter.allow("127.0.0.0/8").unwrap();
     settings
 }
 
@@ -148,34 +148,34 @@ pub(crate) fn fetcher(settings: FetchSettings) -> Fetcher {
     Fetcher::new(Arc::new(settings)).unwrap()
 }
 
-static NOTHING: SiteRequest = SiteRequest::NOTHING;
+static NO_HEADERS: SiteHeaders = SiteHeaders::NONE;
 
-/// A page of 1,000 bytes at most, at the address in its URL.
-pub(crate) fn job(url: &CanonicalUrl) -> FetchJob<'_> {
-    FetchJob {
+/// Request for a page of at most 1,000 bytes on loopback.
+pub(crate) fn request_for(url: &CanonicalUrl) -> FetchRequest<'_> {
+    FetchRequest {
         url,
         address: Ipv4Addr::LOCALHOST.into(),
-        extra: &NOTHING,
+        site_headers: &NO_HEADERS,
         if_none_match: None,
         if_modified_since: None,
-        body_bytes: 1000,
-        any_media_type: false,
-        send_before: None,
+        max_body_bytes: 1000,
+        any_mime_type: false,
+        send_deadline: None,
     }
 }
 
 /// Fetches once over a new connection.
-pub(crate) async fn get(settings: FetchSettings, url: &CanonicalUrl) -> Answer {
-    fetcher(settings).fetch(&job(url), None).await.0
+pub(crate) async fn get(settings: FetchSettings, url: &CanonicalUrl) -> Response {
+    fetcher(settings).fetch(&request_for(url), None).await.0
 }
 
-/// Fetches over a connection that may be kept.
-pub(crate) async fn get_kept(
+/// Fetches over an open connection, if there is one.
+pub(crate) async fn get_reusing(
     fetcher: &Fetcher,
     url: &CanonicalUrl,
-    kept: Option<Connection>,
-) -> (Answer, Option<Connection>) {
-    fetcher.fetch(&job(url), kept).await
+    reusable: Option<Connection>,
+) -> (Response, Option<Connection>) {
+    fetcher.fetch(&request_for(url), reusable).await
 }
 
 pub(crate) fn ok(body: &str) -> String {

@@ -1,21 +1,22 @@
-//! Which encoding does a document declare for itself? The prescan of the HTML Standard (13.2.3.2) over the first
-//! bytes, before anything is decoded; then the XML declaration.
+//! Prescan for the encoding that a document declares: meta elements (HTML standard, 13.2.3.2), then the XML declaration.
 
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 
-use super::{charset_parameter, declarable, known};
+use super::charset_parameter;
+use super::declarable;
+use super::encoding_for_label;
 
-/// The standard asks for 1,024 bytes; but browsers also start again when they meet a declaration later, and
-/// html5lib's cases want one that stands behind 8 KiB of comment.
-const LIMIT_BYTES: usize = 16 * 1024;
+/// Number of bytes that are scanned. The standard requires 1,024, but browsers also restart when they find a later
+/// declaration, and html5lib's cases have one after a comment of 8 KiB.
+const PRESCAN_BYTES: usize = 16 * 1024;
 
-/// The encoding that a meta element declares, or else the XML declaration.
+/// Returns the encoding that a meta element declares, or else the XML declaration.
 pub(super) fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
-    let bytes = &bytes[..bytes.len().min(LIMIT_BYTES)];
+    let bytes = &bytes[..bytes.len().min(PRESCAN_BYTES)];
     Prescan { rest: bytes }.run().or_else(|| xml_declared(bytes))
 }
 
-/// The encoding in `<?xml version="1.0" encoding="..."?>`, or that of a declaration in UTF-16.
+/// Returns the encoding in `<?xml version="1.0" encoding="..."?>`, or UTF-16 if the declaration itself is in UTF-16.
 pub(super) fn xml_declared(bytes: &[u8]) -> Option<&'static Encoding> {
     if bytes.starts_with(b"<\0?\0x\0") {
         return Some(UTF_16LE);
@@ -29,10 +30,10 @@ pub(super) fn xml_declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let value = declaration[at + 8..].trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
     let quote = *value.first().filter(|quote| matches!(quote, b'"' | b'\''))?;
     let label = &value[1..][..memchr::memchr(quote, &value[1..])?];
-    known(label).map(declarable)
+    encoding_for_label(label).map(declarable)
 }
 
-/// What is left to be scanned. Every step answers none at the end of the bytes, which ends the scan.
+/// State of the scan. Every step returns `None` at the end of the bytes, which ends the scan.
 struct Prescan<'a> {
     rest: &'a [u8],
 }
@@ -43,7 +44,7 @@ impl<'a> Prescan<'a> {
             self.skip(memchr::memchr(b'<', self.rest)?);
             match self.rest {
                 [b'<', b'!', b'-', b'-', ..] => {
-                    // The hyphens that open a comment may also close it.
+                    // The hyphens of `<!--` may also be part of `-->`.
                     self.skip(2);
                     self.skip(memchr::memmem::find(self.rest, b"-->")? + 3);
                 }
@@ -74,7 +75,7 @@ impl<'a> Prescan<'a> {
         Some(())
     }
 
-    /// Skips a tag by its attributes: a `>` in a quoted value does not end it.
+    /// Skips a tag with its attributes: a `>` in a quoted value does not end it.
     fn skip_tag(&mut self) -> Option<()> {
         let end = self.rest.iter().position(|&byte| byte.is_ascii_whitespace() || byte == b'>')?;
         self.skip(end);
@@ -88,11 +89,11 @@ impl<'a> Prescan<'a> {
             && after.first().is_some_and(|&b| b.is_ascii_whitespace() || b == b'/')
     }
 
-    /// Reads the attributes of a meta element: none at the end of the bytes, else the encoding if it declares one.
+    /// Reads the attributes of a meta element; `None` at the end of the bytes, otherwise the encoding that it declares, if any.
     fn meta(&mut self) -> Option<Option<&'static Encoding>> {
         let (mut pragma, mut content, mut charset) = (None, None, None);
         while let Some((name, value)) = self.attribute()? {
-            // Of an attribute given twice the first counts.
+            // The first of repeated attributes counts.
             if name.eq_ignore_ascii_case(b"http-equiv") {
                 pragma.get_or_insert(value.eq_ignore_ascii_case(b"content-type"));
             } else if name.eq_ignore_ascii_case(b"content") {
@@ -102,14 +103,14 @@ impl<'a> Prescan<'a> {
             }
         }
         let encoding = match (charset, content) {
-            (Some(label), _) => known(label),
+            (Some(label), _) => encoding_for_label(label),
             (None, Some(content)) if pragma == Some(true) => charset_parameter(content),
             _ => None,
         };
         Some(encoding.map(declarable))
     }
 
-    /// The next attribute of a tag: none at the end of the bytes, `Some(None)` at the end of the tag.
+    /// Returns the next attribute of a tag; `None` at the end of the bytes, `Some(None)` at the end of the tag.
     fn attribute(&mut self) -> Option<Option<(&'a [u8], &'a [u8])>> {
         let start = self.rest.iter().position(|&byte| !byte.is_ascii_whitespace() && byte != b'/')?;
         self.skip(start);
@@ -117,7 +118,7 @@ impl<'a> Prescan<'a> {
             self.skip(1);
             return Some(None);
         }
-        // An equals sign in the first place is part of the name.
+        // A leading equals sign is part of the name.
         let ends_name = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>' | b'=');
         let name = &self.rest[..1 + self.rest.get(1..)?.iter().position(ends_name)?];
         self.skip(name.len());
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn an_xml_declaration_counts_where_no_meta_does() {
+    fn an_xml_declaration_applies_without_a_meta_element() {
         assert_eq!(name("<?xml version='1.0' encoding = \"koi8-r\" ?><feed>"), Some("KOI8-R"));
         assert_eq!(name("<?xml version='1.0' encoding='koi8-r'?><meta charset=big5>"), Some("Big5"));
         assert_eq!(name("<?xml version='1.0' encoding='utf-16'?>"), Some("UTF-8"));
@@ -158,12 +159,12 @@ mod tests {
     }
 
     #[test]
-    fn a_label_that_means_nothing_lets_the_next_one_speak() {
+    fn an_unknown_label_is_ignored_and_the_next_one_applies() {
         assert_eq!(name("<meta charset=nonsense><meta charset=x-user-defined>"), Some("windows-1252"));
     }
 
     #[test]
-    fn what_lies_beyond_the_limit_is_not_seen() {
-        assert_eq!(name(&format!("{}<meta charset=big5>", " ".repeat(LIMIT_BYTES))), None);
+    fn declarations_beyond_the_limit_are_ignored() {
+        assert_eq!(name(&format!("{}<meta charset=big5>", " ".repeat(PRESCAN_BYTES))), None);
     }
 }

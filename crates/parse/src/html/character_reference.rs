@@ -1,18 +1,17 @@
-//! What does `&...` stand for? The character references of HTML, in text and in attribute values.
+//! Character references of HTML (`&amp;`, `&#38;`), in text and in attribute values.
 //!
-//! Works on the bytes after the ampersand and allocates nothing; what is no reference is left to the caller, who
-//! then keeps the ampersand as it stands.
+//! The functions work on the bytes after the ampersand and do not allocate.
 
 use super::entities::{ENTITIES, LEGACY};
 
-/// A decoded reference and how many bytes after the ampersand it takes.
+/// A decoded reference with its length after the ampersand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CharacterReference {
     pub(crate) value: Value,
     pub(crate) length: usize,
 }
 
-/// What a reference stands for.
+/// Characters of a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Value {
     /// A named reference: one character, sometimes two.
@@ -21,17 +20,17 @@ pub(crate) enum Value {
     Numeric(char),
 }
 
-/// Where the reference stands: in an attribute, a name without semicolon is left alone when it runs on into
-/// `=` or a letter, because `?a=1&copy=2` is a query and no copyright sign.
+/// Context of a reference. In an attribute, a name without a semicolon is not a reference if `=` or a letter follows,
+/// because `?a=1&copy=2` is a query and not a copyright sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ReferenceContext {
     Text,
     Attribute,
 }
 
 impl CharacterReference {
-    /// Reads the reference at the start of `rest`, the bytes after an ampersand.
-    pub(crate) fn read(rest: &[u8], place: Place) -> Option<CharacterReference> {
+    /// Parses the reference at the start of `rest`, the bytes after an ampersand; `None` if there is none.
+    pub(crate) fn read(rest: &[u8], place: ReferenceContext) -> Option<CharacterReference> {
         match rest.first()? {
             b'#' => numeric(rest),
             first if first.is_ascii_alphanumeric() => named(rest, place),
@@ -39,7 +38,7 @@ impl CharacterReference {
         }
     }
 
-    /// Whether it stands for a space, a line end, a tab or U+00A0.
+    /// Tells whether it is a space, a line end, a tab or U+00A0.
     pub(crate) fn is_white_space(self) -> bool {
         match self.value {
             Value::Named(text) => matches!(text, "\u{a0}" | "\t" | "\n"),
@@ -47,12 +46,12 @@ impl CharacterReference {
         }
     }
 
-    /// Whether it stands for a control character, which is no text.
+    /// Tells whether it is a control character.
     pub(crate) fn is_control(self) -> bool {
         matches!(self.value, Value::Numeric(character) if character.is_control())
     }
 
-    /// Appends what it stands for.
+    /// Appends the characters.
     pub(crate) fn push_to(self, out: &mut String) {
         match self.value {
             Value::Named(text) => out.push_str(text),
@@ -61,29 +60,29 @@ impl CharacterReference {
     }
 }
 
-/// The longest name in the tables; no longer run of letters can be one.
-const LONGEST_NAME: usize = 31;
-const LONGEST_LEGACY_NAME: usize = 6;
+/// Maximum length of a name in the tables.
+const MAX_NAME_BYTES: usize = 31;
+const MAX_LEGACY_NAME_BYTES: usize = 6;
 
-fn named(rest: &[u8], place: Place) -> Option<CharacterReference> {
-    let window = &rest[..rest.len().min(LONGEST_NAME + 1)];
+fn named(rest: &[u8], place: ReferenceContext) -> Option<CharacterReference> {
+    let window = &rest[..rest.len().min(MAX_NAME_BYTES + 1)];
     let run = window.iter().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(window.len());
     if window.get(run) == Some(&b';')
         && let Some(text) = frequent(&rest[..run]).or_else(|| look_up(ENTITIES, &rest[..run]))
     {
         return Some(CharacterReference { value: Value::Named(text), length: run + 1 });
     }
-    let (length, text) = (2..=run.min(LONGEST_LEGACY_NAME))
+    let (length, text) = (2..=run.min(MAX_LEGACY_NAME_BYTES))
         .rev()
         .find_map(|length| look_up(LEGACY, &rest[..length]).map(|text| (length, text)))?;
-    let runs_on = rest.get(length).is_some_and(|&byte| byte == b'=' || byte.is_ascii_alphanumeric());
-    if place == Place::Attribute && runs_on {
+    let continues = rest.get(length).is_some_and(|&byte| byte == b'=' || byte.is_ascii_alphanumeric());
+    if place == ReferenceContext::Attribute && continues {
         return None;
     }
     Some(CharacterReference { value: Value::Named(text), length })
 }
 
-/// The handful of names that make up nearly all references of the Web.
+/// Returns the value of the most frequent names, which make up nearly all references of the Web.
 fn frequent(name: &[u8]) -> Option<&'static str> {
     Some(match name {
         b"nbsp" => "\u{a0}",
@@ -115,7 +114,7 @@ fn numeric(rest: &[u8]) -> Option<CharacterReference> {
     Some(CharacterReference { value: Value::Numeric(character(code)), length })
 }
 
-/// The standard's repairs: no NUL, no surrogate, nothing beyond Unicode, and windows-1252 for the C1 controls.
+/// Applies the standard's corrections: U+FFFD for NUL, surrogates and values beyond Unicode; windows-1252 for C1 controls.
 fn character(code: u32) -> char {
     match code {
         0 => char::REPLACEMENT_CHARACTER,

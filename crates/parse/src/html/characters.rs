@@ -1,32 +1,31 @@
-//! Which characters does a stretch of source stand for?
+//! Decoding of source text: character references, line ends and NUL.
 //!
-//! The tokenizer hands out slices of its input untouched. Whoever wants their characters asks here; whoever throws
-//! a script away never pays for reading it.
+//! The tokenizer emits slices of its input. They are decoded on demand, so that discarded content (scripts) costs nothing.
 
 use std::borrow::Cow;
 
 use memchr::memchr3;
 
-use super::character_reference::{CharacterReference, Place};
+use super::character_reference::{CharacterReference, ReferenceContext};
 
-/// A stretch of source together with the rules that turn it into characters.
+/// A slice of the source with the rules to decode it.
 #[derive(Debug, Clone, Copy)]
 pub struct Characters<'a> {
-    /// The source, untouched.
+    /// The source text.
     pub raw: &'a str,
     rules: Rules,
 }
 
-/// How source turns into characters; line ends become `\n` under all of them.
+/// Decoding rules; line ends become `\n` under all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rules {
-    /// Text of a page: references are decoded, NUL stays.
+    /// Text of a page: references are decoded, NUL is kept.
     Text,
     /// Text of a `title` or `textarea`: references are decoded, NUL is replaced.
     Rcdata,
     /// Scripts, styles, comments, names: NUL is replaced.
     Literal,
-    /// CDATA sections: nothing but line ends changes.
+    /// CDATA sections: only line ends change.
     Cdata,
     /// Attribute values: references are decoded by the attribute rule, NUL is replaced.
     Attribute,
@@ -37,12 +36,12 @@ impl<'a> Characters<'a> {
         Characters { raw, rules }
     }
 
-    /// Another stretch under the same rules.
+    /// Returns another slice with the same rules.
     pub(crate) fn with_raw(self, raw: &'a str) -> Characters<'a> {
         Characters { raw, ..self }
     }
 
-    /// Appends the characters.
+    /// Appends the decoded text.
     pub fn push_to(&self, out: &mut String) {
         let bytes = self.raw.as_bytes();
         let mut copied = 0;
@@ -67,7 +66,7 @@ impl<'a> Characters<'a> {
         out.push_str(&self.raw[copied..]);
     }
 
-    /// The characters, borrowed when the source says them literally.
+    /// Returns the decoded text, borrowed if the source contains nothing to decode.
     pub fn decoded(&self) -> Cow<'a, str> {
         if memchr3(b'&', b'\r', 0, self.raw.as_bytes()).is_none() {
             return Cow::Borrowed(self.raw);
@@ -77,20 +76,19 @@ impl<'a> Characters<'a> {
         Cow::Owned(out)
     }
 
-    /// What stands in for the special byte before `at`; `None` if it stands for itself.
+    /// Returns the replacement of the special byte before `at`; `None` if it is literal.
     fn replacement(&self, bytes: &[u8], at: usize) -> Option<Replacement> {
         match (bytes[at - 1], self.rules) {
-            // A line feed after a carriage return is the line end itself.
+            // In CR LF, the LF is the line end.
             (b'\r', _) if bytes.get(at) == Some(&b'\n') => Some(Replacement::Nothing),
             (b'\r', _) => Some(Replacement::Character('\n')),
             (0, Rules::Text | Rules::Cdata) => None,
             (0, _) => Some(Replacement::Character(char::REPLACEMENT_CHARACTER)),
             (_, Rules::Literal | Rules::Cdata) => None,
-            (_, Rules::Attribute) => {
-                CharacterReference::read(&bytes[at..], Place::Attribute).map(Replacement::Reference)
-            }
+            (_, Rules::Attribute) => CharacterReference::read(&bytes[at..], ReferenceContext::Attribute)
+                .map(Replacement::Reference),
             (_, Rules::Text | Rules::Rcdata) => {
-                CharacterReference::read(&bytes[at..], Place::Text).map(Replacement::Reference)
+                CharacterReference::read(&bytes[at..], ReferenceContext::Text).map(Replacement::Reference)
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What does `<!DOCTYPE ...>` declare? Name, public and system identifier, and whether it is broken.
+//! Document type declarations: name, public and system identifier, quirks mode.
 
 use super::characters::{Characters, Rules};
 
@@ -9,7 +9,7 @@ pub struct Doctype<'a> {
     pub raw_name: Option<&'a str>,
     raw_public: Option<&'a str>,
     raw_system: Option<&'a str>,
-    /// Whether a browser would fall back to the layout rules of the last century.
+    /// Whether the declaration leads to quirks mode.
     pub quirks: bool,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Doctype<'a> {
         self.raw_name.map(|raw| Characters::new(raw, Rules::Literal).decoded().to_ascii_lowercase())
     }
 
-    /// Reads what follows `<!DOCTYPE`; also tells how long that is, its `>` included.
+    /// Parses the text after `<!DOCTYPE`; also returns its length, including the `>`.
     pub(super) fn read(rest: &'a str) -> (Doctype<'a>, usize) {
         let mut reader = Reader { rest, at: 0 };
         let mut doctype = Doctype::default();
@@ -37,7 +37,7 @@ impl<'a> Doctype<'a> {
         if !complete {
             doctype.quirks = true;
         }
-        // Whatever stands between the last thing understood and the `>` is ignored.
+        // Text between the last valid part and the `>` is ignored.
         let end = rest[reader.at..].find('>').map_or(rest.len(), |offset| reader.at + offset + 1);
         (doctype, end)
     }
@@ -49,7 +49,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// `None` as soon as the declaration breaks off or turns into something else.
+    /// Parses the declaration; `None` as soon as it is invalid or incomplete.
     fn doctype(&mut self, doctype: &mut Doctype<'a>) -> Option<()> {
         self.skip_space();
         if self.peek()? == b'>' {
@@ -74,13 +74,13 @@ impl<'a> Reader<'a> {
         self.skip_space();
         match self.peek()? {
             b'>' => Some(()),
-            // Trash after a system identifier is forgiven, after a public one it is not.
+            // Other text is allowed after a system identifier, not after a public one.
             _ if doctype.raw_system.is_some() => Some(()),
             _ => None,
         }
     }
 
-    /// A quoted identifier. One cut off by `>` or the end of the page still counts, but leads to quirks.
+    /// Parses a quoted identifier. An identifier that ends at `>` or at the end of the page counts, but leads to quirks mode.
     fn quoted(&mut self, quirks: &mut bool) -> Option<&'a str> {
         self.skip_space();
         let quote = self.peek().filter(|byte| matches!(byte, b'"' | b'\''))?;

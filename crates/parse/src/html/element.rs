@@ -1,9 +1,9 @@
-//! Which element is this, and what does it mean for text and links? One table answers both.
+//! Table of HTML elements with their effect on text and links.
 
 use super::tag::NameKey;
 use crate::document::Context;
 
-/// The elements that the extractor treats in a way of their own.
+/// Elements with a special treatment in the extractor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Element {
     A,
@@ -24,20 +24,20 @@ pub(super) enum Element {
     Pre,
     Script,
     Media,
-    /// Elements whose content is markup of another language.
+    /// Elements with markup of another language: SVG, MathML.
     Foreign,
-    /// Elements whose content is nothing but text that nobody reads.
+    /// Elements with raw text that is not visible.
     Opaque,
     Plaintext,
     Template,
     Textarea,
     Time,
     Title,
-    /// Nothing but its place in the flow of text matters.
+    /// All other elements; only their effect on the text matters.
     Plain,
 }
 
-/// What separates the text before a tag from the text after it.
+/// Separator between the text before and after a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Gap {
     Nothing,
@@ -45,7 +45,7 @@ pub(super) enum Gap {
     Line,
 }
 
-/// An element, its effect on the flow of text, and the context that it gives to the links within.
+/// An element with its effect on the text and the context of the links within it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Role {
     pub(super) element: Element,
@@ -60,8 +60,8 @@ impl Role {
 
     const PLAIN: Role = Role::new(Element::Plain, Gap::Nothing, Context::NONE);
 
-    /// The role of the element of that name; elements not in the table are plain and inline.
-    pub(super) fn of(key: NameKey) -> Role {
+    /// Returns the role of an element; elements not in the table are plain and inline.
+    pub(super) fn from_key(key: NameKey) -> Role {
         let mut slot = slot_of(key);
         loop {
             match SLOTS[slot] {
@@ -73,7 +73,7 @@ impl Role {
     }
 }
 
-/// An open-addressing table over [`ROLES`], four times as large, so that most look-ups touch one slot.
+/// Number of slots of the open-addressing table over [`ROLES`]: four times its size, so that most lookups touch one slot.
 const SLOT_COUNT: usize = 512;
 const SLOTS: [u8; SLOT_COUNT] = {
     let mut slots = [0; SLOT_COUNT];

@@ -1,9 +1,8 @@
-//! table: the named character references of the HTML standard, section 13.5, sorted by name for binary search.
+//! table: named character references of the HTML standard, section 13.5, sorted by name for binary search.
 //!
-//! A table of facts, not of code: two lists because the standard has two kinds. The names of [`ENTITIES`] count only
-//! with their semicolon; those of [`LEGACY`] are from the time before and count without one too.
+//! The standard has two kinds: names in [`ENTITIES`] require a semicolon; names in [`LEGACY`] are also valid without one.
 
-/// Names that end in a semicolon, given here without it, and what they stand for.
+/// Names that require a semicolon, given here without it, and their characters.
 #[rustfmt::skip]
 pub(super) const ENTITIES: &[(&str, &str)] = &[
     ("AElig", "\u{c6}"), ("AMP", "\u{26}"), ("Aacute", "\u{c1}"), ("Abreve", "\u{102}"),

@@ -1,62 +1,66 @@
-//! What does a page say and where does it lead? The one pass over a page's tokens that fills a [`Document`].
+//! Extractor: one pass over the tokens of a page that fills a [`Document`].
 //!
-//! It builds no tree: a handful of counters stand for the open elements that matter. It resolves no URL: a `base` may
-//! still come, and whoever resolves has rules for it. Broken markup costs precision, never the page.
+//! It builds no tree: counters represent the open elements that matter. It resolves no URLs, because a `base` element may
+//! follow and the rules belong to the caller. Invalid markup costs precision, never the page.
 
 use std::borrow::Cow;
 
 use super::Options;
 use super::characters::Characters;
 use super::element::{Element, Gap, Role};
-use super::flow::Flow;
-use super::kept::Kept;
 use super::meta;
+use super::simplified::SimplifiedHtmlWriter;
 use super::tag::Tag;
+use super::text_flow::TextFlow;
 use super::tokenizer::{Content, TokenSink};
 use crate::document::{Context, Document, HeadingRecord, LinkKind, LinkRecord, Span};
 
-/// An anchor that is never closed does not take the rest of the page for its text.
-const MAX_LINK_TEXT_BYTES: u32 = 1_024;
+/// Maximum length of an anchor text, for anchors that are never closed.
+const MAX_ANCHOR_BYTES: u32 = 1_024;
 
-/// The pass over one page.
+/// State of the pass over one page.
 pub(super) struct Extractor<'o, 'd> {
     document: &'d mut Document,
     options: &'o Options,
-    flow: Flow,
-    kept: Option<Kept<'o>>,
-    /// What to do with the next piece of text.
-    reading: Reading,
-    /// Link whose text is being read.
+    flow: TextFlow,
+    simplified: Option<SimplifiedHtmlWriter<'o>>,
+    /// Target of the next text.
+    text_target: TextTarget,
+    /// Index of the link whose text is being read.
     open_anchor: Option<usize>,
     open_heading: Option<HeadingRecord>,
     context: Context,
-    /// How many elements of each context are open.
+    /// Number of open elements of each context.
     open_contexts: [u16; Context::COUNT],
     open_foreign: u32,
     open_templates: u32,
     has_title: bool,
 }
 
+/// Target of text in the current element.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reading {
-    Flow,
+enum TextTarget {
+    Page,
     Title,
-    Nothing,
+    Discard,
 }
 
 impl<'o, 'd> Extractor<'o, 'd> {
     pub(super) fn new(document: &'d mut Document, options: &'o Options) -> Extractor<'o, 'd> {
-        let flow = Flow::new(std::mem::take(&mut document.text), options.limits.text_bytes);
-        let kept = options
-            .keep
-            .as_ref()
-            .map(|tags| Kept::new(std::mem::take(&mut document.kept), tags, options.limits.input_bytes));
+        let flow = TextFlow::new(std::mem::take(&mut document.text), options.limits.text_bytes);
+        let writer = options.simplify.as_ref().map(|tags| {
+            SimplifiedHtmlWriter::new(
+                std::mem::take(&mut document.simplified_html),
+                tags,
+                options.limits.input_bytes,
+            )
+        });
         Extractor {
             document,
             options,
             flow,
-            kept,
-            reading: Reading::Flow,
+            simplified: writer,
+            text_target: TextTarget::Page,
             open_anchor: None,
             open_heading: None,
             context: Context::NONE,
@@ -67,30 +71,30 @@ impl<'o, 'd> Extractor<'o, 'd> {
         }
     }
 
-    /// Closes what the page left open.
+    /// Closes open elements and moves the buffers into the document.
     pub(super) fn finish(mut self) {
         self.close_anchor();
         self.close_heading();
         self.document.truncated |= self.flow.truncated;
         self.document.text = self.flow.text;
-        if let Some(kept) = self.kept {
-            self.document.truncated |= kept.is_full();
-            self.document.kept = kept.finish();
+        if let Some(writer) = self.simplified {
+            self.document.truncated |= writer.is_full();
+            self.document.simplified_html = writer.finish();
         }
     }
 
     fn start_element(&mut self, role: Role, tag: &Tag<'_, '_>) {
         self.flow.gap(role.gap);
         self.open_context(role.context);
-        // Block elements of HTML end a piece of SVG that was left open.
+        // HTML block elements end an unclosed SVG element.
         if role.gap == Gap::Line {
             self.open_foreign = 0;
         }
         if role.element != Element::Plain {
             self.open(role.element, tag);
         }
-        if let Some(kept) = &mut self.kept {
-            kept.start_tag(tag);
+        if let Some(writer) = &mut self.simplified {
+            writer.start_tag(tag);
         }
     }
 
@@ -104,16 +108,16 @@ impl<'o, 'd> Extractor<'o, 'd> {
         }
         self.flow.gap(role.gap);
         self.close_context(role.context);
-        if let Some(kept) = &mut self.kept {
-            kept.end_tag(tag);
+        if let Some(writer) = &mut self.simplified {
+            writer.end_tag(tag);
         }
     }
 
-    /// What an element's start tag means, apart from its place in the text.
+    /// Handles the start tag of an element with a meaning beyond its text.
     fn open(&mut self, element: Element, tag: &Tag<'_, '_>) {
         match element {
             Element::A => self.open_a(tag),
-            Element::Area => self.link_with_alternative(tag, "href", LinkKind::Area),
+            Element::Area => self.link_with_alt(tag, "href", LinkKind::Area),
             Element::Base => self.base(tag),
             Element::Embed => self.link(tag, "src", LinkKind::Embed),
             Element::Form => self.form(tag),
@@ -123,7 +127,7 @@ impl<'o, 'd> Extractor<'o, 'd> {
             Element::Heading(level) => self.open_heading(level),
             Element::Html => self.declare_language(tag),
             Element::Image => self.image(tag),
-            Element::Input if is_word(tag, "type", "image") => self.link(tag, "src", LinkKind::Img),
+            Element::Input if attribute_is(tag, "type", "image") => self.link(tag, "src", LinkKind::Img),
             Element::Link => self.link_element(tag),
             Element::Media => self.media(tag),
             Element::Meta => {
@@ -140,26 +144,26 @@ impl<'o, 'd> Extractor<'o, 'd> {
         }
     }
 
-    /// How the content of an element is read, and what becomes of its text.
-    fn content(&mut self, element: Element) -> (Content, Reading) {
+    /// Returns how the content of an element is tokenized, and the target of its text.
+    fn content(&mut self, element: Element) -> (Content, TextTarget) {
         if self.open_foreign > 0 {
-            // Of the same syntax as the rest, and of no more use to a reader than elsewhere.
-            let unread = matches!(element, Element::Title | Element::Opaque | Element::Script);
-            return (Content::Markup, if unread { Reading::Nothing } else { Reading::Flow });
+            // In SVG and MathML these elements contain markup; their text is still not visible.
+            let is_hidden = matches!(element, Element::Title | Element::Opaque | Element::Script);
+            return (Content::Markup, if is_hidden { TextTarget::Discard } else { TextTarget::Page });
         }
         match element {
             Element::Title if self.has_title || self.open_templates > 0 => {
-                (Content::Rcdata, Reading::Nothing)
+                (Content::Rcdata, TextTarget::Discard)
             }
             Element::Title => {
                 self.has_title = true;
-                (Content::Rcdata, Reading::Title)
+                (Content::Rcdata, TextTarget::Title)
             }
-            Element::Textarea => (Content::Rcdata, Reading::Nothing),
-            Element::Opaque | Element::Iframe => (Content::Rawtext, Reading::Nothing),
-            Element::Script => (Content::Script, Reading::Nothing),
-            Element::Plaintext => (Content::Plaintext, Reading::Flow),
-            _ => (Content::Markup, Reading::Flow),
+            Element::Textarea => (Content::Rcdata, TextTarget::Discard),
+            Element::Opaque | Element::Iframe => (Content::Rawtext, TextTarget::Discard),
+            Element::Script => (Content::Script, TextTarget::Discard),
+            Element::Plaintext => (Content::Plaintext, TextTarget::Page),
+            _ => (Content::Markup, TextTarget::Page),
         }
     }
 
@@ -174,8 +178,8 @@ impl<'o, 'd> Extractor<'o, 'd> {
 
     fn close_anchor(&mut self) {
         let Some(anchor) = self.open_anchor.take() else { return };
-        let words = &mut self.document.links[anchor].words;
-        let mut end = self.flow.position().min(words.start + MAX_LINK_TEXT_BYTES);
+        let words = &mut self.document.links[anchor].anchor;
+        let mut end = self.flow.position().min(words.start + MAX_ANCHOR_BYTES);
         while !self.flow.text.is_char_boundary(end as usize) {
             end -= 1;
         }
@@ -206,9 +210,9 @@ impl<'o, 'd> Extractor<'o, 'd> {
         }
     }
 
-    /// `<time>` may tell of anything; only some say that it is the page's own date.
+    /// Reads a `<time>` element that is marked as the publication date; other times do not describe the page.
     fn time(&mut self, tag: &Tag<'_, '_>) {
-        let own = tag.attribute("pubdate").is_some() || is_word(tag, "itemprop", "datePublished");
+        let own = tag.attribute("pubdate").is_some() || attribute_is(tag, "itemprop", "datePublished");
         if own && self.document.published.is_none() {
             let date = tag.attribute("datetime");
             self.document.published = date.and_then(|date| crate::date::parse_date(&date));
@@ -229,13 +233,13 @@ impl<'o, 'd> Extractor<'o, 'd> {
     }
 
     fn image(&mut self, tag: &Tag<'_, '_>) {
-        let alternative = tag.attribute("alt");
-        if let (Some(anchor), Some(alternative)) = (self.open_anchor, &alternative)
-            && self.document.links[anchor].alternative.is_empty()
+        let alt = tag.attribute("alt");
+        if let (Some(anchor), Some(alt)) = (self.open_anchor, &alt)
+            && self.document.links[anchor].alt.is_empty()
         {
-            self.document.links[anchor].alternative = self.store_words(alternative);
+            self.document.links[anchor].alt = self.store_collapsed(alt);
         }
-        self.link_with_alternative(tag, "src", LinkKind::Img);
+        self.link_with_alt(tag, "src", LinkKind::Img);
         self.srcset(tag);
     }
 
@@ -245,7 +249,8 @@ impl<'o, 'd> Extractor<'o, 'd> {
         self.srcset(tag);
     }
 
-    /// Candidates are URLs with a descriptor each, separated by commas; a URL may hold commas, but not end in one.
+    /// Adds the candidates of `srcset`: URLs with a descriptor, separated by commas. A URL may contain commas, but not end in
+    /// one.
     fn srcset(&mut self, tag: &Tag<'_, '_>) {
         let Some(set) = tag.attribute("srcset") else { return };
         let mut rest: &str = &set;
@@ -264,7 +269,7 @@ impl<'o, 'd> Extractor<'o, 'd> {
         }
     }
 
-    /// `<link>`: the relation says what it is.
+    /// Adds a `<link>`, whose kind depends on its relation.
     fn link_element(&mut self, tag: &Tag<'_, '_>) {
         let (Some(href), Some(rel)) = (tag.attribute("href"), tag.attribute("rel")) else { return };
         let has = |name: &str| rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case(name));
@@ -281,11 +286,11 @@ impl<'o, 'd> Extractor<'o, 'd> {
         };
         self.add_link(&href, &rel, kind);
         if kind == LinkKind::Canonical && self.document.canonical.is_none() {
-            self.document.canonical = self.document.links.last().map(|link| link.raw);
+            self.document.canonical = self.document.links.last().map(|link| link.href);
         }
     }
 
-    /// `<option>`: its value is a link if it looks like one; most are numbers and names.
+    /// Adds an `<option>` whose value resembles a URL; most values are numbers and names.
     fn option(&mut self, tag: &Tag<'_, '_>) {
         let Some(value) = tag.attribute("value") else { return };
         let url = trim_url(&value);
@@ -303,13 +308,13 @@ impl<'o, 'd> Extractor<'o, 'd> {
         }
     }
 
-    fn link_with_alternative(&mut self, tag: &Tag<'_, '_>, attribute: &str, kind: LinkKind) {
+    fn link_with_alt(&mut self, tag: &Tag<'_, '_>, attribute: &str, kind: LinkKind) {
         let before = self.document.links.len();
         self.link(tag, attribute, kind);
         if self.document.links.len() > before
-            && let Some(alternative) = tag.attribute("alt")
+            && let Some(alt) = tag.attribute("alt")
         {
-            self.document.links[before].alternative = self.store_words(&alternative);
+            self.document.links[before].alt = self.store_collapsed(&alt);
         }
     }
 
@@ -320,10 +325,10 @@ impl<'o, 'd> Extractor<'o, 'd> {
         }
         let start = self.flow.position();
         let record = LinkRecord {
-            raw: self.store(trim_url(url)),
+            href: self.store(trim_url(url)),
             rel: self.store(rel.trim()),
-            words: Span { start, end: start },
-            alternative: Span::default(),
+            anchor: Span { start, end: start },
+            alt: Span::default(),
             kind,
             context: self.context,
         };
@@ -336,10 +341,10 @@ impl<'o, 'd> Extractor<'o, 'd> {
         Span { start, end: self.document.strings.len() as u32 }
     }
 
-    fn store_words(&mut self, text: &str) -> Span {
+    fn store_collapsed(&mut self, text: &str) -> Span {
         let start = self.document.strings.len() as u32;
-        // The words of a link are cut without a word, as those of one that was left open are.
-        let _ = super::push_words(&mut self.document.strings, text, MAX_LINK_TEXT_BYTES as usize);
+        // Truncated anchor texts do not mark the document as truncated, as those of unclosed anchors.
+        let _ = super::push_collapsed(&mut self.document.strings, text, MAX_ANCHOR_BYTES as usize);
         Span { start, end: self.document.strings.len() as u32 }
     }
 
@@ -363,7 +368,7 @@ impl<'o, 'd> Extractor<'o, 'd> {
         }
     }
 
-    /// Notes where parts of the page begin and end in its text.
+    /// Records the start or end of a section in the text.
     fn mark_region(&mut self, changed: Context) {
         if !Context::SECTIONS.contains(changed) {
             return;
@@ -379,42 +384,42 @@ impl<'o, 'd> Extractor<'o, 'd> {
 
 impl TokenSink for Extractor<'_, '_> {
     fn text(&mut self, text: Characters<'_>) {
-        match self.reading {
-            Reading::Flow if self.open_templates == 0 => {
+        match self.text_target {
+            TextTarget::Page if self.open_templates == 0 => {
                 self.flow.push(text);
-                if let Some(kept) = &mut self.kept {
-                    kept.text(text);
+                if let Some(writer) = &mut self.simplified {
+                    writer.text(text);
                 }
             }
-            Reading::Title => {
+            TextTarget::Title => {
                 let title = text.decoded();
-                let limit_bytes = self.options.limits.title_bytes;
-                self.document.truncated |= super::push_words(&mut self.document.title, &title, limit_bytes);
-                if let Some(kept) = &mut self.kept {
-                    kept.text(text);
+                let max_bytes = self.options.limits.title_bytes;
+                self.document.truncated |= super::push_collapsed(&mut self.document.title, &title, max_bytes);
+                if let Some(writer) = &mut self.simplified {
+                    writer.text(text);
                 }
             }
-            Reading::Flow | Reading::Nothing => {}
+            TextTarget::Page | TextTarget::Discard => {}
         }
     }
 
     fn start_tag(&mut self, tag: &Tag<'_, '_>) -> Content {
-        let role = Role::of(tag.key);
-        self.document.truncated |= tag.attributes_cut;
-        // What a template holds is not part of the page before a script makes it so.
+        let role = Role::from_key(tag.key);
+        self.document.truncated |= tag.attributes_truncated;
+        // The content of a template is not part of the page until a script inserts it.
         if role.element == Element::Template {
             self.open_templates += 1;
         } else if self.open_templates == 0 {
             self.start_element(role, tag);
         }
         let (content, reading) = self.content(role.element);
-        self.reading = reading;
+        self.text_target = reading;
         content
     }
 
     fn end_tag(&mut self, tag: &Tag<'_, '_>) {
-        let role = Role::of(tag.key);
-        self.reading = Reading::Flow;
+        let role = Role::from_key(tag.key);
+        self.text_target = TextTarget::Page;
         if role.element == Element::Template {
             self.open_templates = self.open_templates.saturating_sub(1);
         } else if self.open_templates == 0 {
@@ -427,11 +432,11 @@ impl TokenSink for Extractor<'_, '_> {
     }
 }
 
-/// URLs in attributes may have white space and control characters around them.
+/// Removes white space and control characters around a URL.
 fn trim_url(url: &str) -> &str {
     url.trim_matches(|c: char| c <= ' ')
 }
 
-fn is_word(tag: &Tag<'_, '_>, attribute: &str, word: &str) -> bool {
+fn attribute_is(tag: &Tag<'_, '_>, attribute: &str, word: &str) -> bool {
     tag.attribute(attribute).is_some_and(|value| value.trim().eq_ignore_ascii_case(word))
 }

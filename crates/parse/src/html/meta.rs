@@ -1,72 +1,73 @@
-//! What does a page say about itself in `<meta>`? Description, robots, language, dates, and where it refreshes to.
+//! Metadata in `<meta>` elements: description, robots directives, language, dates and refresh.
 
 use std::borrow::Cow;
 
 use super::Options;
 use super::tag::Tag;
 use crate::date::parse_date;
-use crate::directives::RobotsDirectives;
 use crate::document::Document;
+use crate::robots_directives::RobotsDirectives;
 
-/// Takes one `<meta>` into the document; returns the target when it is a refresh to another page.
+/// Reads a `<meta>` element into the document; returns the target of a refresh to another page.
 pub(super) fn read(tag: &Tag<'_, '_>, options: &Options, document: &mut Document) -> Option<String> {
     let content = tag.attribute("content")?;
     let lower = |key: &str| tag.attribute(key).map(|name| name.trim().to_ascii_lowercase());
-    // Only what stands for a header of HTTP can send the reader elsewhere.
+    // Only http-equiv can refresh.
     if let Some(header) = lower("http-equiv") {
         match header.as_str() {
             "refresh" => return refresh_target(&content).map(Cow::into_owned),
             "content-language" => document.declare_language(&content),
-            "last-modified" => first(&mut document.modified, &content),
+            "last-modified" => set_if_missing(&mut document.modified, &content),
             _ => {}
         }
         return None;
     }
     let name = ["name", "property", "itemprop"].iter().find_map(|key| lower(key))?;
     match name.as_str() {
-        "description" => describe(document, &content, options),
+        "description" => set_description(document, &content, options),
         "og:description" | "twitter:description" if document.description.is_empty() => {
-            describe(document, &content, options);
+            set_description(document, &content, options);
         }
         "language" | "dc.language" | "og:locale" => document.declare_language(&content),
-        "robots" => obey(document, &content),
-        _ if name == options.agent => obey(document, &content),
+        "robots" => add_directives(document, &content),
+        _ if name == options.agent => add_directives(document, &content),
         "article:published_time"
         | "datepublished"
         | "dc.date"
         | "dc.date.issued"
         | "dcterms.created"
         | "date"
-        | "pubdate" => first(&mut document.published, &content),
+        | "pubdate" => set_if_missing(&mut document.published, &content),
         "article:modified_time"
         | "og:updated_time"
         | "datemodified"
         | "last-modified"
         | "dcterms.modified"
-        | "revised" => first(&mut document.modified, &content),
+        | "revised" => set_if_missing(&mut document.modified, &content),
         _ => {}
     }
     None
 }
 
-fn obey(document: &mut Document, content: &str) {
-    document.robots = document.robots.merge(RobotsDirectives::from_meta(content));
+fn add_directives(document: &mut Document, content: &str) {
+    document.robots_directives = document.robots_directives.merge(RobotsDirectives::from_meta(content));
 }
 
-fn describe(document: &mut Document, content: &str, options: &Options) {
+fn set_description(document: &mut Document, content: &str, options: &Options) {
     document.description.clear();
-    document.truncated |= super::push_words(&mut document.description, content, options.limits.title_bytes);
+    document.truncated |=
+        super::push_collapsed(&mut document.description, content, options.limits.title_bytes);
 }
 
-fn first(date: &mut Option<i64>, content: &str) {
+fn set_if_missing(date: &mut Option<i64>, content: &str) {
     *date = date.or_else(|| parse_date(content));
 }
 
-/// `5; url=/next.html`: the number, then perhaps a URL, with or without `url=`, with or without quotes.
+/// Parses `5; url=/next.html`: seconds and an optional URL, with or without `url=` and quotes.
 fn refresh_target(content: &str) -> Option<Cow<'_, str>> {
     let after_seconds = content.trim_start().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let rest = after_seconds.trim_start();
-    // Something has to separate the URL from the seconds.
+    // A separator between the seconds and the URL is required.
     if rest.len() == content.trim_start().len() && !rest.is_empty() && !rest.starts_with([';', ',']) {
         return None;
     }
@@ -91,7 +92,7 @@ mod tests {
     use super::refresh_target;
 
     #[test]
-    fn a_refresh_leads_where_it_says() {
+    fn the_target_of_a_refresh_is_parsed() {
         for (content, target) in [
             ("5; url=/next.html", Some("/next.html")),
             ("0;URL='http://a.test/x'", Some("http://a.test/x")),

@@ -1,10 +1,10 @@
-//! Where does an element end whose content is not markup? Titles, styles and scripts run on to their own end tag.
+//! End of elements whose content is not markup: titles, styles and scripts extend to their own end tag.
 //!
-//! These functions only find the place; the content between is a plain slice of the source.
+//! The functions only find the position; the content is a slice of the source.
 
 use memchr::{memchr, memchr2, memmem};
 
-/// The offset of the `</name` that closes an element of that name, if there is one at or after `from`.
+/// Returns the offset of the `</name` that closes an element, at or after `from`.
 pub(super) fn end_tag(bytes: &[u8], mut from: usize, name: &[u8]) -> Option<usize> {
     while let Some(offset) = memchr(b'<', &bytes[from..]) {
         let at = from + offset;
@@ -16,10 +16,10 @@ pub(super) fn end_tag(bytes: &[u8], mut from: usize, name: &[u8]) -> Option<usiz
     None
 }
 
-/// The offset of the `</script` that closes a script.
+/// Returns the offset of the `</script` that closes a script.
 ///
-/// Within `<!--` ... `-->` a nested `<script` hides the next `</script`: old pages wrote scripts that write scripts.
-/// These are the escaped and double escaped states of the standard.
+/// Within `<!--` ... `-->` a nested `<script` hides the next `</script`: the escaped and double escaped states of the
+/// standard, for scripts that write scripts.
 pub(super) fn script_end_tag(bytes: &[u8], mut from: usize, name: &[u8]) -> Option<usize> {
     let mut state = Escape::None;
     loop {
@@ -31,7 +31,7 @@ pub(super) fn script_end_tag(bytes: &[u8], mut from: usize, name: &[u8]) -> Opti
         let rest = &bytes[at..];
         from = at + 1;
         if rest[0] == b'-' {
-            // Any number of dashes from two on, and then `>`, ends the escape.
+            // Two or more dashes and `>` end the escaped state.
             if rest.starts_with(b"-->") {
                 state = Escape::None;
             }
@@ -42,7 +42,7 @@ pub(super) fn script_end_tag(bytes: &[u8], mut from: usize, name: &[u8]) -> Opti
             state = Escape::Single;
         } else if state == Escape::None && rest.starts_with(b"<!--") {
             state = Escape::Single;
-            // The dashes just read may be the first of the closing ones: `<!-->`.
+            // The dashes of `<!--` may also be part of `-->`: `<!-->`.
             from = at + 2;
         } else if state == Escape::Single && is_name(&rest[1..], b"script") {
             state = Escape::Double;
@@ -50,7 +50,7 @@ pub(super) fn script_end_tag(bytes: &[u8], mut from: usize, name: &[u8]) -> Opti
     }
 }
 
-/// The offset of `]]>` at or after `from`.
+/// Returns the offset of `]]>` at or after `from`.
 pub(super) fn cdata_end(bytes: &[u8], from: usize) -> Option<usize> {
     memmem::find(&bytes[from..], b"]]>").map(|offset| from + offset)
 }
@@ -66,7 +66,7 @@ fn is_end_tag(rest: &[u8], name: &[u8]) -> bool {
     rest.get(1) == Some(&b'/') && is_name(&rest[2..], name)
 }
 
-/// Whether a whole tag name stands here, not only the start of a longer one.
+/// Tells whether `rest` starts with this tag name and not with a longer one.
 fn is_name(rest: &[u8], name: &[u8]) -> bool {
     !name.is_empty()
         && rest.len() > name.len()

@@ -1,4 +1,4 @@
-//! A start or end tag as it stands in the source: nothing is decoded or copied before somebody asks.
+//! Start and end tags as slices of the source, decoded on demand.
 
 use std::borrow::Cow;
 
@@ -7,19 +7,19 @@ use super::characters::{Characters, Rules};
 /// A tag and its attributes.
 #[derive(Debug, Clone, Copy)]
 pub struct Tag<'t, 'a> {
-    /// The name as written: any case, and NULs in it.
+    /// The name as written, in any case and possibly with NUL.
     pub raw_name: &'a str,
-    /// The name for quick comparison.
+    /// The name as a key for fast comparison.
     pub key: NameKey,
-    /// Attributes in source order, without the repeated ones being removed; [`Tag::attribute`] takes the first.
+    /// Attributes in source order, including repeated ones; [`Tag::attribute`] returns the first.
     pub attributes: &'t [Attribute<'a>],
-    /// `<br/>`
+    /// Whether the tag closes itself: `<br/>`.
     pub self_closing: bool,
-    /// Whether it had more attributes than are read.
-    pub attributes_cut: bool,
+    /// Whether attributes beyond the maximum were skipped.
+    pub attributes_truncated: bool,
 }
 
-/// An attribute as it stands in the source.
+/// An attribute as a slice of the source.
 #[derive(Debug, Clone, Copy)]
 pub struct Attribute<'a> {
     /// The name as written.
@@ -34,14 +34,14 @@ impl<'a> Tag<'_, 'a> {
         canonical_name(self.raw_name)
     }
 
-    /// The decoded value of the first attribute of that name (given in lower case).
+    /// Returns the decoded value of the first attribute with this name, given in lower case.
     pub fn attribute(&self, name: &str) -> Option<Cow<'a, str>> {
         self.attributes.iter().find(|attribute| attribute.is(name)).map(Attribute::value)
     }
 }
 
 impl<'a> Attribute<'a> {
-    /// Whether it has this name, given in lower case.
+    /// Tells whether the attribute has this name, given in lower case.
     pub fn is(&self, name: &str) -> bool {
         self.raw_name.eq_ignore_ascii_case(name)
     }
@@ -51,7 +51,7 @@ impl<'a> Attribute<'a> {
         canonical_name(self.raw_name)
     }
 
-    /// The value with its character references decoded.
+    /// The decoded value.
     pub fn value(&self) -> Cow<'a, str> {
         Characters::new(self.raw_value, Rules::Attribute).decoded()
     }
@@ -65,17 +65,17 @@ fn canonical_name(raw: &str) -> Cow<'_, str> {
     }
 }
 
-/// A name in lower case, packed into a word of six bits a letter: equal keys are equal names, up to ten letters and
-/// digits. All elements that mean anything to a crawler fit; all other names share the key [`NameKey::OTHER`].
+/// A name of up to ten letters and digits in lower case, packed into an integer with six bits per letter. All elements that
+/// matter to a crawler fit; all other names share the key [`NameKey::OTHER`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NameKey(u64);
 
 impl NameKey {
-    const LONGEST: usize = 10;
-    /// The key of every name that does not fit.
+    const MAX_LETTERS: usize = 10;
+    /// Key of every name that does not fit.
     pub const OTHER: NameKey = NameKey(0);
 
-    /// The key of a whole name.
+    /// Returns the key of a name.
     pub const fn new(name: &str) -> NameKey {
         let (key, length) = NameKey::scan(name.as_bytes(), 0);
         if length == name.len() { key } else { NameKey::OTHER }
@@ -85,7 +85,7 @@ impl NameKey {
         self.0
     }
 
-    /// Packs letters and digits from `start` on, and tells where they end.
+    /// Packs letters and digits from `start` on; also returns their end.
     pub(super) const fn scan(bytes: &[u8], start: usize) -> (NameKey, usize) {
         let mut word = 0;
         let mut at = start;
@@ -97,11 +97,11 @@ impl NameKey {
             word = word << 6 | code as u64;
             at += 1;
         }
-        if at - start > NameKey::LONGEST { (NameKey::OTHER, at) } else { (NameKey(word), at) }
+        if at - start > NameKey::MAX_LETTERS { (NameKey::OTHER, at) } else { (NameKey(word), at) }
     }
 }
 
-/// 1 to 26 for letters of either case, 27 to 36 for digits, 0 for all else.
+/// Code of a byte: 1 to 26 for letters of either case, 27 to 36 for digits, 0 for all others.
 const LETTER_CODES: [u8; 256] = {
     let mut codes = [0; 256];
     let mut letter = 0;

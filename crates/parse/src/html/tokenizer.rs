@@ -1,10 +1,8 @@
-//! Where does the markup of a page begin and end? A tokenizer by the HTML standard, section 13.2.5, that passes all
-//! cases of html5lib-tests.
+//! HTML tokenizer (HTML standard, section 13.2.5); passes all cases of html5lib-tests.
 //!
-//! It departs from the standard's text, not from its results: instead of one state per character it searches for the
-//! next byte that matters (`<` in text, the quote in a value, the end tag of a script) and hands out slices of the
-//! input in between. Nothing is copied or decoded here, no parse errors are reported, no tree is built, and nothing
-//! can fail: any string is a page.
+//! The implementation differs from the standard's state machine, with the same results: instead of one state per character
+//! it searches for the next significant byte (`<` in text, the quote in a value, the end tag of a script) and emits slices of
+//! the input. It copies and decodes nothing, reports no parse errors, builds no tree, and cannot fail: any string is a page.
 
 use memchr::memchr;
 
@@ -13,28 +11,28 @@ use super::doctype::Doctype;
 use super::raw_text;
 use super::tag::{Attribute, NameKey, Tag};
 
-/// More attributes than this on one tag are read over.
+/// Maximum number of attributes of a tag; further ones are skipped.
 const MAX_ATTRIBUTES: usize = 512;
 
-/// Receives a page's tokens in source order. Text may come in several pieces.
+/// Receiver of the tokens of a page, in source order. Text may be split into several tokens.
 pub trait TokenSink {
     /// Text between tags.
     fn text(&mut self, text: Characters<'_>);
-    /// A start tag; the answer says how its content is to be read.
+    /// A start tag; returns how its content is tokenized.
     fn start_tag(&mut self, tag: &Tag<'_, '_>) -> Content;
     /// An end tag.
     fn end_tag(&mut self, tag: &Tag<'_, '_>);
-    /// A comment, or what the standard treats as one.
+    /// A comment, or markup that the standard treats as one.
     fn comment(&mut self, _text: Characters<'_>) {}
     /// A document type declaration.
     fn doctype(&mut self, _doctype: &Doctype<'_>) {}
-    /// Whether the parser is inside SVG or MathML, where CDATA sections exist.
+    /// Tells whether the parser is inside SVG or MathML, where CDATA sections exist.
     fn in_foreign_content(&self) -> bool {
         false
     }
 }
 
-/// How content is to be read: the standard's tokenizer states that outlast a token.
+/// Content model of an element: the tokenizer states of the standard that last longer than a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     /// Text, tags and references.
@@ -51,29 +49,29 @@ pub enum Content {
     Cdata,
 }
 
-/// A pass over one page.
+/// Tokenizer of one page.
 pub struct Tokenizer<'a> {
     input: &'a str,
     at: usize,
     content: Content,
-    /// Name of the element whose content is read, for content that runs to its end tag.
+    /// Name of the element whose content extends to its end tag.
     element: &'a str,
     attributes: Vec<Attribute<'a>>,
-    attributes_cut: bool,
+    attributes_truncated: bool,
 }
 
 impl<'a> Tokenizer<'a> {
-    /// Starts at the beginning of a page.
+    /// Creates a tokenizer for a whole page.
     pub fn new(input: &'a str) -> Tokenizer<'a> {
         Tokenizer::inside(input, Content::Markup, "")
     }
 
-    /// Starts within an element.
+    /// Creates a tokenizer for the content of an element.
     pub fn inside(input: &'a str, content: Content, element: &'a str) -> Tokenizer<'a> {
-        Tokenizer { input, at: 0, content, element, attributes: Vec::new(), attributes_cut: false }
+        Tokenizer { input, at: 0, content, element, attributes: Vec::new(), attributes_truncated: false }
     }
 
-    /// Reads the whole page.
+    /// Tokenizes the whole input.
     pub fn run(mut self, sink: &mut impl TokenSink) {
         while self.at < self.input.len() {
             match self.content {
@@ -83,7 +81,7 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// Content without markup, up to where it ends.
+    /// Emits content without markup, up to its end.
     fn element_content(&mut self, sink: &mut impl TokenSink) {
         let bytes = self.input.as_bytes();
         let name = self.element.as_bytes();
@@ -102,7 +100,7 @@ impl<'a> Tokenizer<'a> {
         self.content = Content::Markup;
     }
 
-    /// Text up to the next piece of markup, and that piece.
+    /// Emits text up to the next markup, and that markup.
     fn markup(&mut self, sink: &mut impl TokenSink) {
         let bytes = self.input.as_bytes();
         let start = self.at;
@@ -152,7 +150,7 @@ impl<'a> Tokenizer<'a> {
             key: tag.key,
             attributes: &self.attributes,
             self_closing: tag.self_closing,
-            attributes_cut: self.attributes_cut,
+            attributes_truncated: self.attributes_truncated,
         });
         self.content = content;
         self.element = tag.raw_name;
@@ -167,21 +165,21 @@ impl<'a> Tokenizer<'a> {
                     key: tag.key,
                     attributes: &[],
                     self_closing: tag.self_closing,
-                    attributes_cut: false,
+                    attributes_truncated: false,
                 });
             }
-            // `</>` is nothing at all.
+            // `</>` is ignored.
             b'>' => self.at = at + 1,
             _ => self.bogus_comment(at, sink),
         }
     }
 
-    /// Reads a tag from its name on. `None` when the page ends within it: the standard drops such a tag.
+    /// Reads a tag from its name on. `None` if the page ends within it: the standard drops such a tag.
     #[inline]
     fn read_tag(&mut self, name_start: usize) -> Option<TagHead<'a>> {
         let bytes = self.input.as_bytes();
         self.attributes.clear();
-        self.attributes_cut = false;
+        self.attributes_truncated = false;
         let (mut key, mut at) = NameKey::scan(bytes, name_start);
         if bytes.get(at).is_some_and(|&byte| !ends_name(byte)) {
             key = NameKey::OTHER;
@@ -198,10 +196,10 @@ impl<'a> Tokenizer<'a> {
         Some(TagHead { raw_name, key, self_closing })
     }
 
-    /// Reads attributes and the closing `>`; tells whether the tag closes itself.
+    /// Reads attributes and the closing `>`; returns whether the tag closes itself.
     fn read_attributes(&mut self, mut at: usize) -> Option<bool> {
         let bytes = self.input.as_bytes();
-        // A page that ends within a tag ends here.
+        // If the page ends within the tag, tokenizing ends here.
         self.at = bytes.len();
         loop {
             match *bytes.get(at)? {
@@ -220,11 +218,11 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// Reads one attribute that starts at `start`; returns where it ends.
+    /// Reads the attribute at `start`; returns its end.
     #[inline]
     fn read_attribute(&mut self, start: usize) -> Option<usize> {
         let bytes = self.input.as_bytes();
-        // An equals sign may start a name, but not go on with one.
+        // An equals sign is part of a name only as its first character.
         let name_end = find(bytes, start + 1, ends_attribute_name);
         let mut at = name_end;
         while is_space(*bytes.get(at)?) {
@@ -235,12 +233,12 @@ impl<'a> Tokenizer<'a> {
             let raw_name = &self.input[start..name_end];
             self.attributes.push(Attribute { raw_name, raw_value: value });
         } else {
-            self.attributes_cut = true;
+            self.attributes_truncated = true;
         }
         Some(end)
     }
 
-    /// Reads a value after its equals sign; returns it without quotes, and where it ends.
+    /// Reads a value after its equals sign; returns it without quotes, and its end.
     #[inline]
     fn read_value(&self, mut at: usize) -> Option<(&'a str, usize)> {
         let bytes = self.input.as_bytes();
@@ -261,7 +259,7 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// What follows `<!`.
+    /// Handles the markup after `<!`.
     fn declaration(&mut self, at: usize, sink: &mut impl TokenSink) {
         let rest = &self.input.as_bytes()[at..];
         if rest.starts_with(b"--") {
@@ -278,8 +276,7 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// A comment from after its `<!--`. It ends at the first `-->` or `--!>`, and also at `>` or `->` when these
-    /// come at once.
+    /// Reads a comment after its `<!--`. It ends at the first `-->` or `--!>`, and also at a leading `>` or `->`.
     fn comment(&mut self, start: usize, sink: &mut impl TokenSink) {
         let bytes = self.input.as_bytes();
         let rest = &bytes[start..];
@@ -294,7 +291,7 @@ impl<'a> Tokenizer<'a> {
         sink.comment(Characters::new(&self.input[start..start + length], Rules::Literal));
     }
 
-    /// Whatever the standard makes a comment up to the next `>`.
+    /// Reads markup that the standard treats as a comment up to the next `>`.
     fn bogus_comment(&mut self, start: usize, sink: &mut impl TokenSink) {
         let bytes = self.input.as_bytes();
         let end = memchr(b'>', &bytes[start..]).map(|offset| start + offset);
@@ -310,7 +307,7 @@ struct TagHead<'a> {
     self_closing: bool,
 }
 
-/// Length of a comment's text, and of the text with its end mark.
+/// Returns the length of a comment's text, and of the text with its end marker.
 fn comment_length(rest: &[u8]) -> (usize, usize) {
     let mut from = 0;
     while let Some(offset) = memchr(b'>', &rest[from..]) {
@@ -323,12 +320,12 @@ fn comment_length(rest: &[u8]) -> (usize, usize) {
         }
         from = close + 1;
     }
-    // The page ends within the comment: what looked like the start of its end mark is not text.
+    // The page ends within the comment: an incomplete end marker is not text.
     let mark = [&b"--!"[..], b"--", b"-"].into_iter().find(|mark| rest.ends_with(mark));
     (rest.len() - mark.map_or(0, <[u8]>::len), rest.len())
 }
 
-/// First position from `at` on whose byte satisfies `stop`, or the end.
+/// Returns the first position from `at` on whose byte satisfies `stop`, or the end.
 #[inline]
 fn find(bytes: &[u8], at: usize, stop: impl Fn(u8) -> bool) -> usize {
     bytes[at..].iter().position(|&byte| stop(byte)).map_or(bytes.len(), |offset| at + offset)

@@ -1,13 +1,13 @@
-//! What does one line of a robots.txt say? Cuts the file into lines and each line into key and value, as
-//! forgivingly as Google's matcher does; what is no known key is skipped.
+//! Lines of a robots.txt: splits the file into lines, and lines into key and value.
+//!
+//! Mistakes are tolerated as in Google's matcher; lines with an unknown key are skipped.
 
-use super::ROBOTS_LIMIT_BYTES;
+use super::MAX_ROBOTS_BYTES;
 
-/// Lines are cut off here, as in Google's matcher: eight times the 2,083 bytes of the longest URL in old browsers.
-const LINE_LIMIT_BYTES: usize = 8 * 2_083;
+/// Maximum length of a line, as in Google's matcher: eight times the 2,083 bytes of the longest URL in old browsers.
+const MAX_LINE_BYTES: usize = 8 * 2_083;
 
-/// Keys by the beginnings that stand for them; whatever follows in the word does not matter. The misspellings are
-/// those that Google's matcher accepts.
+/// Keys by their prefixes; the rest of the word is ignored. The misspellings are those that Google's matcher accepts.
 const KEYS: [(&str, Key); 14] = [
     ("user-agent", Key::UserAgent),
     ("useragent", Key::UserAgent),
@@ -25,7 +25,7 @@ const KEYS: [(&str, Key); 14] = [
     ("crawldelay", Key::CrawlDelay),
 ];
 
-/// A key that means something here.
+/// A known key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     UserAgent,
@@ -35,30 +35,30 @@ pub(super) enum Key {
     CrawlDelay,
 }
 
-/// A line with a known key; the value is trimmed and without its comment.
+/// A line with a known key; the value is trimmed and has no comment.
 pub(super) struct Line<'a> {
     pub(super) key: Key,
     pub(super) value: &'a [u8],
 }
 
-/// Calls `each` with the number (from 1) and the content of every line that means something.
-pub(super) fn for_each_line<'a>(bytes: &'a [u8], mut each: impl FnMut(u32, Line<'a>)) {
-    let mut rest = without_mark(readable_part(bytes));
+/// Calls `f` with the number (from 1) and the content of every line with a known key.
+pub(super) fn for_each_line<'a>(bytes: &'a [u8], mut f: impl FnMut(u32, Line<'a>)) {
+    let mut rest = without_bom(readable_part(bytes));
     let mut number = 0;
     while !rest.is_empty() {
         number += 1;
         let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
-        if let Some(line) = Line::parse(&rest[..end.min(LINE_LIMIT_BYTES)]) {
-            each(number, line);
+        if let Some(line) = Line::parse(&rest[..end.min(MAX_LINE_BYTES)]) {
+            f(number, line);
         }
         let newline = if rest[end..].starts_with(b"\r\n") { 2 } else { 1 };
         rest = rest.get(end + newline..).unwrap_or_default();
     }
 }
 
-/// The file up to its limit. A line that the limit cuts is left out: half a pattern would mean something else.
+/// Returns the file up to its maximum size, without a truncated last line: a truncated pattern would match more paths.
 fn readable_part(bytes: &[u8]) -> &[u8] {
-    match bytes.get(..ROBOTS_LIMIT_BYTES) {
+    match bytes.get(..MAX_ROBOTS_BYTES) {
         Some(part) if part.len() < bytes.len() => {
             &part[..memchr::memrchr2(b'\n', b'\r', part).map_or(0, |end| end + 1)]
         }
@@ -66,8 +66,8 @@ fn readable_part(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// Skips the UTF-8 byte order mark, or what is left of it after a careless editor.
-fn without_mark(bytes: &[u8]) -> &[u8] {
+/// Skips a UTF-8 byte order mark, complete or incomplete.
+fn without_bom(bytes: &[u8]) -> &[u8] {
     let mark = bytes.iter().zip(b"\xEF\xBB\xBF").take_while(|(byte, mark)| byte == mark).count();
     &bytes[mark..]
 }
@@ -84,7 +84,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// `disallow /`, where the colon was forgotten: exactly two words, or it is prose.
+/// Splits a line without a colon (`disallow /`); it must have exactly two words.
 fn two_words(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr::memchr2(b' ', b'\t', line)?;
     let value = line[end..].trim_ascii();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_line_end_counts_one_line() {
+    fn every_kind_of_line_end_is_accepted() {
         let expected = vec![(1, Key::Allow, "/a".to_owned()), (3, Key::Disallow, "/b".to_owned())];
         for text in
             ["allow:/a\n\ndisallow:/b", "allow:/a\r\rdisallow:/b\r", "allow:/a\r\n\r\ndisallow:/b\r\n"]
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forgotten_colon_is_forgiven_but_prose_is_not_a_rule() {
+    fn a_missing_colon_is_tolerated_only_between_two_words() {
         assert_eq!(lines(b"disallow   /x").len(), 1);
         assert_eq!(lines(b"disallow everything please").len(), 0);
         assert_eq!(lines(b"disallow").len(), 0);
@@ -131,10 +131,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_cut() {
+    fn a_long_line_is_truncated() {
         let text = [b"allow: /".as_slice(), &b"x".repeat(100_000), b"\nallow: /y"].concat();
         let lines = lines(&text);
-        assert_eq!(lines[0].2.len(), LINE_LIMIT_BYTES - 7);
+        assert_eq!(lines[0].2.len(), MAX_LINE_BYTES - 7);
         assert_eq!(lines[1].2, "/y");
     }
 }

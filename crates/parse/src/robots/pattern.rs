@@ -1,27 +1,31 @@
-//! Does a pattern with `*` and `$` match a path? In time linear in the path, whatever the pattern.
+//! Path patterns with `*` and `$`, matched in time linear in the length of the path.
 //!
-//! Most checks find no match, so each pattern has a [`Filter`] that refuses most paths by three words.
+//! Most checks find no match, so each pattern has a [`Filter`] that excludes most paths with three integer operations.
 
 use std::borrow::Cow;
 
-use super::spelling::{ALLOW_PATH, ALLOW_PATTERN, ANY, bit, survey};
+use super::percent_encoding::ALLOW_PATH;
+use super::percent_encoding::ALLOW_PATTERN;
+use super::percent_encoding::FULL;
+use super::percent_encoding::bit;
+use super::percent_encoding::scan_bytes;
 
-/// A pattern in the spelling in which it is compared.
+/// A pattern in normalized percent-encoding.
 #[derive(Debug)]
 pub(super) struct Pattern {
-    /// The text before the first star: the path must start with it.
+    /// Text before the first star: the path must start with it.
     start: Box<[u8]>,
-    /// The texts after each star. All but the last are not empty; a last empty one stands for "anything".
+    /// Texts after each star. Only the last one may be empty, which matches any suffix.
     after_stars: Box<[Box<[u8]>]>,
-    /// Whether the path must end where the pattern ends.
-    to_the_end: bool,
+    /// Whether the path must end with the pattern (`$`).
+    anchored: bool,
     specificity: usize,
-    /// Whether it is spelled as patterns that allow are.
+    /// Whether the pattern belongs to an `Allow` line, which is normalized differently.
     allow: bool,
 }
 
 impl Pattern {
-    /// Reads a pattern; none if it can match no path, as those that do not start with `/` or `*`.
+    /// Parses a pattern; `None` if it does not start with `/` or `*` and so matches no path.
     pub(super) fn parse(text: &[u8], allow: bool) -> Option<Pattern> {
         if !matches!(text.first(), Some(b'/' | b'*')) {
             return None;
@@ -30,44 +34,44 @@ impl Pattern {
             Some(body) => (body, true),
             None => (text, false),
         };
-        let spelling = if allow { ALLOW_PATTERN } else { ANY };
+        let spelling = if allow { ALLOW_PATTERN } else { FULL };
         let mut parts = body.split(|&byte| byte == b'*');
         let stars = body.iter().filter(|&&byte| byte == b'*').count();
-        let octets: usize = parts.clone().map(|part| ANY.write(part).len()).sum();
-        let start = Box::from(spelling.write(parts.next().unwrap_or_default()));
-        // Stars that follow one another match what one star matches.
+        let octets: usize = parts.clone().map(|part| FULL.apply(part).len()).sum();
+        let start = Box::from(spelling.apply(parts.next().unwrap_or_default()));
+        // Consecutive stars are equivalent to one star.
         let is_last = |at: usize| at + 1 == stars;
         let after_stars = parts
             .enumerate()
             .filter(|(at, part)| !part.is_empty() || is_last(*at))
-            .map(|(_, part)| Box::from(spelling.write(part)))
+            .map(|(_, part)| Box::from(spelling.apply(part)))
             .collect();
         let specificity = octets + stars + usize::from(to_the_end);
-        Some(Pattern { start, after_stars, to_the_end, specificity, allow })
+        Some(Pattern { start, after_stars, anchored: to_the_end, specificity, allow })
     }
 
-    /// How many octets the pattern has: of several that match, the one with the most decides.
+    /// Length of the pattern in octets: the longest matching pattern decides.
     pub(super) fn specificity(&self) -> usize {
         self.specificity
     }
 
-    /// Whether the pattern matches the path.
+    /// Tells whether the pattern matches the path.
     pub(super) fn matches(&self, path: &Path<'_>) -> bool {
-        let Some(mut rest) = path.spelled(self.allow).bytes.strip_prefix(&*self.start) else { return false };
+        let Some(mut rest) = path.form_for(self.allow).bytes.strip_prefix(&*self.start) else { return false };
         let Some((last, middle)) = self.after_stars.split_last() else {
-            return !self.to_the_end || rest.is_empty();
+            return !self.anchored || rest.is_empty();
         };
-        // Leftmost is as good as any place for a part between two stars, so nothing is ever tried twice.
+        // The leftmost match of a part between two stars is always sufficient, so there is no backtracking.
         for part in middle {
             match memchr::memmem::find(rest, part) {
                 Some(at) => rest = &rest[at + part.len()..],
                 None => return false,
             }
         }
-        if self.to_the_end { rest.ends_with(last) } else { memchr::memmem::find(rest, last).is_some() }
+        if self.anchored { rest.ends_with(last) } else { memchr::memmem::find(rest, last).is_some() }
     }
 
-    /// What every path must have that this pattern matches.
+    /// Returns the filter of this pattern.
     pub(super) fn filter(&self) -> Filter {
         let known = self.start.len().min(8);
         let mask = if known == 8 { u64::MAX } else { (1 << (8 * known)) - 1 };
@@ -77,13 +81,13 @@ impl Pattern {
     }
 }
 
-/// A test that refuses nearly all paths that a pattern does not match, and none that it does.
+/// Fast test that excludes nearly all paths that a pattern does not match, and no path that it matches.
 #[derive(Debug)]
 pub(super) struct Filter {
-    /// The first eight bytes, as far as the pattern knows them.
+    /// First eight bytes of the literal prefix.
     head: u64,
     mask: u64,
-    /// The set of bytes that must occur somewhere.
+    /// Set of bytes that must occur in the path.
     bytes: u64,
     allow: bool,
 }
@@ -91,53 +95,53 @@ pub(super) struct Filter {
 impl Filter {
     #[inline]
     pub(super) fn may_match(&self, path: &Path<'_>) -> bool {
-        let path = path.spelled(self.allow);
+        let path = path.form_for(self.allow);
         ((path.head ^ self.head) & self.mask) | (self.bytes & !path.set) == 0
     }
 }
 
-/// A path in one spelling, with what the filters look at.
-struct Spelled<'a> {
+/// A path in one normalization, with the data for the filters.
+struct NormalizedPath<'a> {
     bytes: Cow<'a, [u8]>,
     head: u64,
     set: u64,
 }
 
-impl<'a> From<Cow<'a, [u8]>> for Spelled<'a> {
-    fn from(bytes: Cow<'a, [u8]>) -> Spelled<'a> {
-        let set = survey(&bytes).1;
-        Spelled { head: first_word(&bytes), set, bytes }
+impl<'a> From<Cow<'a, [u8]>> for NormalizedPath<'a> {
+    fn from(bytes: Cow<'a, [u8]>) -> NormalizedPath<'a> {
+        let set = scan_bytes(&bytes).1;
+        NormalizedPath { head: first_word(&bytes), set, bytes }
     }
 }
 
-/// A path, ready to be compared with many patterns.
+/// A path prepared for comparison with many patterns.
 pub(super) struct Path<'a> {
-    any: Spelled<'a>,
-    /// The spelling for patterns that allow, where it is another.
-    written: Option<Spelled<'a>>,
+    normalized: NormalizedPath<'a>,
+    /// The form for `Allow` patterns, if it differs.
+    as_written: Option<NormalizedPath<'a>>,
 }
 
 impl<'a> Path<'a> {
     pub(super) fn new(path: &'a [u8]) -> Path<'a> {
-        let (plain, set) = survey(path);
+        let (plain, set) = scan_bytes(path);
         if plain {
-            let any = Spelled { bytes: Cow::Borrowed(path), head: first_word(path), set };
-            return Path { any, written: None };
+            let any = NormalizedPath { bytes: Cow::Borrowed(path), head: first_word(path), set };
+            return Path { normalized: any, as_written: None };
         }
-        Path { any: ANY.write(path).into(), written: Some(ALLOW_PATH.write(path).into()) }
+        Path { normalized: FULL.apply(path).into(), as_written: Some(ALLOW_PATH.apply(path).into()) }
     }
 
-    /// The path in the spelling of a rule that allows, or of one that forbids.
+    /// Returns the form of the path for an `Allow` or a `Disallow` pattern.
     #[inline]
-    fn spelled(&self, allow: bool) -> &Spelled<'a> {
-        match &self.written {
+    fn form_for(&self, allow: bool) -> &NormalizedPath<'a> {
+        match &self.as_written {
             Some(written) if allow => written,
-            _ => &self.any,
+            _ => &self.normalized,
         }
     }
 }
 
-/// The first eight bytes as a word; a NUL, which no spelling contains, stands for those that are missing.
+/// Returns the first eight bytes as an integer, padded with NUL, which a normalized path never contains.
 fn first_word(bytes: &[u8]) -> u64 {
     match bytes.first_chunk() {
         Some(chunk) => u64::from_le_bytes(*chunk),
@@ -155,7 +159,7 @@ mod tests {
         Pattern::parse(pattern, false).is_some_and(|pattern| pattern.matches(&Path::new(path)))
     }
 
-    /// The definition, by trying everything.
+    /// Reference implementation with backtracking.
     fn naive(pattern: &[u8], path: &[u8]) -> bool {
         match (pattern, path) {
             ([], _) => true,
@@ -167,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn stars_and_the_dollar_mean_what_rfc_9309_says() {
+    fn stars_and_the_dollar_match_as_in_rfc_9309() {
         for (pattern, path) in [
             ("/", "/"),
             ("/fish", "/fishheads/yummy.html"),
@@ -195,12 +199,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn matching_agrees_with_the_definition(pattern in "/[ab*]{0,10}[$]?", path in "/[ab]{0,12}") {
+        fn matching_agrees_with_the_reference_implementation(pattern in "/[ab*]{0,10}[$]?", path in "/[ab]{0,12}") {
             prop_assert_eq!(matches(pattern.as_bytes(), path.as_bytes()), naive(pattern.as_bytes(), path.as_bytes()));
         }
 
         #[test]
-        fn a_filter_never_refuses_a_path_that_matches(pattern in "[/*][ -~\u{e9}]{0,12}", path in "/[ -~\u{e9}]{0,24}") {
+        fn a_filter_never_excludes_a_path_that_matches(pattern in "[/*][ -~\u{e9}]{0,12}", path in "/[ -~\u{e9}]{0,24}") {
             for allow in [false, true] {
                 let pattern = Pattern::parse(pattern.as_bytes(), allow).unwrap();
                 let path = Path::new(path.as_bytes());

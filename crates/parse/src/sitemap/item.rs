@@ -1,20 +1,23 @@
-//! What the kinds of sitemaps and feeds call their parts.
+//! Names of items and fields in the formats of sitemaps and feeds.
 
-use super::{SITEMAP_LIMIT_URL_BYTES, SitemapEntry, SitemapKind, is_absolute};
+use super::MAX_SITEMAP_URL_BYTES;
+use super::SitemapEntry;
+use super::SitemapKind;
+use super::is_absolute;
 use crate::parse_date;
 
-/// A child of an item that means something here.
+/// A relevant child element of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     Url,
-    /// An identity that is often an address: it stands in for a missing one.
+    /// An id that is often a URL; used if the URL is missing.
     Id,
     Modified,
 }
 
 impl SitemapKind {
-    /// The kind of a document by the local name of its root.
-    pub(super) fn of_root(name: &str) -> SitemapKind {
+    /// Returns the format by the local name of the root element.
+    pub(super) fn from_root(name: &str) -> SitemapKind {
         match name {
             "urlset" => SitemapKind::UrlSet,
             "sitemapindex" => SitemapKind::Index,
@@ -25,7 +28,7 @@ impl SitemapKind {
         }
     }
 
-    /// Whether an element of this name is an item. In RDF every resource is, whatever its name.
+    /// Tells whether an element of this name is an item. RDF items are recognised by their attributes instead.
     pub(super) fn is_item(self, name: &str) -> bool {
         match self {
             SitemapKind::UrlSet => name == "url",
@@ -36,10 +39,10 @@ impl SitemapKind {
         }
     }
 
-    /// What a child of an item means by its local name.
+    /// Returns the meaning of a child element by its local name.
     pub(super) fn field(self, name: &str) -> Option<Field> {
         let is_url = match self {
-            // A link in a sitemap names a translation, which has its own item.
+            // A link in a sitemap refers to a translation, which has its own item.
             SitemapKind::UrlSet | SitemapKind::Index => name == "loc",
             SitemapKind::Rdf => matches!(name, "loc" | "link" | "url"),
             _ => name == "link",
@@ -53,7 +56,7 @@ impl SitemapKind {
     }
 }
 
-/// Whether something of this name tells when a page changed.
+/// Tells whether this is the name of a modification date.
 pub(super) fn is_date(name: &str) -> bool {
     const NAMES: [&str; 9] =
         ["lastmod", "lastmodified", "modified", "updated", "pubdate", "published", "date", "issued", "mtime"];
@@ -64,28 +67,28 @@ pub(super) fn is_date(name: &str) -> bool {
     NAMES.iter().any(|known| bare.eq_ignore_ascii_case(known))
 }
 
-/// An item that is being read.
+/// State while an item is parsed.
 #[derive(Debug)]
 pub(super) struct Item {
-    /// How deep its element lies.
+    /// Nesting depth of its element.
     pub(super) depth: usize,
     pub(super) url: Option<String>,
     id: Option<String>,
     modified: Option<i64>,
     /// Whether it describes the feed itself.
-    pub(super) about_feed: bool,
+    pub(super) describes_feed: bool,
 }
 
 impl Item {
     pub(super) fn new(depth: usize) -> Item {
-        Item { depth, url: None, id: None, modified: None, about_feed: false }
+        Item { depth, url: None, id: None, modified: None, describes_feed: false }
     }
 
-    /// Takes what a field says. Of several addresses the first counts, of several dates the latest.
+    /// Sets a field. Of several URLs the first counts, of several dates the latest.
     pub(super) fn set(&mut self, field: Field, text: &str) {
         let text = text.trim();
         match field {
-            _ if text.is_empty() || text.len() > SITEMAP_LIMIT_URL_BYTES => {}
+            _ if text.is_empty() || text.len() > MAX_SITEMAP_URL_BYTES => {}
             Field::Url if self.url.is_none() => self.url = Some(text.to_owned()),
             Field::Id if self.id.is_none() && is_absolute(text) => self.id = Some(text.to_owned()),
             Field::Url | Field::Id => {}
@@ -93,10 +96,10 @@ impl Item {
         }
     }
 
-    /// The entry that the item comes to, if it has an address.
+    /// Returns the entry of the item if it has a URL.
     pub(super) fn entry(&self, kind: SitemapKind) -> Option<SitemapEntry<'_>> {
         let modified = self.modified;
-        let url = self.url.as_deref().or(self.id.as_deref()).filter(|_| !self.about_feed)?;
+        let url = self.url.as_deref().or(self.id.as_deref()).filter(|_| !self.describes_feed)?;
         Some(match kind {
             SitemapKind::Index => SitemapEntry::Sitemap { url, modified },
             _ => SitemapEntry::Page { url, modified },

@@ -1,38 +1,38 @@
-//! The text of a sitemap, whatever its wrapping: decompressed, decoded to UTF-8, and never beyond a limit.
+//! Text stream of a sitemap: decompressed, decoded to UTF-8, and limited.
 
 use std::io::{self, BufRead, Chain, Cursor, Read, Take};
 
 use encoding_rs::Decoder;
 use flate2::bufread::MultiGzDecoder;
 
-use super::{SITEMAP_LIMIT_NODE_BYTES, SitemapLimit, SitemapLimits};
+use super::{MAX_SITEMAP_NODE_BYTES, SitemapLimit, SitemapLimits};
 use crate::charset::xml_encoding;
 
-/// How much is decoded at once; also how far the declaration of an encoding is looked for.
+/// Size of a chunk; also the part that is searched for an encoding declaration.
 const CHUNK_BYTES: u64 = 16 * 1024;
 
-/// A source whose first two bytes have been looked at, and which ends one byte beyond the limit.
+/// The source with its first two bytes prepended again, limited to one byte more than the maximum.
 type Raw<R> = Take<Chain<Cursor<Vec<u8>>, R>>;
 
-/// The source, decompressed where that is needed.
+/// The source, decompressed if necessary.
 enum Expanded<R> {
     Plain(Raw<R>),
     Gzip(Box<MultiGzDecoder<Raw<R>>>),
 }
 
-/// Text to be read through [`BufRead`]; always whole characters. An error is a limit if `limit_reached` names one,
-/// else a fault of the source.
+/// Text for reading through [`BufRead`]; always whole characters. An error is a reached limit if `limit_reached` returns
+/// one, otherwise an error of the source.
 pub(super) struct Stream<R> {
     source: Expanded<R>,
     limits: SitemapLimits,
-    /// Known from the first chunk on.
+    /// Set with the first chunk.
     decoder: Option<Decoder>,
     bytes: Vec<u8>,
     text: Vec<u8>,
-    /// How much of `text` has been read.
+    /// Number of bytes of `text` that have been read.
     read: usize,
     at_end: bool,
-    /// What to say once `text` is read: whatever came before a fault counts.
+    /// Error to return after `text` has been read: text before an error is used.
     fault: Option<io::Error>,
     limit_reached: Option<SitemapLimit>,
     expanded_bytes: u64,
@@ -65,7 +65,7 @@ impl<R: BufRead> Stream<R> {
         })
     }
 
-    /// Skips white space and tells what comes then.
+    /// Skips white space and returns the next byte.
     pub(super) fn first_byte(&mut self) -> io::Result<Option<u8>> {
         loop {
             self.start_node();
@@ -80,17 +80,17 @@ impl<R: BufRead> Stream<R> {
         }
     }
 
-    /// Begins a new piece of markup or text, which has its own limit.
+    /// Starts a new markup or text node, which has its own limit.
     pub(super) fn start_node(&mut self) {
         self.node_bytes = 0;
     }
 
-    /// The limit that an error was about.
+    /// The limit that caused an error.
     pub(super) fn limit_reached(&self) -> Option<SitemapLimit> {
         self.limit_reached
     }
 
-    /// How much text has been read.
+    /// Number of text bytes that have been read.
     pub(super) fn position_bytes(&self) -> u64 {
         self.position_bytes
     }
@@ -133,9 +133,9 @@ impl<R: BufRead> Stream<R> {
             encoding.new_decoder_without_bom_handling()
         });
         let last = self.at_end || self.fault.is_some();
-        // Enough for the worst case, so that one call takes everything.
-        let most = decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(0);
-        self.text.resize(most, 0);
+        // Sufficient for the worst case, so that one call decodes the whole chunk.
+        let max_bytes = decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(0);
+        self.text.resize(max_bytes, 0);
         let (_, _, written, _) = decoder.decode_to_utf8(bytes, &mut self.text, last);
         self.text.truncate(written);
         self.read = 0;
@@ -144,7 +144,7 @@ impl<R: BufRead> Stream<R> {
 
 impl<R: BufRead> BufRead for Stream<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.node_bytes > SITEMAP_LIMIT_NODE_BYTES {
+        if self.node_bytes > MAX_SITEMAP_NODE_BYTES {
             self.stop(SitemapLimit::NodeBytes);
             self.read = self.text.len();
         }

@@ -1,5 +1,6 @@
-//! Reads the kinds of sitemaps and feeds that are XML, event by event. Namespaces are not looked at: people get
-//! their prefixes wrong, and the local names suffice.
+//! Event-based parser of XML sitemaps and feeds.
+//!
+//! Namespaces are ignored: prefixes are often wrong, and the local names are sufficient.
 
 use std::borrow::Cow;
 use std::io::BufRead;
@@ -7,56 +8,58 @@ use std::io::BufRead;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use super::item::{Field, Item, is_date};
+use super::item::Field;
+use super::item::Item;
+use super::item::is_date;
 use super::stream::Stream;
 use super::{
-    SITEMAP_LIMIT_DEPTH, SITEMAP_LIMIT_URL_BYTES, Sink, SitemapEntry, SitemapKind, SitemapLimit, Stop,
+    EntrySink, MAX_SITEMAP_DEPTH, MAX_SITEMAP_URL_BYTES, SitemapEntry, SitemapKind, SitemapLimit, StopReason,
 };
 
-/// Reads a document from its first `<`.
-pub(super) fn read<R, F>(stream: &mut Stream<R>, sink: &mut Sink<F>) -> (SitemapKind, Option<Stop>)
+/// Parses a document from its first `<`.
+pub(super) fn read<R, F>(stream: &mut Stream<R>, sink: &mut EntrySink<F>) -> (SitemapKind, Option<StopReason>)
 where
     R: BufRead,
     F: FnMut(SitemapEntry<'_>),
 {
     let mut reader = Reader::from_reader(stream);
     reader.config_mut().expand_empty_elements = true;
-    // Addresses with a bare ampersand are the commonest fault of sitemaps.
+    // URLs with an unescaped ampersand are the most frequent error in sitemaps.
     reader.config_mut().allow_dangling_amp = true;
-    let mut reading = Reading::new(sink);
+    let mut document = XmlReader::new(sink);
     let mut buffer = Vec::new();
     let stop = loop {
         buffer.clear();
         reader.get_mut().start_node();
         let outcome = match reader.read_event_into(&mut buffer) {
-            Ok(Event::Eof) if reading.depth == 0 => break None,
-            Ok(Event::Eof) | Err(_) => break Some(Stop::Broken),
-            Ok(event) => reading.take(&event),
+            Ok(Event::Eof) if document.depth == 0 => break None,
+            Ok(Event::Eof) | Err(_) => break Some(StopReason::Broken),
+            Ok(event) => document.handle(&event),
         };
         if let Err(stop) = outcome {
             break Some(stop);
         }
     };
-    (reading.kind, stop)
+    (document.kind, stop)
 }
 
-/// A document that is being read.
-struct Reading<'a, F> {
-    sink: &'a mut Sink<F>,
+/// State while a document is parsed.
+struct XmlReader<'a, F> {
+    sink: &'a mut EntrySink<F>,
     kind: SitemapKind,
     depth: usize,
     item: Option<Item>,
-    /// The field that is open, and its text so far.
+    /// The open field; its text is in `text`.
     field: Option<Field>,
     text: String,
 }
 
-impl<'a, F: FnMut(SitemapEntry<'_>)> Reading<'a, F> {
-    fn new(sink: &'a mut Sink<F>) -> Reading<'a, F> {
-        Reading { sink, kind: SitemapKind::Unknown, depth: 0, item: None, field: None, text: String::new() }
+impl<'a, F: FnMut(SitemapEntry<'_>)> XmlReader<'a, F> {
+    fn new(sink: &'a mut EntrySink<F>) -> XmlReader<'a, F> {
+        XmlReader { sink, kind: SitemapKind::Unknown, depth: 0, item: None, field: None, text: String::new() }
     }
 
-    fn take(&mut self, event: &Event<'_>) -> Result<(), Stop> {
+    fn handle(&mut self, event: &Event<'_>) -> Result<(), StopReason> {
         match event {
             Event::Start(element) => return self.open(element),
             Event::End(_) => return self.close(),
@@ -68,16 +71,16 @@ impl<'a, F: FnMut(SitemapEntry<'_>)> Reading<'a, F> {
         Ok(())
     }
 
-    fn open(&mut self, element: &BytesStart<'_>) -> Result<(), Stop> {
+    fn open(&mut self, element: &BytesStart<'_>) -> Result<(), StopReason> {
         self.depth += 1;
-        if self.depth > SITEMAP_LIMIT_DEPTH {
-            return Err(Stop::Limit(SitemapLimit::Depth));
+        if self.depth > MAX_SITEMAP_DEPTH {
+            return Err(StopReason::Limit(SitemapLimit::Depth));
         }
         let name = element.local_name();
         let name: &str = name.as_ref();
         if self.depth == 1 {
-            self.kind = SitemapKind::of_root(name);
-            return if self.kind == SitemapKind::Unknown { Err(Stop::Broken) } else { Ok(()) };
+            self.kind = SitemapKind::from_root(name);
+            return if self.kind == SitemapKind::Unknown { Err(StopReason::Broken) } else { Ok(()) };
         }
         if self.kind.is_item(name) {
             self.item = Some(Item::new(self.depth));
@@ -88,7 +91,7 @@ impl<'a, F: FnMut(SitemapEntry<'_>)> Reading<'a, F> {
         Ok(())
     }
 
-    /// In RDF an item is what has an address as an attribute, or a child that tells one.
+    /// Opens an RDF item: an element with a URL as an attribute, or with a child element that contains one.
     fn open_resource(&mut self, element: &BytesStart<'_>, name: &str) {
         let may_open =
             |depth: usize| self.item.as_ref().is_none_or(|item| item.url.is_none() && item.depth < depth);
@@ -98,17 +101,17 @@ impl<'a, F: FnMut(SitemapEntry<'_>)> Reading<'a, F> {
             }
             return;
         }
-        let address = attribute(element, |name| matches!(name, "about" | "resource"));
-        if let Some(address) = address.filter(|_| may_open(self.depth)) {
+        let url = attribute(element, |name| matches!(name, "about" | "resource"));
+        if let Some(url) = url.filter(|_| may_open(self.depth)) {
             let mut item = Item::new(self.depth);
-            item.set(Field::Url, &address);
+            item.set(Field::Url, &url);
             item.set(Field::Modified, &attribute(element, is_date).unwrap_or_default());
-            item.about_feed = matches!(name, "channel" | "image" | "textinput");
+            item.describes_feed = matches!(name, "channel" | "image" | "textinput");
             self.item = Some(item);
         }
     }
 
-    /// Only the children of an item are its fields: deeper lie the addresses of images and the like.
+    /// Opens a field. Only direct children of an item are fields; deeper elements contain URLs of images.
     fn open_field(&mut self, element: &BytesStart<'_>, name: &str) {
         self.field = None;
         let Some(item) = self.item.as_mut().filter(|item| item.depth + 1 == self.depth) else { return };
@@ -118,7 +121,7 @@ impl<'a, F: FnMut(SitemapEntry<'_>)> Reading<'a, F> {
         if field == Field::Url {
             let rel = attribute(element, |name| name == "rel");
             match attribute(element, |name| matches!(name, "href" | "resource")) {
-                Some(address) if rel.is_none_or(|rel| rel == "alternate") => item.set(field, &address),
+                Some(url) if rel.is_none_or(|rel| rel == "alternate") => item.set(field, &url),
                 Some(_) => self.field = None,
                 None => {}
             }
@@ -130,9 +133,9 @@ impl<'a, F: FnMut(SitemapEntry<'_>)> Reading<'a, F> {
         }
     }
 
-    /// Adds to the text of the open field; one that grows too long is dropped.
+    /// Appends to the text of the open field; a field beyond the maximum length is dropped.
     fn append(&mut self, text: &str) {
-        if self.text.len() + text.len() > SITEMAP_LIMIT_URL_BYTES {
+        if self.text.len() + text.len() > MAX_SITEMAP_URL_BYTES {
             self.field = None;
         } else {
             self.text.push_str(text);
@@ -149,25 +152,25 @@ impl<'a, F: FnMut(SitemapEntry<'_>)> Reading<'a, F> {
         }
     }
 
-    fn close(&mut self) -> Result<(), Stop> {
+    fn close(&mut self) -> Result<(), StopReason> {
         if let (Some(field), Some(item)) = (self.field.take(), &mut self.item) {
             item.set(field, &self.text);
         }
         if let Some(item) = self.item.take_if(|item| item.depth == self.depth)
             && let Some(entry) = item.entry(self.kind)
         {
-            self.sink.give(entry)?;
+            self.sink.emit(entry)?;
         }
         self.depth = self.depth.saturating_sub(1);
         Ok(())
     }
 }
 
-/// The value of the first attribute whose local name is wanted; broken attributes are as good as none.
-fn attribute(element: &BytesStart<'_>, wanted: impl Fn(&str) -> bool) -> Option<String> {
+/// Returns the value of the first attribute whose local name matches; invalid attributes are ignored.
+fn attribute(element: &BytesStart<'_>, matches: impl Fn(&str) -> bool) -> Option<String> {
     let mut attributes = element.html_attributes();
     let attributes = attributes.with_checks(false).filter_map(Result::ok);
-    let mut found = attributes.filter(|attribute| wanted(attribute.key.local_name().as_ref()));
+    let mut found = attributes.filter(|attribute| matches(attribute.key.local_name().as_ref()));
     let value = found.next()?;
     let text = value.normalized_value(XmlVersion::Implicit1_0);
     Some(text.map_or_else(|_| value.value.to_string(), Cow::into_owned))

@@ -1,201 +1,225 @@
-//! What does a page have to be like? A tree of conditions, and how it is written.
+//! Tree of conditions of a query.
 
 use std::fmt;
 
-use model::Neighbours;
+use model::LinkRelation;
 
 use super::Period;
 
-/// A condition on a page.
+/// Condition on a page.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
-    /// All of them hold; at least two.
+    /// Conjunction of at least two conditions.
     All(Vec<Condition>),
-    /// At least one of them holds; at least two.
+    /// Disjunction of at least two conditions.
     Any(Vec<Condition>),
-    /// It does not hold.
+    /// Negation.
     Not(Box<Condition>),
-    /// The page has the words.
+    /// The text of the page matches a pattern.
     Text {
-        /// Where; anywhere if nowhere is named.
-        part: Option<Part>,
-        /// Which.
-        words: Words,
+        /// Field; all fields with a weight if `None`.
+        field: Option<QueryField>,
+        /// Pattern.
+        pattern: WordPattern,
     },
-    /// Words follow each other closely, in any order.
+    /// Words or phrases near each other, in any order.
     Near {
         /// Words or phrases, at least two.
-        words: Vec<Words>,
-        /// How many words away each is at most from the one before; one fewer than the words.
-        within: Vec<u16>,
+        operands: Vec<WordPattern>,
+        /// Maximum distance in words of each operand from the previous one.
+        max_distances: Vec<u16>,
     },
-    /// A number of the page compares so with a value.
+    /// Comparison of a number of the page.
     Number {
-        /// Which number.
-        measure: Measure,
-        /// How it compares.
-        compare: Compare,
-        /// With what.
+        /// Field.
+        field: NumericField,
+        /// Comparison.
+        comparison: Comparison,
+        /// Value.
         value: f64,
     },
-    /// The page is of a time.
+    /// Comparison of the date of the page.
     Date {
-        /// Before, in or after.
-        compare: Compare,
-        /// The time.
+        /// Comparison.
+        comparison: Comparison,
+        /// Period.
         period: Period,
     },
-    /// The page lies on the site of this host.
+    /// Page of the site of this host.
     Site(String),
-    /// The page lies under this domain.
+    /// Page of a host under this domain.
     Domain(String),
-    /// The page is in the language of this code.
+    /// Language code of the page.
     Language(String),
-    /// The content is of this type: `text/html`, or the part after the slash.
-    Type(String),
-    /// The page has a place in the link graph.
+    /// MIME type of the page: `text/html`, or a part of it.
+    MimeType(String),
+    /// Relation of the page in the link graph.
     Link(LinkCondition),
 }
 
-/// A part of a page, or of what others say of it, that words can be looked for in.
+/// Text field that a query can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// The title.
+pub enum QueryField {
+    /// Title.
     Title,
-    /// The URL.
+    /// URL.
     Url,
-    /// The words of links to the page.
+    /// Anchor texts of inlinks.
     Anchor,
 }
 
-/// Words to look for.
+/// Pattern of words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Words {
-    /// One word in any of its forms.
+pub enum WordPattern {
+    /// Word, stemmed.
     Word(String),
-    /// Words in a row.
+    /// Phrase: consecutive words.
     Phrase(String),
-    /// Words that begin so.
+    /// Words with this prefix.
     Prefix(String),
-    /// Words that have this somewhere within.
-    Within(String),
+    /// Words that contain this text.
+    Infix(String),
 }
 
-/// A number that a page has.
+/// Numeric field of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measure {
-    /// Links from where its site was entered.
+pub enum NumericField {
+    /// Link depth from the entry page of its site.
     Depth,
-    /// The status of HTTP.
+    /// HTTP status.
     Status,
-    /// Pages that link to it.
-    InLinks,
-    /// Pages that it links to.
-    OutLinks,
-    /// Its PageRank; all together are 1.
+    /// Number of pages that link to it.
+    Inlinks,
+    /// Number of pages that it links to.
+    Outlinks,
+    /// PageRank; the sum over all pages is 1.
     PageRank,
-    /// Bytes of its content.
+    /// Size of the body in bytes.
     Size,
 }
 
-/// How two values compare.
+/// Comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compare {
-    /// `=`, or nothing.
+pub enum Comparison {
+    /// `=` or no operator.
     Equal,
     /// `<`
     Less,
     /// `<=`
-    AtMost,
+    LessOrEqual,
     /// `>`
-    More,
+    Greater,
     /// `>=`
-    AtLeast,
+    GreaterOrEqual,
 }
 
-/// A condition that only the link graph can answer.
+/// Condition on links, which needs the link graph.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LinkCondition {
-    /// How the pages wanted relate to the one named.
-    pub kind: Neighbours,
-    /// The page named, as the user wrote it.
+    /// Relation of the matching pages to the named page.
+    pub relation: LinkRelation,
+    /// URL of the named page, as written.
     pub url: String,
 }
 
 impl Condition {
-    /// The conditions on links, each once.
-    pub(super) fn gather_links(&self, found: &mut Vec<LinkCondition>) {
+    /// Collects the distinct link conditions.
+    pub(super) fn collect_links(&self, found: &mut Vec<LinkCondition>) {
         match self {
             Condition::All(all) | Condition::Any(all) => {
-                all.iter().for_each(|condition| condition.gather_links(found));
+                all.iter().for_each(|condition| condition.collect_links(found));
             }
-            Condition::Not(not) => not.gather_links(found),
+            Condition::Not(not) => not.collect_links(found),
             Condition::Link(link) if !found.contains(link) => found.push(link.clone()),
             _ => {}
         }
     }
 
-    /// Whether it has to stand in parentheses beside others that must hold.
-    fn is_list(&self) -> bool {
+    /// The language of all matches, if the condition requires one.
+    pub(crate) fn required_language(&self) -> Option<&str> {
+        match self {
+            Condition::Language(code) => Some(code),
+            Condition::All(all) => all.iter().find_map(|condition| match condition {
+                Condition::Language(code) => Some(code.as_str()),
+                _ => None,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Distinct conditions of a list with their numbers of repetitions.
+    pub(crate) fn count_repetitions(conditions: &[Condition]) -> Vec<(&Condition, f32)> {
+        let mut counts: Vec<(&Condition, f32)> = Vec::with_capacity(conditions.len());
+        for condition in conditions {
+            match counts.iter_mut().find(|(known, _)| *known == condition) {
+                Some((_, repetitions)) => *repetitions += 1.0,
+                None => counts.push((condition, 1.0)),
+            }
+        }
+        counts
+    }
+
+    /// Whether the condition needs parentheses in a conjunction.
+    fn needs_parentheses(&self) -> bool {
         matches!(self, Condition::All(_) | Condition::Any(_))
     }
 }
 
-impl Compare {
-    /// Whether a value compares so with another.
+impl Comparison {
+    /// Whether the comparison of two values holds.
     pub fn holds(self, value: f64, other: f64) -> bool {
         match self {
-            Compare::Equal => value == other,
-            Compare::Less => value < other,
-            Compare::AtMost => value <= other,
-            Compare::More => value > other,
-            Compare::AtLeast => value >= other,
+            Comparison::Equal => value == other,
+            Comparison::Less => value < other,
+            Comparison::LessOrEqual => value <= other,
+            Comparison::Greater => value > other,
+            Comparison::GreaterOrEqual => value >= other,
         }
     }
 
     fn as_str(self) -> &'static str {
         match self {
-            Compare::Equal => "",
-            Compare::Less => "<",
-            Compare::AtMost => "<=",
-            Compare::More => ">",
-            Compare::AtLeast => ">=",
+            Comparison::Equal => "",
+            Comparison::Less => "<",
+            Comparison::LessOrEqual => "<=",
+            Comparison::Greater => ">",
+            Comparison::GreaterOrEqual => ">=",
         }
     }
 }
 
-impl Part {
-    /// As in queries.
+impl QueryField {
+    /// Name in queries.
     pub fn as_str(self) -> &'static str {
         match self {
-            Part::Title => "title",
-            Part::Url => "url",
-            Part::Anchor => "anchor",
+            QueryField::Title => "title",
+            QueryField::Url => "url",
+            QueryField::Anchor => "anchor",
         }
     }
 }
 
-impl Measure {
-    /// As in queries.
+impl NumericField {
+    /// Name in queries.
     pub fn as_str(self) -> &'static str {
         match self {
-            Measure::Depth => "depth",
-            Measure::Status => "status",
-            Measure::InLinks => "inlinks",
-            Measure::OutLinks => "outlinks",
-            Measure::PageRank => "pagerank",
-            Measure::Size => "size",
+            NumericField::Depth => "depth",
+            NumericField::Status => "status",
+            NumericField::Inlinks => "inlinks",
+            NumericField::Outlinks => "outlinks",
+            NumericField::PageRank => "pagerank",
+            NumericField::Size => "size",
         }
     }
 }
 
-impl fmt::Display for Words {
+impl fmt::Display for WordPattern {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Words::Word(word) => out.write_str(word),
-            Words::Phrase(words) => write!(out, "\"{words}\""),
-            Words::Prefix(start) => write!(out, "{start}*"),
-            Words::Within(part) => write!(out, "*{part}*"),
+            WordPattern::Word(word) => out.write_str(word),
+            WordPattern::Phrase(words) => write!(out, "\"{words}\""),
+            WordPattern::Prefix(start) => write!(out, "{start}*"),
+            WordPattern::Infix(part) => write!(out, "*{part}*"),
         }
     }
 }
@@ -203,32 +227,36 @@ impl fmt::Display for Words {
 impl fmt::Display for Condition {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Condition::All(all) => write_list(out, all, " ", Condition::is_list),
+            Condition::All(all) => write_list(out, all, " ", Condition::needs_parentheses),
             Condition::Any(any) => {
                 write_list(out, any, " OR ", |condition| matches!(condition, Condition::Any(_)))
             }
             Condition::Not(not) => {
-                let is_more = |not: &Condition| not.is_list() || matches!(not, Condition::Near { .. });
+                let is_more =
+                    |not: &Condition| not.needs_parentheses() || matches!(not, Condition::Near { .. });
                 out.write_str("-")?;
-                write_one(out, not, is_more(not))
+                write_condition(out, not, is_more(not))
             }
-            Condition::Text { part: None, words } => words.fmt(out),
-            Condition::Text { part: Some(part), words } => write!(out, "{}:{words}", part.as_str()),
-            Condition::Near { words, within } => {
-                let first = words.first().into_iter().try_for_each(|first| first.fmt(out));
-                let mut others = words.iter().skip(1).zip(within);
-                first
-                    .and_then(|()| others.try_for_each(|(next, within)| write!(out, " NEAR/{within} {next}")))
+            Condition::Text { field: None, pattern } => pattern.fmt(out),
+            Condition::Text { field: Some(field), pattern } => write!(out, "{}:{pattern}", field.as_str()),
+            Condition::Near { operands, max_distances } => {
+                let first = operands.first().into_iter().try_for_each(|first| first.fmt(out));
+                let mut others = operands.iter().skip(1).zip(max_distances);
+                first.and_then(|()| {
+                    others.try_for_each(|(next, distance)| write!(out, " NEAR/{distance} {next}"))
+                })
             }
-            Condition::Number { measure, compare, value } => {
-                write!(out, "{}:{}{value}", measure.as_str(), compare.as_str())
+            Condition::Number { field, comparison, value } => {
+                write!(out, "{}:{}{value}", field.as_str(), comparison.as_str())
             }
-            Condition::Date { compare, period } => write!(out, "date:{}{period}", compare.as_str()),
+            Condition::Date { comparison, period } => write!(out, "date:{}{period}", comparison.as_str()),
             Condition::Site(site) => write!(out, "site:{site}"),
             Condition::Domain(domain) => write!(out, "domain:{domain}"),
             Condition::Language(code) => write!(out, "lang:{code}"),
-            Condition::Type(kind) => write!(out, "type:{kind}"),
-            Condition::Link(LinkCondition { kind, url }) => write!(out, "{}:\"{url}\"", kind.as_str()),
+            Condition::MimeType(mime_type) => write!(out, "type:{mime_type}"),
+            Condition::Link(LinkCondition { relation, url }) => {
+                write!(out, "{}:\"{url}\"", relation.as_str())
+            }
         }
     }
 }
@@ -239,15 +267,15 @@ fn write_list(
     between: &str,
     in_parentheses: impl Fn(&Condition) -> bool,
 ) -> fmt::Result {
-    for (place, condition) in conditions.iter().enumerate() {
-        if place > 0 {
+    for (index, condition) in conditions.iter().enumerate() {
+        if index > 0 {
             out.write_str(between)?;
         }
-        write_one(out, condition, in_parentheses(condition))?;
+        write_condition(out, condition, in_parentheses(condition))?;
     }
     Ok(())
 }
 
-fn write_one(out: &mut fmt::Formatter<'_>, condition: &Condition, in_parentheses: bool) -> fmt::Result {
+fn write_condition(out: &mut fmt::Formatter<'_>, condition: &Condition, in_parentheses: bool) -> fmt::Result {
     if in_parentheses { write!(out, "({condition})") } else { write!(out, "{condition}") }
 }

@@ -1,14 +1,14 @@
-//! Where does one piece of a query end and the next begin?
+//! Lexer of queries.
 //!
-//! Pieces are parentheses, operators, words with their stars, phrases, and conditions of the form `name:value`. A name
-//! that nobody knows is an error here, since a condition with a typing mistake must not be taken for a word.
+//! Tokens are parentheses, operators, words with wildcards, phrases, and conditions `name:value`. An unknown name is an error, so that a
+//! mistyped condition is not searched as a word.
 
-use model::Neighbours;
+use model::LinkRelation;
 
-use super::condition::{Compare, Condition, LinkCondition, Measure, Part, Words};
-use super::{NEAR_LIMIT, Period, QueryError};
+use super::condition::{Comparison, Condition, LinkCondition, NumericField, QueryField, WordPattern};
+use super::{MAX_NEAR_DISTANCE, Period, QueryError};
 
-/// A piece of a query.
+/// Token of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
     Open,
@@ -17,258 +17,258 @@ pub(super) enum Token {
     Or,
     Not,
     Near(u16),
-    /// A word, a phrase or a condition.
+    /// Word, phrase or condition.
     Term(Condition),
     End,
 }
 
-/// Numbers in queries are smaller, so that each has one value.
-const MOST_NUMBER: f64 = 1e15;
+/// Upper bound of numbers: integers below it are exact in `f64`.
+const MAX_NUMBER: f64 = 1e15;
 
-const FIELDS: &str = "one of title: url: anchor: site: domain: lang: type: date: depth: status: inlinks: outlinks: \
+const EXPECTED_FIELDS: &str = "one of title: url: anchor: site: domain: lang: type: date: depth: status: inlinks: outlinks: \
                       pagerank: size: links-to: linked-from: related:, or quotes around it";
 
-/// Cuts a query into pieces.
+/// Splits a query into tokens.
 pub(super) struct Lexer<'q> {
     query: &'q str,
-    /// The byte that comes next.
-    at: usize,
+    /// Byte offset of the next token.
+    offset: usize,
 }
 
 type Result<T> = std::result::Result<T, QueryError>;
 
 impl<'q> Lexer<'q> {
     pub(super) fn new(query: &'q str) -> Lexer<'q> {
-        Lexer { query, at: 0 }
+        Lexer { query, offset: 0 }
     }
 
-    /// The next piece, and the byte where it begins.
+    /// Returns the next token and its byte offset.
     pub(super) fn next(&mut self) -> Result<(Token, usize)> {
-        self.at += self.rest().len() - self.rest().trim_start().len();
-        let start = self.at;
+        self.offset += self.rest().len() - self.rest().trim_start().len();
+        let start = self.offset;
         let Some(first) = self.rest().chars().next() else { return Ok((Token::End, start)) };
         let token = match first {
-            '(' => self.skip(Token::Open),
-            ')' => self.skip(Token::Close),
-            '-' if self.negates() => self.skip(Token::Not),
-            '"' => Token::Term(Condition::Text { part: None, words: Words::Phrase(self.phrase()?) }),
-            _ => self.run_or_field(start)?,
+            '(' => self.skip_byte(Token::Open),
+            ')' => self.skip_byte(Token::Close),
+            '-' if self.is_negation() => self.skip_byte(Token::Not),
+            '"' => Token::Term(Condition::Text { field: None, pattern: WordPattern::Phrase(self.phrase()?) }),
+            _ => self.word_or_field(start)?,
         };
         Ok((token, start))
     }
 
     fn rest(&self) -> &'q str {
-        &self.query[self.at..]
+        &self.query[self.offset..]
     }
 
-    fn skip(&mut self, token: Token) -> Token {
-        self.at += 1;
+    fn skip_byte(&mut self, token: Token) -> Token {
+        self.offset += 1;
         token
     }
 
-    fn wrong<T>(&self, at: usize, expected: impl Into<String>) -> Result<T> {
+    fn error<T>(&self, at: usize, expected: impl Into<String>) -> Result<T> {
         Err(QueryError::at(self.query, at, expected))
     }
 
-    /// A hyphen that stands alone negates nothing.
-    fn negates(&self) -> bool {
+    /// Whether a hyphen is a negation; a single hyphen is a word.
+    fn is_negation(&self) -> bool {
         self.rest()[1..].chars().next().is_some_and(|next| !next.is_whitespace() && next != ')')
     }
 
-    /// What stands between quotes.
+    /// Reads a quoted phrase.
     fn phrase(&mut self) -> Result<String> {
-        let start = self.at;
+        let start = self.offset;
         let Some(length) = self.rest()[1..].find('"') else {
-            return self.wrong(self.query.len(), format!("a quote that ends {}", shown(self.rest())));
+            return self
+                .error(self.query.len(), format!("a closing quote that ends {}", excerpt(self.rest())));
         };
         let words = &self.rest()[1..=length];
         if !words.chars().any(char::is_alphanumeric) {
-            return self.wrong(start, "words between the quotes");
+            return self.error(start, "words between the quotes");
         }
-        self.at += length + 2;
+        self.offset += length + 2;
         Ok(words.to_owned())
     }
 
-    /// Everything up to a space, a parenthesis or a quote.
-    fn run(&mut self) -> &'q str {
+    /// Reads up to white space, a parenthesis or a quote.
+    fn read_run(&mut self) -> &'q str {
         let ends = |letter: char| letter.is_whitespace() || matches!(letter, '(' | ')' | '"');
         let run = self.rest();
         let run = &run[..run.find(ends).unwrap_or(run.len())];
-        self.at += run.len();
+        self.offset += run.len();
         run
     }
 
-    fn run_or_field(&mut self, start: usize) -> Result<Token> {
+    fn word_or_field(&mut self, start: usize) -> Result<Token> {
         let name = self.rest().split(|letter: char| !letter.is_ascii_alphabetic() && letter != '-').next();
         let name = name.unwrap_or_default();
         let after = &self.rest()[name.len()..];
         if !name.is_empty() && after.starts_with(':') {
             let lower = name.to_ascii_lowercase();
-            self.at += name.len() + 1;
+            self.offset += name.len() + 1;
             if let Some(condition) = self.field(&lower)? {
                 return Ok(Token::Term(condition));
             }
             // `note: ...` and `(note:)` are text; `nite:x` is a mistake.
             let ends = |next: char| next.is_whitespace() || next == ')';
             if self.rest().chars().next().is_some_and(|next| !ends(next)) {
-                return self.wrong(start, FIELDS);
+                return self.error(start, EXPECTED_FIELDS);
             }
-            self.at = start;
+            self.offset = start;
         }
-        match self.run() {
+        match self.read_run() {
             "AND" => Ok(Token::And),
             "OR" => Ok(Token::Or),
             "NOT" => Ok(Token::Not),
             run if run == "NEAR" || run.starts_with("NEAR/") => self.near(run, start),
             run => {
-                let words = self.starred(run, start)?;
-                Ok(Token::Term(Condition::Text { part: None, words }))
+                let pattern = self.wildcard_word(run, start)?;
+                Ok(Token::Term(Condition::Text { field: None, pattern }))
             }
         }
     }
 
     fn near(&self, run: &str, start: usize) -> Result<Token> {
-        let within = run.strip_prefix("NEAR/").and_then(|number| number.parse().ok());
-        match within.filter(|within| (1..=NEAR_LIMIT).contains(within)) {
-            Some(within) => Ok(Token::Near(within)),
-            None => self.wrong(start, format!("NEAR/n with a number of words from 1 to {NEAR_LIMIT}")),
+        let distance = run.strip_prefix("NEAR/").and_then(|number| number.parse().ok());
+        match distance.filter(|distance| (1..=MAX_NEAR_DISTANCE).contains(distance)) {
+            Some(distance) => Ok(Token::Near(distance)),
+            None => self.error(start, format!("NEAR/n with a number of words from 1 to {MAX_NEAR_DISTANCE}")),
         }
     }
 
-    /// A word with the stars that it has.
-    fn starred(&self, run: &str, start: usize) -> Result<Words> {
+    /// Parses the wildcards of a word.
+    fn wildcard_word(&self, run: &str, start: usize) -> Result<WordPattern> {
         let inner = run.strip_prefix('*').unwrap_or(run);
         let inner = inner.strip_suffix('*').unwrap_or(inner);
-        let stars = (run.starts_with('*'), run.len() > inner.len() + usize::from(run.starts_with('*')));
-        if inner.contains('*') || stars == (true, false) {
-            return self.wrong(start, "a star at the end of a word, or one at each end");
+        let wildcards = (run.starts_with('*'), run.len() > inner.len() + usize::from(run.starts_with('*')));
+        if inner.contains('*') || wildcards == (true, false) {
+            return self.error(start, "`*` at the end of a word (prefix) or at both ends (infix)");
         }
         let is_empty = !inner.chars().any(char::is_alphanumeric);
-        match stars {
-            (_, false) => Ok(Words::Word(inner.to_owned())),
-            (_, true) if is_empty => self.wrong(start, "letters beside the star"),
-            (false, true) => Ok(Words::Prefix(inner.to_owned())),
-            (true, true) => Ok(Words::Within(inner.to_owned())),
+        match wildcards {
+            (_, false) => Ok(WordPattern::Word(inner.to_owned())),
+            (_, true) if is_empty => self.error(start, "letters next to `*`"),
+            (false, true) => Ok(WordPattern::Prefix(inner.to_owned())),
+            (true, true) => Ok(WordPattern::Infix(inner.to_owned())),
         }
     }
 
-    /// The condition that a name and what follows it make; nothing if there is no such name.
+    /// Parses the condition of a field name; `None` if the name is unknown.
     fn field(&mut self, name: &str) -> Result<Option<Condition>> {
-        let text = |part| Some(part);
-        let part = match name {
-            "title" => text(Part::Title),
-            "url" => text(Part::Url),
-            "anchor" => text(Part::Anchor),
+        let field = match name {
+            "title" => Some(QueryField::Title),
+            "url" => Some(QueryField::Url),
+            "anchor" => Some(QueryField::Anchor),
             _ => None,
         };
-        if let Some(part) = part {
-            let words = self.field_words(name)?;
-            return Ok(Some(Condition::Text { part: Some(part), words }));
+        if let Some(field) = field {
+            let pattern = self.field_pattern(name)?;
+            return Ok(Some(Condition::Text { field: Some(field), pattern }));
         }
-        let measure = match name {
-            "depth" => Some(Measure::Depth),
-            "status" => Some(Measure::Status),
-            "inlinks" => Some(Measure::InLinks),
-            "outlinks" => Some(Measure::OutLinks),
-            "pagerank" => Some(Measure::PageRank),
-            "size" => Some(Measure::Size),
+        let numeric = match name {
+            "depth" => Some(NumericField::Depth),
+            "status" => Some(NumericField::Status),
+            "inlinks" => Some(NumericField::Inlinks),
+            "outlinks" => Some(NumericField::Outlinks),
+            "pagerank" => Some(NumericField::PageRank),
+            "size" => Some(NumericField::Size),
             _ => None,
         };
-        if let Some(measure) = measure {
-            return self.number(measure).map(Some);
+        if let Some(field) = numeric {
+            return self.number(field).map(Some);
         }
         Ok(Some(match name {
             "site" => Condition::Site(self.name("a host such as site:www.example.org")?),
             "domain" => Condition::Domain(self.name("a domain such as domain:example.org")?),
             "lang" => Condition::Language(self.language()?),
-            "type" => Condition::Type(self.name("a type such as type:html or type:text/plain")?),
+            "type" => Condition::MimeType(self.name("a MIME type such as type:html or type:text/plain")?),
             "date" => self.date()?,
-            "links-to" => self.link(Neighbours::LinksTo)?,
-            "linked-from" => self.link(Neighbours::LinkedFrom)?,
-            "related" => self.link(Neighbours::Related)?,
+            "links-to" => self.link(LinkRelation::LinksTo)?,
+            "linked-from" => self.link(LinkRelation::LinkedFrom)?,
+            "related" => self.link(LinkRelation::Related)?,
             _ => return Ok(None),
         }))
     }
 
-    fn field_words(&mut self, name: &str) -> Result<Words> {
-        let start = self.at;
+    fn field_pattern(&mut self, name: &str) -> Result<WordPattern> {
+        let start = self.offset;
         if self.rest().starts_with('"') {
-            return self.phrase().map(Words::Phrase);
+            return self.phrase().map(WordPattern::Phrase);
         }
-        let run = self.run();
-        let words = self.starred(run, start)?;
+        let run = self.read_run();
+        let pattern = self.wildcard_word(run, start)?;
         if run.chars().any(char::is_alphanumeric) {
-            return Ok(words);
+            return Ok(pattern);
         }
-        self.wrong(start, format!("a word or a phrase right after {name}:"))
+        self.error(start, format!("a word or a phrase right after {name}:"))
     }
 
-    fn compare(&mut self) -> Compare {
-        const SIGNS: [(&str, Compare); 5] = [
-            (">=", Compare::AtLeast),
-            ("<=", Compare::AtMost),
-            (">", Compare::More),
-            ("<", Compare::Less),
-            ("=", Compare::Equal),
+    fn comparison(&mut self) -> Comparison {
+        const SIGNS: [(&str, Comparison); 5] = [
+            (">=", Comparison::GreaterOrEqual),
+            ("<=", Comparison::LessOrEqual),
+            (">", Comparison::Greater),
+            ("<", Comparison::Less),
+            ("=", Comparison::Equal),
         ];
         let found = SIGNS.into_iter().find(|(sign, _)| self.rest().starts_with(sign));
-        let (sign, compare) = found.unwrap_or(("", Compare::Equal));
-        self.at += sign.len();
-        compare
+        let (sign, comparison) = found.unwrap_or(("", Comparison::Equal));
+        self.offset += sign.len();
+        comparison
     }
 
-    fn number(&mut self, measure: Measure) -> Result<Condition> {
-        let compare = self.compare();
-        let start = self.at;
-        let run = self.run();
-        let name = measure.as_str();
-        let value = match measure {
-            Measure::PageRank => run.parse().ok(),
-            Measure::Size => size(run),
-            _ => whole(run),
+    fn number(&mut self, field: NumericField) -> Result<Condition> {
+        let comparison = self.comparison();
+        let start = self.offset;
+        let run = self.read_run();
+        let name = field.as_str();
+        let value = match field {
+            NumericField::PageRank => run.parse().ok(),
+            NumericField::Size => parse_size(run),
+            _ => parse_integer(run),
         };
-        match value.filter(|value: &f64| (0.0..MOST_NUMBER).contains(value)) {
-            // There is one zero.
-            Some(value) => Ok(Condition::Number { measure, compare, value: value + 0.0 }),
-            None => self.wrong(
+        match value.filter(|value: &f64| (0.0..MAX_NUMBER).contains(value)) {
+            // Adding 0.0 turns -0 into 0.
+            Some(value) => Ok(Condition::Number { field, comparison, value: value + 0.0 }),
+            None => self.error(
                 start,
-                match measure {
-                    Measure::PageRank => "a number such as pagerank:>0.001".to_owned(),
-                    Measure::Size => "a number of bytes such as size:>100k or size:<2M".to_owned(),
-                    _ => format!("a whole number such as {name}:3, {name}:>=3 or {name}:<3"),
+                match field {
+                    NumericField::PageRank => "a number such as pagerank:>0.001".to_owned(),
+                    NumericField::Size => "a number of bytes such as size:>100k or size:<2M".to_owned(),
+                    _ => format!("an integer such as {name}:3, {name}:>=3 or {name}:<3"),
                 },
             ),
         }
     }
 
     fn date(&mut self) -> Result<Condition> {
-        let compare = self.compare();
-        let start = self.at;
-        match Period::parse(self.run()) {
-            Some(period) => Ok(Condition::Date { compare, period }),
-            None => self.wrong(start, "a date such as date:2024, date:>=2024-01 or date:<2024-01-31"),
+        let comparison = self.comparison();
+        let start = self.offset;
+        match Period::parse(self.read_run()) {
+            Some(period) => Ok(Condition::Date { comparison, period }),
+            None => self.error(start, "a date such as date:2024, date:>=2024-01 or date:<2024-01-31"),
         }
     }
 
-    /// Nobody would find anything by the name of a language.
+    /// Reads a language code. A language name is an error: it would match nothing.
     fn language(&mut self) -> Result<String> {
-        const EXPECTED: &str = "the code of a language, such as lang:en";
-        let start = self.at;
+        const EXPECTED: &str = "a language code such as lang:en";
+        let start = self.offset;
         let code = self.name(EXPECTED)?;
         let is_code = code.split('-').next().is_some_and(|code| matches!(code.len(), 2 | 3));
-        if is_code { Ok(code) } else { self.wrong(start, EXPECTED) }
+        if is_code { Ok(code) } else { self.error(start, EXPECTED) }
     }
 
-    /// A value of letters, digits and the signs that hosts and types have.
+    /// Reads a host name or MIME type.
     fn name(&mut self, expected: &str) -> Result<String> {
-        let start = self.at;
-        let run = self.run();
-        if is_name(run) { Ok(run.to_lowercase()) } else { self.wrong(start, expected) }
+        let start = self.offset;
+        let run = self.read_run();
+        if is_name(run) { Ok(run.to_lowercase()) } else { self.error(start, expected) }
     }
 
-    /// A URL goes on to the next space, or the parenthesis that closes none of its own.
-    fn link(&mut self, kind: Neighbours) -> Result<Condition> {
-        let start = self.at;
+    /// Reads a URL, up to white space or an unbalanced closing parenthesis.
+    fn link(&mut self, relation: LinkRelation) -> Result<Condition> {
+        let start = self.offset;
         let url = if self.rest().starts_with('"') {
             self.phrase()?
         } else {
@@ -286,30 +286,30 @@ impl<'q> Lexer<'q> {
             };
             let rest = self.rest();
             let url = &rest[..rest.find(ends).unwrap_or(rest.len())];
-            self.at += url.len();
+            self.offset += url.len();
             url.to_owned()
         };
         if !url.chars().any(char::is_alphanumeric) {
-            return self.wrong(start, format!("a URL right after {}:", kind.as_str()));
+            return self.error(start, format!("a URL right after {}:", relation.as_str()));
         }
-        Ok(Condition::Link(LinkCondition { kind, url: url.trim().to_owned() }))
+        Ok(Condition::Link(LinkCondition { relation, url: url.trim().to_owned() }))
     }
 }
 
-/// Whether a text is of letters, digits and the signs that hosts and types have.
+/// Whether a text has only characters of host names and MIME types.
 pub(crate) fn is_name(text: &str) -> bool {
-    let is_sign = |letter: char| matches!(letter, '.' | '-' | '_' | ':' | '/' | '+' | '[' | ']' | '%');
+    let is_symbol = |letter: char| matches!(letter, '.' | '-' | '_' | ':' | '/' | '+' | '[' | ']' | '%');
     text.chars().any(char::is_alphanumeric)
-        && text.chars().all(|letter| letter.is_alphanumeric() || is_sign(letter))
+        && text.chars().all(|letter| letter.is_alphanumeric() || is_symbol(letter))
 }
 
-/// A whole number of digits alone.
-fn whole(text: &str) -> Option<f64> {
+/// Parses an integer of digits only.
+fn parse_integer(text: &str) -> Option<f64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<f64>().ok()).flatten()
 }
 
-/// A number of bytes, with `k`, `M` or `G` for thousands, millions and thousands of these.
-fn size(text: &str) -> Option<f64> {
+/// Parses a number of bytes with an optional unit `k`, `M` or `G` (powers of 1000).
+fn parse_size(text: &str) -> Option<f64> {
     let text = text.strip_suffix(['b', 'B']).unwrap_or(text);
     let (number, unit) = match text.chars().last()? {
         'k' | 'K' => (&text[..text.len() - 1], 1e3),
@@ -322,9 +322,9 @@ fn size(text: &str) -> Option<f64> {
     Some((value * unit).round())
 }
 
-/// The start of a text, for a sentence about it.
-fn shown(text: &str) -> String {
-    const SHOWN_CHARACTERS: usize = 20;
-    let start: String = text.chars().take(SHOWN_CHARACTERS).collect();
+/// Beginning of a text, for a message.
+fn excerpt(text: &str) -> String {
+    const MAX_EXCERPT_CHARACTERS: usize = 20;
+    let start: String = text.chars().take(MAX_EXCERPT_CHARACTERS).collect();
     if start.len() < text.len() { format!("`{start}…`") } else { format!("`{start}`") }
 }

@@ -1,45 +1,46 @@
-//! How do the pieces of a query belong together?
+//! Recursive-descent parser of queries.
 //!
 //! ```text
 //! any     = all { "OR" all }
 //! all     = not { [ "AND" ] not }
 //! not     = ( "NOT" | "-" ) not | near
-//! near    = primary { "NEAR/n" primary }          of words and phrases alone
+//! near    = primary { "NEAR/n" primary }          operands: words and phrases
 //! primary = "(" any ")" | term
 //! ```
 
-use super::condition::{Condition, Words};
+use super::condition::{Condition, WordPattern};
 use super::lexer::{Lexer, Token};
 use super::{
-    QUERY_LIMIT_BYTES, QUERY_LIMIT_DEPTH, QUERY_LIMIT_LINKS, QUERY_LIMIT_STARS, QUERY_LIMIT_TERMS, QueryError,
+    MAX_QUERY_BYTES, MAX_QUERY_DEPTH, MAX_QUERY_LINK_CONDITIONS, MAX_QUERY_TERMS, MAX_QUERY_WILDCARDS,
+    QueryError,
 };
 
 type Result<T> = std::result::Result<T, QueryError>;
 
-/// Reads a query.
+/// Parses a query.
 pub(super) fn parse(query: &str) -> Result<Condition> {
-    if query.len() > QUERY_LIMIT_BYTES {
-        let end = (0..=QUERY_LIMIT_BYTES).rev().find(|at| query.is_char_boundary(*at)).unwrap_or(0);
-        return Err(QueryError::at(query, end, format!("at most {QUERY_LIMIT_BYTES} bytes")));
+    if query.len() > MAX_QUERY_BYTES {
+        let end = (0..=MAX_QUERY_BYTES).rev().find(|at| query.is_char_boundary(*at)).unwrap_or(0);
+        return Err(QueryError::at(query, end, format!("at most {MAX_QUERY_BYTES} bytes")));
     }
     let mut lexer = Lexer::new(query);
     let next = lexer.next()?;
-    let mut parser = Parser { query, lexer, next, terms: 0, stars: 0, links: 0, depth: 0 };
+    let mut parser = Parser { query, lexer, next, terms: 0, wildcards: 0, links: 0, depth: 0 };
     let condition = parser.any()?;
     match parser.next {
         (Token::End, _) => Ok(condition),
-        // Everything else begins a condition, and would have been taken for one.
-        (_, at) => Err(QueryError::at(query, at, "a parenthesis that opens before this one")),
+        // Only a closing parenthesis can be left: every other token continues a condition.
+        (_, at) => Err(QueryError::at(query, at, "an opening parenthesis before this one")),
     }
 }
 
 struct Parser<'q> {
     query: &'q str,
     lexer: Lexer<'q>,
-    /// The piece to be read next, and where it begins.
+    /// Lookahead token and its byte offset.
     next: (Token, usize),
     terms: usize,
-    stars: usize,
+    wildcards: usize,
     links: usize,
     depth: usize,
 }
@@ -50,7 +51,7 @@ impl Parser<'_> {
         Ok(std::mem::replace(&mut self.next, next))
     }
 
-    fn wrong<T>(&self, at: usize, expected: impl Into<String>) -> Result<T> {
+    fn error<T>(&self, at: usize, expected: impl Into<String>) -> Result<T> {
         Err(QueryError::at(self.query, at, expected))
     }
 
@@ -60,7 +61,7 @@ impl Parser<'_> {
             self.take()?;
             any.push(self.all()?);
         }
-        Ok(one_or(any, Condition::Any))
+        Ok(single_or(any, Condition::Any))
     }
 
     fn all(&mut self) -> Result<Condition> {
@@ -68,7 +69,7 @@ impl Parser<'_> {
         loop {
             match self.next.0 {
                 Token::And => drop(self.take()?),
-                Token::Or | Token::Close | Token::End => return Ok(one_or(all, Condition::All)),
+                Token::Or | Token::Close | Token::End => return Ok(single_or(all, Condition::All)),
                 _ => {}
             }
             all.push(self.not()?);
@@ -80,7 +81,7 @@ impl Parser<'_> {
             return self.near();
         }
         self.take()?;
-        let not = self.deeper(Parser::not)?;
+        let not = self.nested(Parser::not)?;
         Ok(Condition::Not(Box::new(not)))
     }
 
@@ -88,20 +89,20 @@ impl Parser<'_> {
         let first = self.primary()?;
         let Token::Near(_) = self.next.0 else { return Ok(first) };
         let at = self.next.1;
-        let Some(first) = nearable(first) else {
-            return self.wrong(at, "a word or a phrase before NEAR");
+        let Some(first) = near_operand(first) else {
+            return self.error(at, "a word or a phrase before NEAR");
         };
-        let (mut words, mut within) = (vec![first], Vec::new());
+        let (mut operands, mut max_distances) = (vec![first], Vec::new());
         while let Token::Near(distance) = self.next.0 {
             self.take()?;
             let at = self.next.1;
-            let Some(next) = nearable(self.primary()?) else {
-                return self.wrong(at, "a word or a phrase after NEAR");
+            let Some(next) = near_operand(self.primary()?) else {
+                return self.error(at, "a word or a phrase after NEAR");
             };
-            words.push(next);
-            within.push(distance);
+            operands.push(next);
+            max_distances.push(distance);
         }
-        Ok(Condition::Near { words, within })
+        Ok(Condition::Near { operands, max_distances })
     }
 
     fn primary(&mut self) -> Result<Condition> {
@@ -111,41 +112,39 @@ impl Parser<'_> {
                 Ok(condition)
             }
             (Token::Open, opened) => {
-                let inner = self.deeper(Parser::any)?;
+                let inner = self.nested(Parser::any)?;
                 let (token, at) = self.take()?;
                 if token == Token::Close {
                     return Ok(inner);
                 }
                 let column = self.query[..opened].chars().count() + 1;
-                self.wrong(at, format!("a parenthesis that closes the one at character {column}"))
+                self.error(at, format!("a closing parenthesis for the one at character {column}"))
             }
-            (_, at) => self.wrong(at, "a word, a \"phrase\", a condition or a parenthesis"),
+            (_, at) => self.error(at, "a word, a \"phrase\", a condition or a parenthesis"),
         }
     }
 
-    /// Each condition costs something, and some cost much.
+    /// Counts a condition against the limits of a query.
     fn count(&mut self, condition: &Condition, at: usize) -> Result<()> {
         self.terms += 1;
-        self.stars += usize::from(has_star(condition));
+        self.wildcards += usize::from(has_wildcard(condition));
         self.links += usize::from(matches!(condition, Condition::Link(_)));
         let limits = [
-            (self.terms, QUERY_LIMIT_TERMS, "words and conditions"),
-            (self.stars, QUERY_LIMIT_STARS, "words with stars"),
-            (self.links, QUERY_LIMIT_LINKS, "of links-to:, linked-from: and related:"),
+            (self.terms, MAX_QUERY_TERMS, "terms"),
+            (self.wildcards, MAX_QUERY_WILDCARDS, "wildcards"),
+            (self.links, MAX_QUERY_LINK_CONDITIONS, "link conditions"),
         ];
         match limits.into_iter().find(|(count, limit, _)| count > limit) {
-            Some((_, limit, what)) => self.wrong(at, format!("at most {limit} {what}")),
+            Some((_, limit, kind)) => self.error(at, format!("at most {limit} {kind}")),
             None => Ok(()),
         }
     }
 
-    fn deeper(&mut self, read: impl Fn(&mut Self) -> Result<Condition>) -> Result<Condition> {
+    fn nested(&mut self, read: impl Fn(&mut Self) -> Result<Condition>) -> Result<Condition> {
         self.depth += 1;
-        if self.depth > QUERY_LIMIT_DEPTH {
-            return self.wrong(
-                self.next.1,
-                format!("at most {QUERY_LIMIT_DEPTH} parentheses and negations within each other"),
-            );
+        if self.depth > MAX_QUERY_DEPTH {
+            return self
+                .error(self.next.1, format!("at most {MAX_QUERY_DEPTH} nested parentheses and negations"));
         }
         let condition = read(self);
         self.depth -= 1;
@@ -153,20 +152,23 @@ impl Parser<'_> {
     }
 }
 
-fn has_star(condition: &Condition) -> bool {
-    matches!(condition, Condition::Text { words: Words::Prefix(_) | Words::Within(_), .. })
+fn has_wildcard(condition: &Condition) -> bool {
+    matches!(condition, Condition::Text { pattern: WordPattern::Prefix(_) | WordPattern::Infix(_), .. })
 }
 
-/// Words that can be near others.
-fn nearable(condition: Condition) -> Option<Words> {
+/// Returns the pattern of an operand of NEAR: a word or a phrase.
+fn near_operand(condition: Condition) -> Option<WordPattern> {
     match condition {
-        Condition::Text { part: None, words: words @ (Words::Word(_) | Words::Phrase(_)) } => Some(words),
+        Condition::Text {
+            field: None,
+            pattern: pattern @ (WordPattern::Word(_) | WordPattern::Phrase(_)),
+        } => Some(pattern),
         _ => None,
     }
 }
 
-/// The only condition of a list, or all of them.
-fn one_or(mut conditions: Vec<Condition>, list: impl Fn(Vec<Condition>) -> Condition) -> Condition {
+/// Returns the only condition of a list, or the list.
+fn single_or(mut conditions: Vec<Condition>, list: impl Fn(Vec<Condition>) -> Condition) -> Condition {
     match (conditions.len(), conditions.pop()) {
         (1, Some(only)) => only,
         (_, last) => {

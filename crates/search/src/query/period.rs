@@ -1,4 +1,4 @@
-//! Which year, month or day is meant? A stretch of time with a start and an end, in UTC.
+//! Periods of dates in queries: a year, month or day in UTC.
 
 use std::fmt;
 
@@ -13,24 +13,24 @@ pub struct Period {
 }
 
 impl Period {
-    /// Reads `2024`, `2024-01` or `2024-01-31`; years from 1000 to 9998.
+    /// Parses `2024`, `2024-01` or `2024-01-31`; years from 1000 to 9998.
     pub fn parse(text: &str) -> Option<Period> {
         let mut parts = text.split('-');
         let year = number(parts.next()?, 4)?;
         let month = parts.next().map(|part| number(part, 2)).map_or(Some(None), |part| part.map(Some))?;
         let day = parts.next().map(|part| number(part, 2)).map_or(Some(None), |part| part.map(Some))?;
         let period = Period { year, month: month.map(|month| month as u8), day: day.map(|day| day as u8) };
-        let is_whole = parts.next().is_none() && (1_000..=9_998).contains(&year);
-        // A day that the calendar has not, such as the 31st of April, is found by looking whether it comes back.
-        (is_whole && period.start_s().is_some() && period.is_in_calendar()).then_some(period)
+        let is_complete = parts.next().is_none() && (1_000..=9_998).contains(&year);
+        // is_in_calendar rejects days such as 31 April, which parse_date may accept.
+        (is_complete && period.start_s().is_some() && period.is_in_calendar()).then_some(period)
     }
 
-    /// Its first millisecond, in Unix time.
+    /// First millisecond, in Unix time.
     pub fn start_ms(self) -> i64 {
         self.start_s().unwrap_or_default() * 1_000
     }
 
-    /// The first millisecond after it.
+    /// First millisecond after the period.
     pub fn end_ms(self) -> i64 {
         match self {
             Period { month: Some(_), day: Some(_), .. } => self.start_ms() + 86_400_000,
@@ -57,7 +57,7 @@ impl Period {
     }
 }
 
-/// A number of exactly so many digits.
+/// Parses a number with an exact number of digits.
 fn number(text: &str, digits: usize) -> Option<u16> {
     let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().ok()).flatten()
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn periods_begin_and_end_by_the_calendar() {
+    fn periods_follow_the_calendar() {
         let bounds = |text: &str| Period::parse(text).map(|p| (p.start_ms() / 1_000, p.end_ms() / 1_000));
         assert_eq!(bounds("1970"), Some((0, 365 * 86_400)));
         assert_eq!(bounds("1970-12"), Some((334 * 86_400, 365 * 86_400)));

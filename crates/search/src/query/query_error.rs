@@ -1,34 +1,34 @@
-//! Where is a query wrong, and what was expected there?
+//! Syntax errors of queries.
 
 use std::fmt;
 
-/// A query that makes no sense.
+/// Syntax error of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryError {
-    /// The character where it stops making sense, counted from 1.
+    /// Character position, counted from 1.
     pub column: usize,
-    /// What would make sense there.
+    /// Expected input.
     pub expected: String,
-    /// What stands there instead.
+    /// Input at that position.
     pub found: String,
 }
 
-/// How much of what was found is shown.
-const SHOWN_CHARACTERS: usize = 40;
+/// Maximum length of the quoted input.
+const MAX_FOUND_CHARACTERS: usize = 40;
 
 impl QueryError {
-    /// At a byte of the query; what was found is what stands there up to the next space.
+    /// Creates an error at a byte offset; quotes the input up to the next white space.
     pub(super) fn at(query: &str, at: usize, expected: impl Into<String>) -> QueryError {
         let rest = &query[at..];
         let word: String =
-            rest.chars().take_while(|letter| !letter.is_whitespace()).take(SHOWN_CHARACTERS).collect();
-        let found = if word.is_empty() { "the end".to_owned() } else { format!("`{word}`") };
+            rest.chars().take_while(|letter| !letter.is_whitespace()).take(MAX_FOUND_CHARACTERS).collect();
+        let found = if word.is_empty() { "end of query".to_owned() } else { format!("`{word}`") };
         QueryError { column: query[..at].chars().count() + 1, expected: expected.into(), found }
     }
 
-    /// The query, and below it a mark under the place. Shown as it is in letters of one width.
-    pub fn pointed(&self, query: &str) -> String {
-        // Line ends and tabs would move what follows.
+    /// Formats the query with a caret below the error, for a monospaced font.
+    pub fn point_at(&self, query: &str) -> String {
+        // Line breaks and tabs would misplace the caret.
         let line: String =
             query.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
         format!("{line}\n{}^", " ".repeat(self.column - 1))
@@ -38,7 +38,7 @@ impl QueryError {
 impl fmt::Display for QueryError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let QueryError { column, expected, found } = self;
-        write!(out, "at character {column} of the query: expected {expected}, found {found}")
+        write!(out, "invalid query at character {column}: expected {expected}, found {found}")
     }
 }
 

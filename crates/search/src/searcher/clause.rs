@@ -1,44 +1,44 @@
-//! What does a condition become? A query of tantivy that pages have to fit, need not fit, or must not fit.
+//! Clauses of a compiled query: required, optional or excluded queries of tantivy.
 
 use tantivy::query::{AllQuery, BooleanQuery, ConstScoreQuery, EmptyQuery, Occur, Query};
 
-/// What a condition adds to a score that only chooses.
+/// Score of a clause that only filters.
 pub(super) const NO_SCORE: f32 = 0.0;
 
-/// What a condition became.
+/// Compiled condition.
 pub(super) enum Clause {
-    /// It says nothing: punctuation alone.
-    Nothing,
-    /// Words so frequent that some languages leave them out of the index, all of them asked for.
-    Wishes(Vec<Wish>),
-    /// One of them has to fit; of none, nothing fits.
+    /// Condition without words, such as punctuation.
+    Empty,
+    /// Conjunction of words that are stop words in some languages.
+    Optional(Vec<OptionalClause>),
+    /// Disjunction; an empty one matches nothing.
     Any(Vec<Box<dyn Query>>),
-    /// It must not fit.
+    /// Exclusion.
     Not(Box<dyn Query>),
 }
 
-/// A word that pages in some languages leave out; a page in one of these counts as having it.
-pub(super) struct Wish {
+/// Word that is a stop word in some languages. Pages in these languages match without it, since they are indexed without it.
+pub(super) struct OptionalClause {
     pub(super) queries: Vec<Box<dyn Query>>,
-    /// The pages in those languages.
-    pub(super) excused: Box<dyn Query>,
+    /// Query for the pages in these languages.
+    pub(super) exempt: Box<dyn Query>,
 }
 
-impl Wish {
-    /// The pages that have it, or count so.
-    pub(super) fn fulfilled(mut self) -> Box<dyn Query> {
-        self.queries.push(self.excused);
-        one_of(self.queries)
+impl OptionalClause {
+    /// Query for the pages that have the word or are exempt.
+    pub(super) fn into_query(mut self) -> Box<dyn Query> {
+        self.queries.push(self.exempt);
+        any_of(self.queries)
     }
 
-    /// The pages that surely have one of some.
-    pub(super) fn surely(wishes: Vec<Wish>) -> Vec<Box<dyn Query>> {
-        wishes.into_iter().flat_map(|wish| wish.queries).collect()
+    /// Queries for the words, without exemption.
+    pub(super) fn required(clauses: Vec<OptionalClause>) -> Vec<Box<dyn Query>> {
+        clauses.into_iter().flat_map(|clause| clause.queries).collect()
     }
 }
 
-/// A query that one of some fits; nothing fits none.
-pub(super) fn one_of(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
+/// Disjunction of queries; matches nothing if there are none.
+pub(super) fn any_of(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
     match (queries.len(), queries.pop()) {
         (_, None) => Box::new(EmptyQuery),
         (1, Some(only)) => only,
@@ -49,18 +49,18 @@ pub(super) fn one_of(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
     }
 }
 
-/// What fits, as a query of its own.
-pub(super) fn positive(clause: Clause) -> Box<dyn Query> {
+/// Converts a clause to a query that can stand alone.
+pub(super) fn into_positive_query(clause: Clause) -> Box<dyn Query> {
     match clause {
-        Clause::Nothing => every_page(),
-        Clause::Wishes(wishes) => one_of(Wish::surely(wishes)),
-        Clause::Any(queries) => one_of(queries),
+        Clause::Empty => all_pages(),
+        Clause::Optional(clauses) => any_of(OptionalClause::required(clauses)),
+        Clause::Any(queries) => any_of(queries),
         Clause::Not(query) => {
-            Box::new(BooleanQuery::new(vec![(Occur::Must, every_page()), (Occur::MustNot, query)]))
+            Box::new(BooleanQuery::new(vec![(Occur::Must, all_pages()), (Occur::MustNot, query)]))
         }
     }
 }
 
-pub(super) fn every_page() -> Box<dyn Query> {
+pub(super) fn all_pages() -> Box<dyn Query> {
     Box::new(ConstScoreQuery::new(Box::new(AllQuery), NO_SCORE))
 }

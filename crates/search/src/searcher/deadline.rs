@@ -1,34 +1,32 @@
-//! How long may a query take? Whoever goes through many words or pages looks at the clock now and then, and stops when time is up;
-//! the answer tells that it did.
+//! Deadline of a search. Long loops check it regularly and stop after it; the result reports that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The end of a query's time.
+/// Deadline of a search.
 #[derive(Debug, Clone)]
 pub(super) struct Deadline {
-    /// Never, if it is too far off to be told.
+    /// `None` if the timeout is too long for an [`Instant`].
     at: Option<Instant>,
     was_missed: Arc<AtomicBool>,
 }
 
 impl Deadline {
-    /// So long from now on.
-    pub(super) fn after(limit: Duration) -> Deadline {
-        Deadline { at: Instant::now().checked_add(limit), was_missed: Arc::default() }
+    pub(super) fn after(timeout: Duration) -> Deadline {
+        Deadline { at: Instant::now().checked_add(timeout), was_missed: Arc::default() }
     }
 
-    /// Whether time is up: then who asks stops.
-    pub(super) fn is_over(&self) -> bool {
-        let is_over = self.was_missed() || self.at.is_some_and(|at| Instant::now() >= at);
-        if is_over {
+    /// Whether the deadline has passed; the caller then has to stop.
+    pub(super) fn is_expired(&self) -> bool {
+        let is_expired = self.was_missed() || self.at.is_some_and(|at| Instant::now() >= at);
+        if is_expired {
             self.was_missed.store(true, Ordering::Relaxed);
         }
-        is_over
+        is_expired
     }
 
-    /// Whether somebody had to stop.
+    /// Whether a caller had to stop.
     pub(super) fn was_missed(&self) -> bool {
         self.was_missed.load(Ordering::Relaxed)
     }

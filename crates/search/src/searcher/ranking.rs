@@ -1,26 +1,34 @@
-//! What makes one page a better answer than another?
+//! Weights of the ranking.
 
-/// Weights of what a score is made of. A field without weight is not looked at, unless it is named.
+/// Weights of the parts of a score. A field with weight 0 is searched only if the query names it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranking {
-    /// Words of the title.
+    /// Title.
     pub title: f32,
-    /// Words of headings.
+    /// Headings.
     pub headings: f32,
-    /// Words of links to the page.
+    /// Anchor texts of inlinks.
     pub anchor: f32,
-    /// Words of the URL.
+    /// URL.
     pub url: f32,
-    /// Words of the text.
+    /// Text.
     pub body: f32,
-    /// What the highest PageRank adds.
-    pub links: f32,
-    /// How many times the mean PageRank adds half of that.
-    pub links_half: f32,
+    /// Maximum contribution w of PageRank: w·S/(S+k), S = PageRank / mean.
+    pub pagerank: f32,
+    /// k: the multiple of the mean PageRank that contributes w/2.
+    pub pagerank_half: f32,
 }
 
 impl Default for Ranking {
     fn default() -> Ranking {
-        Ranking { title: 2.0, headings: 0.5, anchor: 1.0, url: 0.5, body: 1.0, links: 2.0, links_half: 5.0 }
+        Ranking {
+            title: 2.0,
+            headings: 0.5,
+            anchor: 1.0,
+            url: 0.5,
+            body: 1.0,
+            pagerank: 2.0,
+            pagerank_half: 5.0,
+        }
     }
 }

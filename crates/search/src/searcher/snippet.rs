@@ -1,80 +1,80 @@
-//! What of a page is shown? Its title, and the piece of its text that has most of the words asked for, with these marked.
+//! Title and snippet of a hit, with highlighted matches. The snippet is the passage with most query words.
 
 use std::ops::Range;
 
-use parse::{DocumentReader, StoredAnswer};
-use store::{PageRecord, Snapshot, Verify};
+use parse::{DocumentReader, StoredResponse};
+use store::{PageRecord, Snapshot, VerifyLevel};
 
-use super::marks::Marks;
+use super::highlight::HighlightTerms;
 use crate::error::Result;
-use crate::tokenizer::for_each_term;
+use crate::text::tokenizer::for_each_term;
 
-/// Characters of a snippet, about.
+/// Approximate length of a snippet.
 const SNIPPET_CHARACTERS: usize = 240;
-/// Characters of a title.
+/// Maximum length of a title.
 const TITLE_CHARACTERS: usize = 200;
-/// Bytes of a text that are looked through.
-const MOST_TEXT_BYTES: usize = 1 << 20;
-/// Matches in a text that are looked at.
-const MOST_MATCHES: usize = 2_000;
+/// Maximum number of bytes of a text that are searched for matches.
+const MAX_TEXT_BYTES: usize = 1 << 20;
+/// Maximum number of matches considered.
+const MAX_MATCHES: usize = 2_000;
 
-/// A short text, in pieces.
+/// Passage of a text, split into fragments.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Snippet {
-    /// One after the other they are the text.
-    pub pieces: Vec<Piece>,
-    /// Whether the text goes on before it.
-    pub starts_within: bool,
-    /// Whether the text goes on behind it.
-    pub ends_within: bool,
+    /// Fragments in order.
+    pub fragments: Vec<Fragment>,
+    /// Whether text before the passage was cut off.
+    pub is_truncated_before: bool,
+    /// Whether text after the passage was cut off.
+    pub is_truncated_after: bool,
 }
 
-/// A piece of a short text.
+/// Fragment of a snippet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
-    /// Its words; white space is one space.
+pub struct Fragment {
+    /// Text with collapsed white space.
     pub text: String,
-    /// Whether it is a word that was asked for.
+    /// Whether it matches a word of the query.
     pub is_match: bool,
 }
 
 impl Snippet {
-    /// The text without marks, and with an ellipsis where more of it is left out.
+    /// The plain text, with an ellipsis where text was cut off.
     pub fn text(&self) -> String {
-        let mut text = if self.starts_within { "… ".to_owned() } else { String::new() };
-        self.pieces.iter().for_each(|piece| text.push_str(&piece.text));
-        if self.ends_within {
+        let mut text = if self.is_truncated_before { "… ".to_owned() } else { String::new() };
+        self.fragments.iter().for_each(|fragment| text.push_str(&fragment.text));
+        if self.is_truncated_after {
             text.push_str(" …");
         }
         text
     }
 
-    /// Where matches are in that text, in characters.
+    /// Character ranges of the matches in [`Snippet::text`].
     pub fn matches(&self) -> Vec<[usize; 2]> {
-        let mut end = if self.starts_within { 2 } else { 0 };
+        let mut end = if self.is_truncated_before { 2 } else { 0 };
         let mut matches = Vec::new();
-        for piece in &self.pieces {
+        for fragment in &self.fragments {
             let start = end;
-            end += piece.text.chars().count();
-            if piece.is_match {
+            end += fragment.text.chars().count();
+            if fragment.is_match {
                 matches.push([start, end]);
             }
         }
         matches
     }
 
-    /// Cuts a range out of a text, with the matches that lie in it.
-    fn cut(text: &str, range: Range<usize>, matches: &[Match]) -> Snippet {
+    /// Creates the snippet of a byte range of a text.
+    fn from_range(text: &str, range: Range<usize>, matches: &[Match]) -> Snippet {
         let mut snippet = Snippet {
-            starts_within: !text[..range.start].trim().is_empty(),
-            ends_within: !text[range.end..].trim().is_empty(),
+            is_truncated_before: !text[..range.start].trim().is_empty(),
+            is_truncated_after: !text[range.end..].trim().is_empty(),
             ..Snippet::default()
         };
         let mut at = range.start;
         for found in
             matches.iter().filter(|found| found.range.start >= range.start && found.range.end <= range.end)
         {
-            // Pairs of characters overlap.
+            // Bigrams overlap.
             let start = found.range.start.max(at);
             snippet.push(&text[at..start], false);
             snippet.push(&text[start..found.range.end.max(start)], true);
@@ -86,7 +86,7 @@ impl Snippet {
 
     fn push(&mut self, text: &str, is_match: bool) {
         let mut plain = String::with_capacity(text.len());
-        let ends_in_space = self.pieces.last().is_none_or(|last| last.text.ends_with(' '));
+        let ends_in_space = self.fragments.last().is_none_or(|last| last.text.ends_with(' '));
         let mut after_space = ends_in_space;
         for letter in text.chars() {
             if letter.is_whitespace() || letter.is_control() {
@@ -99,41 +99,41 @@ impl Snippet {
                 after_space = false;
             }
         }
-        match self.pieces.last_mut() {
+        match self.fragments.last_mut() {
             _ if plain.is_empty() => {}
             Some(last) if last.is_match == is_match => last.text.push_str(&plain),
-            _ => self.pieces.push(Piece { text: plain, is_match }),
+            _ => self.fragments.push(Fragment { text: plain, is_match }),
         }
     }
 }
 
-/// A word of a text that was asked for.
+/// Occurrence of a query word in a text.
 #[derive(Debug, Clone)]
 struct Match {
     range: Range<usize>,
-    /// Which word of the query it is.
+    /// Number of the word in the query.
     word: usize,
 }
 
-/// What is shown of a page.
+/// Title and snippet of a page.
 #[derive(Debug, Clone, Default)]
-pub(super) struct PageView {
+pub(super) struct PageExcerpt {
     pub(super) title: Snippet,
     pub(super) snippet: Snippet,
 }
 
-impl PageView {
-    /// Reads the page that is stored.
+impl PageExcerpt {
+    /// Reads the stored page.
     pub(super) fn read(
         snapshot: &Snapshot,
         record: &PageRecord,
         url: &str,
         language: Option<&str>,
-        marks: &Marks,
-    ) -> Result<PageView> {
-        let Some(location) = record.stored else { return Ok(PageView::default()) };
-        let stored = snapshot.bodies.read(&location, Verify::Checksum)?;
-        let answer = StoredAnswer {
+        highlight: &HighlightTerms,
+    ) -> Result<PageExcerpt> {
+        let Some(location) = record.record_location else { return Ok(PageExcerpt::default()) };
+        let stored = snapshot.page_store.read(&location, VerifyLevel::Checksum)?;
+        let answer = StoredResponse {
             url,
             status: stored.status(),
             content_type: stored.header("Content-Type"),
@@ -141,39 +141,52 @@ impl PageView {
             body: &stored.body(),
         };
         let mut reader = DocumentReader::default();
-        let Some(document) = reader.read(&answer) else { return Ok(PageView::default()) };
-        let title = whole(&document.title, TITLE_CHARACTERS, language, marks);
-        let text = &document.text[..boundary(&document.text, MOST_TEXT_BYTES)];
-        let matches = matches(text, language, marks);
+        let Some(document) = reader.read(&answer) else { return Ok(PageExcerpt::default()) };
+        let title = leading_excerpt(&document.title, TITLE_CHARACTERS, language, highlight);
+        let text = &document.text[..floor_char_boundary(&document.text, MAX_TEXT_BYTES)];
+        let matches = find_matches(text, language, highlight);
         let snippet = if matches.is_empty() {
             let main = document.main_text();
-            whole(if main.is_empty() { text } else { &main }, SNIPPET_CHARACTERS, language, marks)
+            leading_excerpt(
+                if main.is_empty() { text } else { &main },
+                SNIPPET_CHARACTERS,
+                language,
+                highlight,
+            )
         } else {
-            Snippet::cut(text, best_window(text, &matches), &matches)
+            Snippet::from_range(text, best_window(text, &matches), &matches)
         };
-        Ok(PageView { title, snippet })
+        Ok(PageExcerpt { title, snippet })
     }
 }
 
-/// The start of a text.
-fn whole(text: &str, characters: usize, language: Option<&str>, marks: &Marks) -> Snippet {
+/// Beginning of a text.
+fn leading_excerpt(
+    text: &str,
+    characters: usize,
+    language: Option<&str>,
+    highlight: &HighlightTerms,
+) -> Snippet {
     let text = text.trim();
-    let end = after(text, 0, characters);
+    let end = window_end(text, 0, characters);
     let start = &text[..end];
-    Snippet { ends_within: end < text.len(), ..Snippet::cut(start, 0..end, &matches(start, language, marks)) }
+    Snippet {
+        is_truncated_after: end < text.len(),
+        ..Snippet::from_range(start, 0..end, &find_matches(start, language, highlight))
+    }
 }
 
-fn matches(text: &str, language: Option<&str>, marks: &Marks) -> Vec<Match> {
+fn find_matches(text: &str, language: Option<&str>, highlight: &HighlightTerms) -> Vec<Match> {
     let mut matches = Vec::new();
     for_each_term(language, text, |term, _, range| {
-        if let Some(word) = marks.word_of(term).filter(|_| matches.len() < MOST_MATCHES) {
+        if let Some(word) = highlight.word_of(term).filter(|_| matches.len() < MAX_MATCHES) {
             matches.push(Match { range, word });
         }
     });
     matches
 }
 
-/// The piece of a text with most different words asked for, and of these with most of any; the first of several.
+/// Finds the window with most distinct query words, then with most matches, then the first.
 fn best_window(text: &str, matches: &[Match]) -> Range<usize> {
     let mut best = (0, 0, 0);
     let mut end = 0;
@@ -193,27 +206,27 @@ fn best_window(text: &str, matches: &[Match]) -> Range<usize> {
     }
     let first = matches.get(best.2).map_or(0, |found| found.range.start);
     let start = window_start(text, first);
-    start..after(text, start, SNIPPET_CHARACTERS)
+    start..window_end(text, start, SNIPPET_CHARACTERS)
 }
 
-/// Some characters before a place: where the last sentence begins, or a word.
+/// Start of a window: the last start of a sentence, or of a word, within some characters before a match.
 fn window_start(text: &str, at: usize) -> usize {
     const LEAD_CHARACTERS: usize = 80;
-    let earliest = text[..at].char_indices().rev().nth(LEAD_CHARACTERS - 1).map_or(0, |(place, _)| place);
+    let earliest = text[..at].char_indices().rev().nth(LEAD_CHARACTERS - 1).map_or(0, |(at, _)| at);
     if earliest == 0 {
         return 0;
     }
     let lead = &text[earliest..at];
-    let sentence = lead.rfind(['.', '!', '?', '\n', '。']).map(|place| {
-        let end = lead[place..].chars().next().map_or(0, char::len_utf8);
-        earliest + place + end
+    let sentence = lead.rfind(['.', '!', '?', '\n', '。']).map(|at| {
+        let end = lead[at..].chars().next().map_or(0, char::len_utf8);
+        earliest + at + end
     });
-    let word = || lead.find(char::is_whitespace).map(|place| earliest + place);
+    let word = || lead.find(char::is_whitespace).map(|at| earliest + at);
     sentence.or_else(word).unwrap_or(earliest)
 }
 
-/// So many characters behind a place, at the end of a word if one ends soon before.
-fn after(text: &str, start: usize, characters: usize) -> usize {
+/// End of a window of some characters, moved back to the end of a word if there is one in its second half.
+fn window_end(text: &str, start: usize, characters: usize) -> usize {
     let Some((end, _)) = text[start..].char_indices().nth(characters) else { return text.len() };
     let window = &text[start..start + end];
     match window.rfind(char::is_whitespace) {
@@ -222,6 +235,6 @@ fn after(text: &str, start: usize, characters: usize) -> usize {
     }
 }
 
-fn boundary(text: &str, at: usize) -> usize {
+fn floor_char_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }

@@ -1,37 +1,37 @@
-//! What did somebody mean who wrote a word that hardly any page has? The query with the nearest word that pages write.
+//! Spelling suggestions: replaces rare words of a query by similar frequent ones.
 
-use crate::forms::query_words;
-use crate::query::{Condition, Words};
-use crate::vocabulary::Vocabulary;
+use crate::index::vocabulary::Vocabulary;
+use crate::query::{Condition, WordPattern};
+use crate::text::query_terms::split_query;
 
-/// The condition with its words as pages spell them; `None` if nothing is to be changed.
+/// Returns the corrected condition; `None` if no word is changed.
 pub(super) fn corrected(condition: &Condition, vocabulary: &Vocabulary) -> Option<Condition> {
     let mut corrected = condition.clone();
     correct(&mut corrected, vocabulary).then_some(corrected)
 }
 
-/// Whether something was changed.
+/// Corrects a condition in place; returns whether a word was changed.
 fn correct(condition: &mut Condition, vocabulary: &Vocabulary) -> bool {
-    let each = |all: &mut [Condition]| {
+    let correct_all = |all: &mut [Condition]| {
         all.iter_mut().fold(false, |changed, condition| correct(condition, vocabulary) | changed)
     };
     match condition {
-        Condition::All(all) | Condition::Any(all) => each(all),
-        Condition::Text { words, .. } => correct_words(words, vocabulary),
-        Condition::Near { words, .. } => {
-            words.iter_mut().fold(false, |changed, words| correct_words(words, vocabulary) | changed)
+        Condition::All(all) | Condition::Any(all) => correct_all(all),
+        Condition::Text { pattern, .. } => correct_words(pattern, vocabulary),
+        Condition::Near { operands, .. } => {
+            operands.iter_mut().fold(false, |changed, operand| correct_words(operand, vocabulary) | changed)
         }
-        // What somebody does not want may well be nowhere.
+        // An excluded word may well be rare.
         _ => false,
     }
 }
 
-fn correct_words(words: &mut Words, vocabulary: &Vocabulary) -> bool {
-    let (Words::Word(text) | Words::Phrase(text)) = words else { return false };
+fn correct_words(pattern: &mut WordPattern, vocabulary: &Vocabulary) -> bool {
+    let (WordPattern::Word(text) | WordPattern::Phrase(text)) = pattern else { return false };
     let mut new = String::with_capacity(text.len());
     let (mut at, mut changed) = (0, false);
-    for word in query_words(text) {
-        // Pairs of characters overlap; they are no words that could be misspelled.
+    for word in split_query(text) {
+        // Bigrams overlap and cannot be misspelled.
         let Some(nearest) = vocabulary.nearest(&word.text).filter(|_| word.range.start >= at) else {
             continue;
         };

@@ -1,40 +1,40 @@
-//! Where are words looked for, and how much do they count there?
+//! Text fields with their weights.
 
 use tantivy::schema::Field;
 
 use super::Ranking;
-use crate::query::Part;
-use crate::schema::Fields;
+use crate::index::schema::Fields;
+use crate::query::QueryField;
 
-/// A field of words.
+/// Text field.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TextField {
     pub(super) field: Field,
     pub(super) weight: f32,
-    /// For people.
+    /// Name in descriptions of scores.
     pub(super) name: &'static str,
 }
 
 impl TextField {
-    /// The fields that count, where none is named.
-    pub(super) fn everywhere(fields: &Fields, ranking: &Ranking) -> Vec<TextField> {
+    /// Fields with a weight, for words without a field name.
+    pub(super) fn default_fields(fields: &Fields, ranking: &Ranking) -> Vec<TextField> {
         let all = [
             (fields.title, ranking.title, "title"),
             (fields.headings, ranking.headings, "headings"),
-            (fields.anchor, ranking.anchor, "anchors"),
+            (fields.anchor, ranking.anchor, "anchor texts"),
             (fields.url, ranking.url, "URL"),
             (fields.body, ranking.body, "text"),
         ];
-        let weighed = all.into_iter().filter(|(_, weight, _)| *weight > 0.0);
-        weighed.map(|(field, weight, name)| TextField { field, weight, name }).collect()
+        let weighted = all.into_iter().filter(|(_, weight, _)| *weight > 0.0);
+        weighted.map(|(field, weight, name)| TextField { field, weight, name }).collect()
     }
 
-    /// The one that is named; it counts even if it does not elsewhere.
-    pub(super) fn of(part: Part, fields: &Fields, ranking: &Ranking) -> TextField {
-        let (field, weight, name) = match part {
-            Part::Title => (fields.title, ranking.title, "title"),
-            Part::Url => (fields.url, ranking.url, "URL"),
-            Part::Anchor => (fields.anchor, ranking.anchor, "anchors"),
+    /// The named field; its weight is 1 if it is set to 0.
+    pub(super) fn named(field: QueryField, fields: &Fields, ranking: &Ranking) -> TextField {
+        let (field, weight, name) = match field {
+            QueryField::Title => (fields.title, ranking.title, "title"),
+            QueryField::Url => (fields.url, ranking.url, "URL"),
+            QueryField::Anchor => (fields.anchor, ranking.anchor, "anchor texts"),
         };
         TextField { field, weight: if weight > 0.0 { weight } else { 1.0 }, name }
     }

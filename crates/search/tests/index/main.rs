@@ -1,17 +1,15 @@
-//! The index of a collection's text, from the outside: what is in it after pages came, changed and went.
+//! Tests of the indexer: content of the index after pages were added, changed and removed.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
-mod dump;
-mod sample;
 mod trouble;
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use search::{Error, LeftOutCounts, TextIndex};
-use store::{AnchorRow, AnchorRows, DerivedTable, PageFlags, Snapshot, Stage};
+use search::{Error, ExclusionCounts, TextIndex};
+use store::{AnchorRow, AnchorRows, DerivedTable, PageFlags, PageStage, Snapshot};
 
-use sample::{Sample, settings};
+use testkit::text_collection::{Sample, settings};
 
 const ENGLISH: &str = "<title>The Weirs of England</title><h1>Building barriers</h1><p>A weir is a barrier across the \
     width of a river that alters the flow of water and usually results in a change in the height of the river level. \
@@ -29,19 +27,19 @@ fn words_are_found_by_the_stems_of_their_language() {
     let german = sample.visit("http://b.test/", GERMAN).0;
     let japanese = sample.visit("http://c.test/", JAPANESE).0;
     let summary = sample.index();
-    assert_eq!((summary.pages, summary.added, summary.read), (3, 3, 3));
+    assert_eq!((summary.pages, summary.added, summary.pages_read), (3, 3, 3));
     let found = |field: &str, term: &str| sample.pages_with(field, term);
     assert_eq!(found("title", "weir"), [english]);
     assert_eq!(found("title", "the"), Vec::<u32>::new(), "a stop word");
     assert_eq!(found("headings", "barrier"), [english]);
     assert_eq!(found("body", "river"), [english]);
-    assert_eq!(found("url", "weirs"), [english], "a URL stays as it is");
+    assert_eq!(found("url", "weirs"), [english], "the URL is not stemmed");
     assert_eq!((found("title", "haus"), found("body", "fluss")), (vec![german], vec![german]));
     assert_eq!((found("body", "東京"), found("title", "堰")), (vec![japanese], vec![japanese]));
     assert_eq!(found("language", "de"), [german]);
-    assert_eq!(found("mime", "text/html"), [english, german, japanese]);
+    assert_eq!(found("mime_type", "text/html"), [english, german, japanese]);
     assert_eq!(found("domain", "b.test"), [german]);
-    // The, Weirs, of, England: stop words leave their places.
+    // The, Weirs, of, England: stop words keep their positions.
     assert_eq!(sample.terms()[&("title".to_owned(), "england".to_owned())][&english], [3]);
     let index = TextIndex::open(sample.path()).unwrap();
     assert_eq!(index.languages().unwrap(), ["de", "en", "ja"]);
@@ -49,7 +47,7 @@ fn words_are_found_by_the_stems_of_their_language() {
 }
 
 #[test]
-fn an_index_that_grew_is_the_one_that_is_made_at_once() {
+fn an_incremental_index_equals_a_rebuilt_one() {
     let mut grown = Sample::new();
     let mut pages = Vec::new();
     for n in 0..60 {
@@ -66,14 +64,14 @@ fn an_index_that_grew_is_the_one_that_is_made_at_once() {
     }
     let summary = grown.index();
     let indexed_later = 4 + (57..60).filter(|n| n % 5 != 0).count() as u64 - 4;
-    assert_eq!((summary.removed, summary.changed), (12, 15), "{summary:?}");
+    assert_eq!((summary.removed, summary.updated), (12, 15), "{summary:?}");
     assert_eq!((summary.added, summary.pages), (indexed_later, 48));
-    assert_eq!(summary.left_out.no_content, 12);
+    assert_eq!(summary.excluded.no_content, 12);
     let terms = grown.terms();
-    assert_eq!(grown.index().read, 0);
+    assert_eq!(grown.index().pages_read, 0);
     std::fs::remove_dir_all(grown.path().join("text")).unwrap();
-    let anew = grown.index();
-    assert_eq!((anew.added, anew.read, anew.left_out), (48, 48, summary.left_out));
+    let rebuilt = grown.index();
+    assert_eq!((rebuilt.added, rebuilt.pages_read, rebuilt.excluded), (48, 48, summary.excluded));
     assert!(terms == grown.terms());
     assert!(terms.len() > 100);
 }
@@ -86,7 +84,7 @@ fn page(number: usize, version: usize) -> String {
 }
 
 #[test]
-fn who_does_not_want_to_be_found_is_not() {
+fn noindex_pages_and_pages_without_text_are_excluded() {
     let mut sample = Sample::new();
     let html = "Content-Type: text/html\r\n";
     let meta = |content: &str| format!("<meta name=robots content='{content}'><p>some words");
@@ -113,12 +111,12 @@ fn who_does_not_want_to_be_found_is_not() {
     sample.page("http://a.test/unknown");
     let summary = sample.index();
     assert_eq!(
-        summary.left_out,
-        LeftOutCounts { noindex: 4, not_text: 1, duplicate: 1, no_content: 2, damaged: 0 }
+        summary.excluded,
+        ExclusionCounts { noindex: 4, not_text: 1, duplicate: 1, no_content: 2, damaged: 0 }
     );
     assert_eq!(sample.pages_with("body", "words"), [future, nofollow, original.0]);
 
-    // The same words, and a head that says something else.
+    // The same content with other response headers.
     sample.visit_with("http://a.test/head", 200, html, "<p>some words");
     sample.visit_with(
         "http://a.test/nofollow",
@@ -126,22 +124,26 @@ fn who_does_not_want_to_be_found_is_not() {
         &format!("{html}X-Robots-Tag: noindex\r\n"),
         &meta("nofollow"),
     );
-    sample.note(original, |record| record.stage = Stage::Failed);
+    sample.note(original, |record| record.stage = PageStage::Failed);
     let summary = sample.index();
     assert_eq!((summary.added, summary.removed), (2, 2), "{summary:?}");
-    assert_eq!(sample.pages_with("body", "words"), [future, head.0, copy.0], "the copy stands in");
     assert_eq!(
-        summary.left_out,
-        LeftOutCounts { noindex: 4, not_text: 1, duplicate: 0, no_content: 3, damaged: 0 }
+        sample.pages_with("body", "words"),
+        [future, head.0, copy.0],
+        "the duplicate is indexed instead"
+    );
+    assert_eq!(
+        summary.excluded,
+        ExclusionCounts { noindex: 4, not_text: 1, duplicate: 0, no_content: 3, damaged: 0 }
     );
 }
 
 #[test]
-fn a_copy_is_judged_on_its_own_if_its_original_asks_not_to_be_found() {
+fn a_duplicate_is_indexed_if_its_original_is_noindex() {
     let mut sample = Sample::new();
     let html = "Content-Type: text/html\r\n";
     let hidden = format!("{html}X-Robots-Tag: noindex\r\n");
-    // One copy is known before its original, the other one after it.
+    // One duplicate has a smaller page id than its original, the other a larger one.
     let early = sample.page("http://a.test/early");
     let original = sample.visit_with("http://a.test/original", 200, &hidden, "<p>words");
     let late = sample.visit("http://a.test/late", "<p>words");
@@ -154,16 +156,16 @@ fn a_copy_is_judged_on_its_own_if_its_original_asks_not_to_be_found() {
     }
     let summary = sample.index();
     assert_eq!(sample.pages_with("body", "words"), [early.0, late.0]);
-    assert_eq!((summary.left_out.noindex, summary.left_out.duplicate), (1, 0));
-    assert_eq!(index_again(&sample).read, 0);
+    assert_eq!((summary.excluded.noindex, summary.excluded.duplicate), (1, 0));
+    assert_eq!(index_again(&sample).pages_read, 0);
     sample.visit_with("http://a.test/original", 200, html, "<p>words");
     let summary = sample.index();
-    assert_eq!(sample.pages_with("body", "words"), [original.0], "it stands for both again");
-    assert_eq!((summary.added, summary.removed, summary.left_out.duplicate), (1, 2, 2));
+    assert_eq!(sample.pages_with("body", "words"), [original.0], "the original represents both again");
+    assert_eq!((summary.added, summary.removed, summary.excluded.duplicate), (1, 2, 2));
 }
 
 #[test]
-fn who_asks_to_be_found_until_some_day_goes_when_it_is_over() {
+fn pages_are_removed_after_unavailable_after() {
     let mut sample = Sample::new();
     let until = |when: &str| format!("<meta name=robots content='unavailable_after: {when}'><p>words {when}");
     let body = sample.visit("http://a.test/body", &until("2090-01-01")).0;
@@ -172,19 +174,19 @@ fn who_asks_to_be_found_until_some_day_goes_when_it_is_over() {
     let later = sample.visit("http://a.test/later", &until("2095-01-01")).0;
     sample.index();
     assert_eq!(sample.pages_with("body", "words"), [body, head, later]);
-    // Nothing about them changes but the time.
+    // Only the time of the commit changes.
     let day_of_2091 = 3_818_448_000_000;
     sample.collection.commit(day_of_2091).unwrap();
     let summary = index_again(&sample);
     assert_eq!(sample.pages_with("body", "words"), [later]);
-    assert_eq!((summary.removed, summary.left_out.noindex), (2, 2));
+    assert_eq!((summary.removed, summary.excluded.noindex), (2, 2));
 }
 
 #[test]
-fn no_commit_is_needed_for_a_day_to_be_over() {
+fn unavailable_after_needs_no_new_commit() {
     let mut sample = Sample::new();
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
-    let until = parse::date_text(now_s + 2);
+    let until = parse::format_date(now_s + 2);
     sample.visit("http://a.test/", &format!("<meta name=robots content='unavailable_after: {until}'><p>x"));
     sample.collection.commit(1).unwrap();
     let start = Instant::now();
@@ -196,7 +198,7 @@ fn no_commit_is_needed_for_a_day_to_be_over() {
 }
 
 #[test]
-fn a_visit_that_brought_the_same_again_costs_a_look_at_its_head() {
+fn a_fetch_with_the_same_content_only_checks_the_headers() {
     let mut sample = Sample::new();
     sample.visit("http://a.test/", ENGLISH);
     sample.index();
@@ -207,11 +209,11 @@ fn a_visit_that_brought_the_same_again_costs_a_look_at_its_head() {
         ENGLISH,
     );
     let summary = sample.index();
-    assert_eq!((summary.read, summary.read_bytes, summary.changed, summary.pages), (1, 0, 0, 1));
+    assert_eq!((summary.pages_read, summary.read_bytes, summary.updated, summary.pages), (1, 0, 0, 1));
 }
 
 #[test]
-fn words_of_links_come_with_an_analysis() {
+fn anchor_texts_are_indexed_after_an_analysis() {
     let mut sample = Sample::new();
     let page = sample.visit("http://a.test/", ENGLISH).0;
     let other = sample.visit("http://b.test/", GERMAN).0;
@@ -219,23 +221,23 @@ fn words_of_links_come_with_an_analysis() {
     let write = |sample: &Sample, anchor: &str| {
         let generation = sample.collection.manifest().unwrap().generation;
         let mut table = DerivedTable::<AnchorRows>::create(sample.path(), generation).unwrap();
-        table.push(&AnchorRow { page_id: page, anchor, links: 3, sites: 2 }).unwrap();
+        table.push(&AnchorRow { page_id: page, anchor, link_count: 3, site_count: 2 }).unwrap();
         table.finish().unwrap();
     };
     write(&sample, "dams and sluices");
     let summary = index_again(&sample);
-    assert_eq!((summary.changed, summary.read), (1, 1), "only the page that others link to");
+    assert_eq!((summary.updated, summary.pages_read), (1, 1), "only the page with inlinks");
     assert_eq!(sample.pages_with("anchor", "sluic"), [page]);
-    // A page that changes keeps its anchors.
+    // A changed page keeps its anchor texts.
     sample.visit("http://a.test/", &format!("{ENGLISH}<p>more"));
     sample.visit("http://b.test/", &format!("{GERMAN}<p>mehr"));
-    assert_eq!(sample.index().changed, 2);
+    assert_eq!(sample.index().updated, 2);
     assert_eq!(
         (sample.pages_with("anchor", "sluic"), sample.pages_with("body", "mehr")),
         (vec![page], vec![other])
     );
     write(&sample, "locks");
-    assert_eq!(index_again(&sample).changed, 1);
+    assert_eq!(index_again(&sample).updated, 1);
     assert!(sample.pages_with("anchor", "sluic").is_empty());
     assert_eq!(sample.pages_with("anchor", "lock"), [page]);
 }
@@ -246,7 +248,7 @@ pub(crate) fn index_again(sample: &Sample) -> search::IndexSummary {
 }
 
 #[test]
-fn another_setting_or_damage_builds_anew() {
+fn a_changed_setting_or_damage_rebuilds_the_index() {
     let mut sample = Sample::new();
     let page = sample.visit("http://a.test/", ENGLISH).0;
     assert!(matches!(TextIndex::open(sample.path()), Err(Error::NotIndexed { .. })));
@@ -257,21 +259,23 @@ fn another_setting_or_damage_builds_anew() {
     assert!(!TextIndex::open(sample.path()).unwrap().has_positions());
     assert_eq!(sample.pages_with("body", "weir"), [page]);
     assert_eq!((sample.index().added, sample.terms() == with), (1, true));
-    // What was seen of pages is damaged.
-    let seen = std::fs::read_dir(sample.path().join("text")).unwrap().map(|entry| entry.unwrap().path());
-    let seen =
-        seen.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("pages-")).last().unwrap();
-    std::fs::write(&seen, b"nonsense").unwrap();
+    // The file of page states is damaged.
+    let states = std::fs::read_dir(sample.path().join("text")).unwrap().map(|entry| entry.unwrap().path());
+    let states = states
+        .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("pages-"))
+        .last()
+        .unwrap();
+    std::fs::write(&states, b"nonsense").unwrap();
     sample.visit("http://b.test/", GERMAN);
     assert_eq!(sample.index().added, 2);
-    // So is the index.
+    // The index itself is damaged.
     std::fs::write(sample.path().join("text/index/meta.json"), b"{}").unwrap();
     assert!(matches!(TextIndex::open(sample.path()), Err(Error::Unreadable { .. })));
     assert_eq!(index_again(&sample).added, 2);
 }
 
 #[test]
-fn suggestions_are_words_as_pages_write_them() {
+fn suggestions_are_words_as_written() {
     let mut sample = Sample::new();
     for n in 0..20 {
         sample.visit(&format!("http://a.test/{n}"), &format!("{ENGLISH}<p>usually {n}"));
@@ -279,7 +283,7 @@ fn suggestions_are_words_as_pages_write_them() {
     sample.index();
     let vocabulary = TextIndex::open(sample.path()).unwrap().vocabulary().unwrap();
     assert_eq!(vocabulary.nearest("barier"), Some("barrier"));
-    assert_eq!(vocabulary.nearest("usualy"), Some("usually"), "no stem");
+    assert_eq!(vocabulary.nearest("usualy"), Some("usually"), "not stemmed");
     assert_eq!(vocabulary.nearest("barrier"), None);
     let before = vocabulary.count("river");
     sample.visit("http://b.test/", &format!("<p>{}", "river ".repeat(100)));
@@ -289,7 +293,7 @@ fn suggestions_are_words_as_pages_write_them() {
 }
 
 #[test]
-fn two_do_not_index_at_once() {
+fn only_one_process_indexes_at_a_time() {
     let mut sample = Sample::new();
     sample.visit("http://a.test/", ENGLISH);
     sample.index();
@@ -297,13 +301,13 @@ fn two_do_not_index_at_once() {
     sample.collection.commit(1).unwrap();
     let snapshot = Snapshot::open(sample.path(), None).unwrap();
     let mut inner = None;
-    let told = &mut |_| {
+    let on_progress = &mut |_| {
         inner.get_or_insert_with(|| {
             let snapshot = Snapshot::open(sample.path(), None).unwrap();
             search::index(&snapshot, &settings(), &mut |_| ControlFlow::Continue(())).unwrap_err().to_string()
         });
         ControlFlow::Continue(())
     };
-    search::index(&snapshot, &settings(), told).unwrap();
+    search::index(&snapshot, &settings(), on_progress).unwrap();
     assert!(inner.unwrap().contains("another process"));
 }

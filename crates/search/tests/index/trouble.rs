@@ -1,4 +1,4 @@
-//! What becomes of the index when pages are damaged, disks are in trouble or somebody is in a hurry.
+//! Indexing of damaged pages, I/O errors and interrupted runs.
 
 use std::fs::{self, File};
 use std::ops::ControlFlow;
@@ -10,56 +10,56 @@ use search::Error;
 use store::Snapshot;
 
 use crate::index_again;
-use crate::sample::{Sample, settings};
+use testkit::text_collection::{Sample, settings};
 
 #[test]
-fn a_damaged_page_is_left_out_by_name_until_it_is_put_right() {
+fn a_damaged_page_is_excluded_and_reported_until_it_is_repaired() {
     let mut sample = Sample::new();
     sample.visit("http://a.test/1", "<p>first");
     let damaged = sample.visit("http://a.test/2", "<p>second");
     sample.visit("http://a.test/3", "<p>third");
     sample.collection.commit(1).unwrap();
-    let (file, offset) = place_of(&sample, damaged);
+    let (file, offset) = record_middle(&sample, damaged);
     let mut before = [0; 8];
     file.read_exact_at(&mut before, offset).unwrap();
     file.write_all_at(&before.map(|byte| !byte), offset).unwrap();
     for _ in 0..2 {
         let summary = index_again(&sample);
-        assert_eq!((summary.pages, summary.left_out.damaged), (2, 1));
+        assert_eq!((summary.pages, summary.excluded.damaged), (2, 1));
         assert_eq!(summary.damaged[0].url, "http://a.test/2");
-        assert!(summary.damaged[0].why.contains("damaged"), "{:?}", summary.damaged);
+        assert!(summary.damaged[0].error.contains("corrupt"), "{:?}", summary.damaged);
     }
     file.write_all_at(&before, offset).unwrap();
     let summary = index_again(&sample);
-    assert_eq!((summary.pages, summary.added, summary.left_out.damaged), (3, 1, 0));
+    assert_eq!((summary.pages, summary.added, summary.excluded.damaged), (3, 1, 0));
     assert_eq!(sample.pages_with("body", "second"), [damaged.0]);
 }
 
 #[test]
-fn a_page_that_was_damaged_since_leaves_the_index() {
+fn a_page_that_becomes_damaged_is_removed() {
     let mut sample = Sample::new();
     sample.visit("http://a.test/1", "<p>first");
     let damaged = sample.visit("http://a.test/2", "<p>second");
     sample.index();
     sample.visit("http://a.test/2", "<p>changed");
     sample.collection.commit(2).unwrap();
-    let (file, offset) = place_of(&sample, damaged);
+    let (file, offset) = record_middle(&sample, damaged);
     file.write_all_at(&[0; 8], offset).unwrap();
     let summary = index_again(&sample);
-    assert_eq!((summary.pages, summary.removed, summary.left_out.damaged), (1, 1, 1));
+    assert_eq!((summary.pages, summary.removed, summary.excluded.damaged), (1, 1, 1));
 }
 
-/// The file with a page, and a byte in the middle of it.
-fn place_of(sample: &Sample, page: PageId) -> (File, u64) {
+/// Opens the file of a page, with the offset of a byte in the middle of its record.
+fn record_middle(sample: &Sample, page: PageId) -> (File, u64) {
     let snapshot = Snapshot::open(sample.path(), None).unwrap();
-    let location = snapshot.pages.get(page).unwrap().unwrap().stored.unwrap();
-    let mut folders = vec![sample.path().to_owned()];
+    let location = snapshot.page_state.get(page).unwrap().unwrap().record_location.unwrap();
+    let mut dirs = vec![sample.path().to_owned()];
     let mut files: Vec<PathBuf> = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
             let is_file = path.to_string_lossy().ends_with(".warc.gz");
-            if path.is_dir() { &mut folders } else { &mut files }
+            if path.is_dir() { &mut dirs } else { &mut files }
                 .extend((path.is_dir() || is_file).then_some(path));
         }
     }
@@ -69,7 +69,7 @@ fn place_of(sample: &Sample, page: PageId) -> (File, u64) {
 }
 
 #[test]
-fn an_error_of_the_system_deletes_nothing() {
+fn an_io_error_does_not_discard_the_index() {
     let mut sample = Sample::new();
     sample.visit("http://a.test/1", "<p>first");
     sample.index();
@@ -77,7 +77,7 @@ fn an_error_of_the_system_deletes_nothing() {
     sample.collection.commit(2).unwrap();
     let snapshot = Snapshot::open(sample.path(), None).unwrap();
     let index = || search::index(&snapshot, &settings(), &mut |_| ControlFlow::Continue(()));
-    // A folder opens and cannot be read; the file is not damaged, it is out of reach.
+    // A directory can be opened but not read: an I/O error, not damage.
     let (meta, aside) = (sample.path().join("text/index/meta.json"), sample.path().join("aside"));
     fs::rename(&meta, &aside).unwrap();
     fs::create_dir(&meta).unwrap();
@@ -89,14 +89,14 @@ fn an_error_of_the_system_deletes_nothing() {
 }
 
 #[test]
-fn who_breaks_off_goes_on_where_it_was() {
+fn an_interrupted_run_is_resumed() {
     let mut sample = Sample::new();
     for n in 0..600 {
         sample.visit(&format!("http://a.test/{n}"), &format!("<p>word{n} and all the others"));
     }
     sample.collection.commit(1).unwrap();
     let snapshot = Snapshot::open(sample.path(), None).unwrap();
-    let mut broken_off = 0;
+    let mut stops = 0;
     let summary = loop {
         let mut left = 100;
         let index = search::index(&snapshot, &settings(), &mut |_| {
@@ -104,14 +104,14 @@ fn who_breaks_off_goes_on_where_it_was() {
             if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         match index {
-            Err(Error::Stopped) => broken_off += 1,
+            Err(Error::Stopped) => stops += 1,
             summary => break summary.unwrap(),
         }
     };
-    assert!(broken_off > 1 && summary.added < 600, "{broken_off}, {summary:?}");
+    assert!(stops > 1 && summary.added < 600, "{stops}, {summary:?}");
     assert_eq!(summary.pages, 600);
     let terms = sample.terms();
     fs::remove_dir_all(sample.path().join("text")).unwrap();
     index_again(&sample);
-    assert!(terms == sample.terms(), "nothing is there twice");
+    assert!(terms == sample.terms(), "no page is indexed twice");
 }

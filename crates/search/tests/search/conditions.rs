@@ -1,8 +1,8 @@
-//! Conditions on what is known of a page beside its words.
+//! Conditions on metadata, ranks and links.
 
 use model::PageId;
-use search::{Error, LinkAnswers, Query, Request};
-use store::{Collection, Ranked, StoreSettings, write_ranks};
+use search::{Error, LinkMatches, Query, SearchOptions};
+use store::{Collection, RankTarget, StoreSettings, write_ranks};
 
 use crate::sample::{Page, Sample, open, settings};
 
@@ -25,7 +25,7 @@ fn sample() -> Sample {
 }
 
 #[test]
-fn pages_are_chosen_by_what_is_known_of_them() {
+fn pages_are_filtered_by_metadata() {
     let sample = sample();
     for (query, expected) in [
         ("site:www.one.test", "/a /b"),
@@ -68,45 +68,47 @@ fn pages_are_chosen_by_what_is_known_of_them() {
 }
 
 #[test]
-fn links_are_known_after_an_analysis_only() {
+fn rank_conditions_need_an_analysis() {
     let sample = sample();
     for (query, name) in [("inlinks:>1", "inlinks"), ("outlinks:0", "outlinks"), ("pagerank:>0", "pagerank")]
     {
         let query = Query::parse(query).unwrap();
-        let error = sample.searcher.search(&query, &LinkAnswers::default(), &Request::default()).unwrap_err();
+        let error =
+            sample.searcher.search(&query, &LinkMatches::default(), &SearchOptions::default()).unwrap_err();
         assert!(matches!(error, Error::NotAnalysed { condition } if condition == name), "{error}");
     }
-    let folder = sample.folder.path();
-    write_ranks(folder, Ranked::Pages, "in-degree", 1, [0_u32, 5, 10, 15]).unwrap();
-    write_ranks(folder, Ranked::Pages, "out-degree", 1, [1_u32, 1, 0, 0]).unwrap();
-    write_ranks(folder, Ranked::Pages, "pagerank", 1, [0.1_f32, 0.2, 0.3, 0.4]).unwrap();
+    let dir = sample.dir.path();
+    write_ranks(dir, RankTarget::Pages, "in-degree", 1, [0_u32, 5, 10, 15]).unwrap();
+    write_ranks(dir, RankTarget::Pages, "out-degree", 1, [1_u32, 1, 0, 0]).unwrap();
+    write_ranks(dir, RankTarget::Pages, "pagerank", 1, [0.1_f32, 0.2, 0.3, 0.4]).unwrap();
     assert_eq!(sample.sorted("w1 inlinks:>=10"), ["/c", "/d"]);
     assert_eq!(sample.sorted("outlinks:0 -inlinks:15"), ["/c"]);
     assert_eq!(sample.sorted("pagerank:>0.15 pagerank:<0.35"), ["/b", "/c"]);
 }
 
 #[test]
-fn links_are_answered_by_who_knows_them() {
+fn link_conditions_are_resolved_by_the_caller() {
     let sample = sample();
     assert_eq!(sample.found_by_links("w1 linked-from:one.test", &[2]), ["/c"]);
     assert_eq!(sample.found_by_links("w2 -links-to:http://x.test/", &[1, 2, 999]), ["/d"]);
     assert!(sample.found_by_links("w1 related:x.test", &[]).is_empty());
     let query = Query::parse("links-to:x.test").unwrap();
-    let error = sample.searcher.search(&query, &LinkAnswers::default(), &Request::default()).unwrap_err();
-    assert!(matches!(error, Error::LinksUnanswered { .. }), "{error}");
+    let error =
+        sample.searcher.search(&query, &LinkMatches::default(), &SearchOptions::default()).unwrap_err();
+    assert!(matches!(error, Error::LinksNotResolved { .. }), "{error}");
 }
 
 #[test]
-fn depths_are_those_of_the_collection() {
+fn depths_are_read_from_the_collection() {
     let sample = sample();
-    let folder = sample.folder.path();
+    let dir = sample.dir.path();
     assert_eq!(sample.sorted("depth:>1"), ["/c", "/d"]);
-    // A shorter way is found; the index is not made again.
-    let mut collection = Collection::open(folder, StoreSettings::default()).unwrap();
-    collection.pages.update(&[PageId(3)], |_, record| record.depth = 1).unwrap();
+    // A shorter path is found; the index is not updated.
+    let mut collection = Collection::open(dir, StoreSettings::default()).unwrap();
+    collection.page_state.update(&[PageId(3)], |_, record| record.depth = 1).unwrap();
     collection.commit(1).unwrap();
     drop(collection);
-    let sample = Sample { searcher: open(folder), folder: sample.folder };
+    let sample = Sample { searcher: open(dir), dir: sample.dir };
     assert_eq!(
         (sample.sorted("depth:>1"), sample.sorted("w2 depth:1")),
         (vec!["/c".to_owned()], vec!["/d".to_owned()])
@@ -114,7 +116,7 @@ fn depths_are_those_of_the_collection() {
 }
 
 #[test]
-fn hosts_are_asked_for_as_people_write_them() {
+fn internationalised_hosts_and_public_suffixes_are_matched() {
     let page = |url| Page { url, head: "Content-Type: text/html\r\n", body: "w1", depth: 0 };
     let sample = Sample::of_pages(
         &[

@@ -1,4 +1,4 @@
-//! Collections with known pages are indexed and searched, as a command or a server would.
+//! Tests of searching: small collections are indexed and searched.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 

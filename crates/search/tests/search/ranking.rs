@@ -1,12 +1,12 @@
-//! Which page comes first, and why.
+//! Ranking: scores, PageRank, sort orders.
 
-use search::{Request, Sort};
-use store::{Ranked, write_ranks};
+use search::{SearchOptions, Sort};
+use store::{RankTarget, write_ranks};
 
 use crate::sample::{Page, Sample, settings};
 
 #[test]
-fn words_in_the_title_count_more_and_rare_words_most() {
+fn title_words_and_rare_words_rank_higher() {
     let filler = "x1 x2 x3 x4 x5 x6 x7 x8";
     let sample = Sample::of(&[
         ("/text", &format!("<title>t0</title>weir9 {filler}")),
@@ -20,44 +20,44 @@ fn words_in_the_title_count_more_and_rare_words_most() {
 }
 
 #[test]
-fn a_new_pagerank_counts_without_a_new_index() {
+fn a_new_pagerank_takes_effect_without_reindexing() {
     let sample = Sample::of(&[("/1", "weir9 b2"), ("/2", "weir9 b2"), ("/3", "weir9 b2")]);
-    let folder = sample.folder.path();
-    assert_eq!(sample.found("weir9"), ["/1", "/2", "/3"], "all alike: as they became known");
-    write_ranks(folder, Ranked::Pages, "pagerank", 1, [0.1_f32, 0.2, 0.7]).unwrap();
+    let dir = sample.dir.path();
+    assert_eq!(sample.found("weir9"), ["/1", "/2", "/3"], "equal scores: by page id");
+    write_ranks(dir, RankTarget::Pages, "pagerank", 1, [0.1_f32, 0.2, 0.7]).unwrap();
     assert_eq!(sample.found("weir9"), ["/3", "/2", "/1"]);
-    write_ranks(folder, Ranked::Pages, "pagerank", 2, [0.2_f32, 0.7, 0.1]).unwrap();
+    write_ranks(dir, RankTarget::Pages, "pagerank", 2, [0.2_f32, 0.7, 0.1]).unwrap();
     assert_eq!(sample.found("weir9"), ["/2", "/1", "/3"]);
-    let hits = sample.search("weir9", &Request::default()).hits;
+    let hits = sample.search("weir9", &SearchOptions::default()).hits;
     assert_eq!(hits[0].pagerank, Some(0.7));
-    // Links bring forward, but never beyond what they weigh: S / (S + k) of it.
-    let most = f64::from(hits[0].score - hits[2].score);
+    // The contribution of PageRank is w S / (S + k).
+    let difference = f64::from(hits[0].score - hits[2].score);
     let saturated = |share: f64| 2.0 * share * 3.0 / (share * 3.0 + 5.0);
-    assert!((most - (saturated(0.7) - saturated(0.1))).abs() < 1e-4, "{most}");
+    assert!((difference - (saturated(0.7) - saturated(0.1))).abs() < 1e-4, "{difference}");
 }
 
 #[test]
-fn a_score_is_the_sum_of_what_explains_it() {
+fn a_score_is_the_sum_of_its_parts() {
     let sample = Sample::of(&[
         ("/weir9", "<title>weir9 dam8</title><h1>weir9</h1>weir9 dam8 mill7"),
         ("/2", "dam8 and a weir9 by the mill7"),
     ]);
-    write_ranks(sample.folder.path(), Ranked::Pages, "pagerank", 1, [0.3_f32, 0.7]).unwrap();
-    let request = Request { explain: true, ..Request::default() };
+    write_ranks(sample.dir.path(), RankTarget::Pages, "pagerank", 1, [0.3_f32, 0.7]).unwrap();
+    let options = SearchOptions { explain: true, ..SearchOptions::default() };
     for query in ["weir9", "weir9 dam8 mil*", "\"weir9 dam8\" OR mill7", "weir9 NEAR/3 mill7 depth:0 -absent"]
     {
-        let answer = sample.search(query, &request);
-        assert!(!answer.hits.is_empty(), "{query}");
-        for hit in answer.hits {
-            let sum: f32 = hit.explanation.iter().map(|share| share.score).sum();
+        let result = sample.search(query, &options);
+        assert!(!result.hits.is_empty(), "{query}");
+        for hit in result.hits {
+            let sum: f32 = hit.explanation.iter().map(|part| part.score).sum();
             assert!((sum - hit.score).abs() < 1e-4, "{query}: {sum} {}, {:?}", hit.score, hit.explanation);
-            assert!(hit.explanation.iter().any(|share| share.what.contains("PageRank")));
+            assert!(hit.explanation.iter().any(|part| part.description.contains("PageRank")));
         }
     }
 }
 
 #[test]
-fn hits_come_in_the_order_that_is_asked_for() {
+fn hits_are_sorted_by_the_requested_order() {
     let dated = |date: &str| format!("Content-Type: text/html\r\nLast-Modified: {date}\r\n");
     let (old, new) = (dated("Thu, 15 Feb 1996 10:00:00 GMT"), dated("Thu, 15 Feb 2024 10:00:00 GMT"));
     let page = |url, head, body| Page { url, head, body, depth: 0 };
@@ -70,11 +70,11 @@ fn hits_come_in_the_order_that_is_asked_for() {
         &settings(),
     );
     let sorted = |sort| {
-        let answer = sample.search("w1", &Request { sort, ..Request::default() });
-        answer.hits.iter().map(|hit| crate::sample::path(&hit.url)).collect::<Vec<_>>()
+        let result = sample.search("w1", &SearchOptions { sort, ..SearchOptions::default() });
+        result.hits.iter().map(|hit| crate::sample::path(&hit.url)).collect::<Vec<_>>()
     };
     assert_eq!(sorted(Sort::Relevance)[0], "/old");
     assert_eq!(sorted(Sort::Date), ["/new", "/old", "/none"]);
-    write_ranks(sample.folder.path(), Ranked::Pages, "pagerank", 1, [0.2_f32, 0.3, 0.25]).unwrap();
+    write_ranks(sample.dir.path(), RankTarget::Pages, "pagerank", 1, [0.2_f32, 0.3, 0.25]).unwrap();
     assert_eq!(sorted(Sort::Rank), ["/none", "/new", "/old"]);
 }

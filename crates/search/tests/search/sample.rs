@@ -1,26 +1,28 @@
-//! Collections of a few pages whose words are known.
+//! Small collections for the tests of searching.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use model::UrlBatch;
 use model::{PageId, UrlRules};
-use search::{Answer, IndexSettings, LinkAnswers, Query, Ranking, Request, Searcher, index};
-use store::{Capture, Collection, PageFlags, PageRecord, Snapshot, Stage, StoreSettings, UrlBatch};
+use search::{IndexSettings, LinkMatches, Query, Ranking, SearchOptions, SearchResult, Searcher, index};
+use store::{Collection, PageFlags, PageRecord, PageStage, Snapshot, StoreSettings};
 use tempfile::TempDir;
+use warc::Capture;
 
-/// One page on its way into a collection.
+/// Page to store.
 pub(crate) struct Page<'p> {
     pub(crate) url: &'p str,
-    /// Lines of the head of the answer after the first; each ends.
+    /// Response headers, each with a line break.
     pub(crate) head: &'p str,
     pub(crate) body: &'p str,
     pub(crate) depth: u8,
 }
 
-/// A collection that is ready to be searched.
+/// Indexed collection with its searcher.
 pub(crate) struct Sample {
-    pub(crate) folder: TempDir,
+    pub(crate) dir: TempDir,
     pub(crate) searcher: Searcher,
 }
 
@@ -29,12 +31,12 @@ pub(crate) fn settings() -> IndexSettings {
         positions: true,
         memory_bytes: 64 << 20,
         threads: 1,
-        options: parse::html::Options::default(),
+        parse_options: parse::html::Options::default(),
     }
 }
 
 impl Sample {
-    /// Pages of HTML: path on `http://a.test` and body.
+    /// Creates a collection of HTML pages: path on `http://a.test` and body.
     pub(crate) fn of(pages: &[(&str, &str)]) -> Sample {
         let urls: Vec<String> = pages.iter().map(|(path, _)| format!("http://a.test{path}")).collect();
         let page = |(url, (_, body)): (&'_ String, &(&'_ str, &'_ str))| (url.clone(), (*body).to_owned());
@@ -47,53 +49,53 @@ impl Sample {
     }
 
     pub(crate) fn of_pages(pages: &[Page<'_>], settings: &IndexSettings) -> Sample {
-        let folder = tempfile::tempdir().unwrap();
-        store_pages(folder.path(), pages);
-        index(&Snapshot::open(folder.path(), None).unwrap(), settings, &mut |_| ControlFlow::Continue(()))
+        let dir = tempfile::tempdir().unwrap();
+        store_pages(dir.path(), pages);
+        index(&Snapshot::open(dir.path(), None).unwrap(), settings, &mut |_| ControlFlow::Continue(()))
             .unwrap();
-        let searcher = open(folder.path());
-        Sample { folder, searcher }
+        let searcher = open(dir.path());
+        Sample { dir, searcher }
     }
 
-    pub(crate) fn search(&self, query: &str, request: &Request) -> Answer {
+    pub(crate) fn search(&self, query: &str, options: &SearchOptions) -> SearchResult {
         let query = Query::parse(query).unwrap_or_else(|error| panic!("{query}: {error}"));
-        self.searcher.search(&query, &LinkAnswers::default(), request).unwrap()
+        self.searcher.search(&query, &LinkMatches::default(), options).unwrap()
     }
 
-    /// The paths of what was found, in order.
+    /// Paths of the hits, in order.
     pub(crate) fn found(&self, query: &str) -> Vec<String> {
-        let answer = self.search(query, &Request { count: 1_000, ..Request::default() });
-        answer.hits.iter().map(|hit| path(&hit.url)).collect()
+        let result = self.search(query, &SearchOptions { limit: 1_000, ..SearchOptions::default() });
+        result.hits.iter().map(|hit| path(&hit.url)).collect()
     }
 
-    /// The same in the order of paths.
+    /// Paths of the hits, sorted.
     pub(crate) fn sorted(&self, query: &str) -> Vec<String> {
         let mut found = self.found(query);
         found.sort_unstable();
         found
     }
 
-    /// What was found if conditions on links mean these pages.
+    /// Paths of the hits if the link conditions match the given pages.
     pub(crate) fn found_by_links(&self, query: &str, pages: &[u32]) -> Vec<String> {
         let query = Query::parse(query).unwrap();
-        let links = LinkAnswers::gather(&query, |_| Ok::<_, Infallible>(pages.to_vec())).unwrap();
-        let answer = self.searcher.search(&query, &links, &Request::default()).unwrap();
-        answer.hits.iter().map(|hit| path(&hit.url)).collect()
+        let links = LinkMatches::resolve(&query, |_| Ok::<_, Infallible>(pages.to_vec())).unwrap();
+        let result = self.searcher.search(&query, &links, &SearchOptions::default()).unwrap();
+        result.hits.iter().map(|hit| path(&hit.url)).collect()
     }
 }
 
-pub(crate) fn open(folder: &Path) -> Searcher {
-    Searcher::open(Snapshot::open(folder, None).unwrap(), Ranking::default()).unwrap()
+pub(crate) fn open(dir: &Path) -> Searcher {
+    Searcher::open(Snapshot::open(dir, None).unwrap(), Ranking::default()).unwrap()
 }
 
-/// What follows the host.
+/// The part of a URL after the host.
 pub(crate) fn path(url: &str) -> String {
     let host = url.split_once("://").unwrap().1;
     host[host.find('/').unwrap()..].to_owned()
 }
 
-pub(crate) fn store_pages(folder: &Path, pages: &[Page<'_>]) {
-    let mut collection = Collection::create(folder, StoreSettings::default()).unwrap();
+pub(crate) fn store_pages(dir: &Path, pages: &[Page<'_>]) {
+    let mut collection = Collection::create(dir, StoreSettings::default()).unwrap();
     let rules = UrlRules::default();
     let mut batch = UrlBatch::new();
     pages.iter().for_each(|page| batch.push(&rules.canonical(page.url).unwrap()));
@@ -104,7 +106,7 @@ pub(crate) fn store_pages(folder: &Path, pages: &[Page<'_>]) {
         let capture = Capture {
             url: page.url,
             fetched_at_ms: 1_700_000_000_000,
-            address: None,
+            ip_address: None,
             protocols: &[],
             head: head.as_bytes(),
             body: page.body.as_bytes(),
@@ -112,14 +114,14 @@ pub(crate) fn store_pages(folder: &Path, pages: &[Page<'_>]) {
             request: None,
             metadata: &[],
         };
-        let stored = collection.bodies.append(&capture, None).unwrap().location;
-        let note = |_: usize, record: &mut PageRecord| {
-            (record.stage, record.status, record.stored) = (Stage::Fetched, 200, Some(stored));
-            (record.depth, record.visits) = (page.depth, 1);
-            (record.content_bytes, record.last_content_s) = (page.body.len() as u32, 1_700_000_000);
+        let stored = collection.page_store.append(&capture, None).unwrap().location;
+        let update = |_: usize, record: &mut PageRecord| {
+            (record.stage, record.status, record.record_location) = (PageStage::Fetched, 200, Some(stored));
+            (record.depth, record.fetch_count) = (page.depth, 1);
+            (record.content_bytes, record.last_success_s) = (page.body.len() as u32, 1_700_000_000);
             record.content_hash = u64::from(id.0) + 1;
         };
-        collection.pages.update(&[*id], note).unwrap();
+        collection.page_state.update(&[*id], update).unwrap();
     }
     collection.commit(0).unwrap();
 }

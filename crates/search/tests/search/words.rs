@@ -1,12 +1,12 @@
-//! Words, phrases, distances, stars and operators, and all of them against a search that reads every page.
+//! Words, phrases, NEAR, wildcards and operators; random queries are compared with a full scan of the pages.
 
 use proptest::prelude::*;
-use search::{Condition, Query, QueryError, Words};
+use search::{Condition, Query, QueryError, WordPattern};
 
 use crate::sample::Sample;
 
 #[test]
-fn words_are_found_in_all_their_forms() {
+fn words_are_stemmed() {
     let english = "The weirs of the river were built by millers who needed water for their wheels in summer.";
     let german =
         "Die Häuser an dem Fluss wurden von den Müllern gebaut, die das Wasser für ihre Räder brauchten.";
@@ -15,14 +15,14 @@ fn words_are_found_in_all_their_forms() {
     assert_eq!(sample.found("wheeled needs"), ["/en"], "stems");
     assert_eq!(sample.found("haus"), ["/de"]);
     assert_eq!(sample.found("HÄUSER"), ["/de"]);
-    assert_eq!(sample.found("the weirs AND of the miller"), ["/en"], "stop words are no hindrance");
-    assert_eq!(sample.found("die haus"), ["/de"], "not even where few pages are in their language");
-    assert_eq!(sample.sorted("weir - &"), ["/en", "/none"], "punctuation says nothing");
+    assert_eq!(sample.found("the weirs AND of the miller"), ["/en"], "stop words are optional");
+    assert_eq!(sample.found("die haus"), ["/de"], "also if few pages are in their language");
+    assert_eq!(sample.sorted("weir - &"), ["/en", "/none"], "punctuation is ignored");
     assert!(sample.found("- &").is_empty());
     assert!(sample.found("sluice").is_empty());
 }
 
-/// A page in a language that leaves a word out counts as having it; one in another language has it or not.
+/// A page matches a stop word of its language without containing it.
 #[test]
 fn a_stop_word_of_one_language_is_a_word_in_others() {
     let war =
@@ -41,11 +41,11 @@ fn a_stop_word_of_one_language_is_a_word_in_others() {
     assert_eq!(sample.sorted("(of the) world"), ["/peace", "/war"]);
     assert_eq!(sample.sorted("\"about the world\""), ["/peace", "/war"]);
     assert_eq!(sample.sorted("historians NEAR/4 about"), ["/peace", "/war"]);
-    assert_eq!(sample.sorted("world -the"), Vec::<String>::new(), "English pages count as having it");
+    assert_eq!(sample.sorted("world -the"), Vec::<String>::new(), "English pages match the stop word");
 }
 
 #[test]
-fn phrases_and_distances_count_words() {
+fn phrases_and_near_use_word_positions() {
     let sample = Sample::of(&[
         ("/1", "a1 b2 c3 d4 e5 f6 g7"),
         ("/2", "b2 a1 x x x x x c3"),
@@ -60,12 +60,12 @@ fn phrases_and_distances_count_words() {
     assert_eq!(sample.sorted("\"a1 b2\" NEAR/2 \"d4 e5\""), ["/1"]);
     assert!(sample.found("\"a1 b2\" NEAR/1 \"d4 e5\"").is_empty());
     assert_eq!(sample.sorted("a1 NEAR/1 b2 NEAR/1 c3"), ["/1"]);
-    assert_eq!(sample.sorted("well-known"), ["/4"], "one word to people, a phrase to the index");
-    assert!(sample.found("a1 NEAR/3 a1").is_empty(), "one word is not near itself");
+    assert_eq!(sample.sorted("well-known"), ["/4"], "a hyphenated word is a phrase");
+    assert!(sample.found("a1 NEAR/3 a1").is_empty(), "a word is not near itself");
 }
 
 #[test]
-fn stars_stand_for_letters() {
+fn wildcards_match_prefixes_and_infixes() {
     let sample =
         Sample::of(&[("/1", "crawler17 x9"), ("/2", "crawled18"), ("/3", "recrawl19"), ("/4", "Çrawlé5")]);
     assert_eq!(sample.sorted("crawl*"), ["/1", "/2", "/4"]);
@@ -75,11 +75,11 @@ fn stars_stand_for_letters() {
     assert!(sample.found("crawlx*").is_empty());
     let english = "They were running along the river bank while the water was rising in the evening sun.";
     let sample = Sample::of(&[("/en", english)]);
-    assert_eq!(sample.found("running*"), ["/en"], "the index knows `run`");
+    assert_eq!(sample.found("running*"), ["/en"], "indexed as `run`");
 }
 
 #[test]
-fn scripts_without_spaces_are_searched_by_pairs() {
+fn scripts_without_spaces_are_searched_by_bigrams() {
     let sample = Sample::of(&[("/1", "東京都は日本の首都である。"), ("/2", "京都の大学"), ("/3", "水")]);
     assert_eq!(sample.sorted("東京都"), ["/1"]);
     assert_eq!(sample.sorted("京都"), ["/1", "/2"]);
@@ -88,7 +88,7 @@ fn scripts_without_spaces_are_searched_by_pairs() {
 }
 
 #[test]
-fn parts_of_a_page_can_be_named() {
+fn fields_can_be_searched() {
     let sample = Sample::of(&[
         ("/chair7", "<title>stool8</title>table9"),
         ("/2", "<title>Chair7 table9</title>stool8"),
@@ -103,57 +103,57 @@ fn parts_of_a_page_can_be_named() {
     assert_eq!(sample.found("chair7 -title:chair7 -url:chair7"), ["/3"]);
 }
 
-/// The words of a text.
-fn has(page: &[usize], condition: &Condition) -> bool {
+/// Evaluates a condition on a page given as a list of word numbers.
+fn matches(page: &[usize], condition: &Condition) -> bool {
     let number = |text: &str| text[1..].parse::<usize>().unwrap();
-    let phrase = |words: &Words| -> Vec<usize> {
-        match words {
-            Words::Word(text) | Words::Phrase(text) => text.split(' ').map(number).collect(),
-            _ => panic!("not asked for"),
+    let phrase = |pattern: &WordPattern| -> Vec<usize> {
+        match pattern {
+            WordPattern::Word(text) | WordPattern::Phrase(text) => text.split(' ').map(number).collect(),
+            _ => panic!("not generated"),
         }
     };
-    let starts = |words: &Words| -> Vec<usize> {
-        let phrase = phrase(words);
+    let starts = |pattern: &WordPattern| -> Vec<usize> {
+        let phrase = phrase(pattern);
         (0..page.len()).filter(|at| page[*at..].starts_with(&phrase)).collect()
     };
     match condition {
-        Condition::All(all) => all.iter().all(|condition| has(page, condition)),
-        Condition::Any(any) => any.iter().any(|condition| has(page, condition)),
-        Condition::Not(not) => !has(page, not),
-        Condition::Text { words, .. } => !starts(words).is_empty(),
-        Condition::Near { words, within } => {
-            let mut reached = starts(&words[0]);
-            for (number, within) in (1..).zip(within) {
-                let (one, two) = (phrase(&words[number - 1]).len(), phrase(&words[number]).len());
+        Condition::All(all) => all.iter().all(|condition| matches(page, condition)),
+        Condition::Any(any) => any.iter().any(|condition| matches(page, condition)),
+        Condition::Not(not) => !matches(page, not),
+        Condition::Text { pattern, .. } => !starts(pattern).is_empty(),
+        Condition::Near { operands, max_distances } => {
+            let mut matched = starts(&operands[0]);
+            for (number, max_distance) in (1..).zip(max_distances) {
+                let (one, two) = (phrase(&operands[number - 1]).len(), phrase(&operands[number]).len());
                 let near = |a: usize, b: usize| {
                     let (end_a, end_b) = (a + one - 1, b + two - 1);
-                    (end_a < b && b - end_a <= usize::from(*within))
-                        || (end_b < a && a - end_b <= usize::from(*within))
+                    (end_a < b && b - end_a <= usize::from(*max_distance))
+                        || (end_b < a && a - end_b <= usize::from(*max_distance))
                 };
-                let next = starts(&words[number]);
-                reached = next.into_iter().filter(|b| reached.iter().any(|a| near(*a, *b))).collect();
+                let next = starts(&operands[number]);
+                matched = next.into_iter().filter(|b| matched.iter().any(|a| near(*a, *b))).collect();
             }
-            !reached.is_empty()
+            !matched.is_empty()
         }
-        _ => panic!("not asked for"),
+        _ => panic!("not generated"),
     }
 }
 
-fn any_words() -> impl Strategy<Value = Words> {
+fn any_pattern() -> impl Strategy<Value = WordPattern> {
     let word = (0..6_usize).prop_map(|number| format!("q{number}"));
     prop_oneof![
-        2 => word.clone().prop_map(Words::Word),
-        1 => prop::collection::vec(word, 2..4).prop_map(|words| Words::Phrase(words.join(" "))),
+        2 => word.clone().prop_map(WordPattern::Word),
+        1 => prop::collection::vec(word, 2..4).prop_map(|words| WordPattern::Phrase(words.join(" "))),
     ]
 }
 
 fn any_condition() -> impl Strategy<Value = Condition> {
     let leaf = prop_oneof![
-        2 => any_words().prop_map(|words| Condition::Text { part: None, words }),
-        1 => prop::collection::vec((any_words(), 1..4_u16), 2..4).prop_map(|pairs| {
-            let (words, mut within): (Vec<Words>, Vec<u16>) = pairs.into_iter().unzip();
-            within.pop();
-            Condition::Near { words, within }
+        2 => any_pattern().prop_map(|pattern| Condition::Text { field: None, pattern }),
+        1 => prop::collection::vec((any_pattern(), 1..4_u16), 2..4).prop_map(|pairs| {
+            let (operands, mut max_distances): (Vec<WordPattern>, Vec<u16>) = pairs.into_iter().unzip();
+            max_distances.pop();
+            Condition::Near { operands, max_distances }
         }),
     ];
     leaf.prop_recursive(3, 12, 3, |inner| {
@@ -169,7 +169,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn whatever_is_asked_the_pages_are_those_that_have_it(
+    fn the_result_of_any_query_equals_a_full_scan(
         pages in prop::collection::vec(prop::collection::vec(0..6_usize, 1..12), 1..20),
         conditions in prop::collection::vec(any_condition(), 40),
     ) {
@@ -181,14 +181,14 @@ proptest! {
         let sample = Sample::of(&stored);
         for condition in conditions {
             let expected: Vec<&str> =
-                pages.iter().filter(|(.., page)| has(page, &condition)).map(|(path, ..)| path.as_str()).collect();
+                pages.iter().filter(|(.., page)| matches(page, &condition)).map(|(path, ..)| path.as_str()).collect();
             prop_assert_eq!(sample.sorted(&condition.to_string()), expected, "{}", condition);
         }
     }
 }
 
 #[test]
-fn what_a_query_means_is_told_before_it_is_searched() {
+fn syntax_errors_are_found_before_searching() {
     let error: QueryError = Query::parse("weir AND (dam OR").unwrap_err();
     assert_eq!(error.column, 17);
 }

@@ -1,17 +1,17 @@
-//! A client that knows nothing of the code under test: HTTP over a bare socket, a DNS question made by hand.
-#![allow(dead_code, reason = "each test file uses its part")]
+//! Independent client for tests: HTTP over a socket, and a hand-written DNS query.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 
-/// What a server answered.
+/// Response of a server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
-    /// Whether the whole body came.
+    /// Whether the body is complete.
     pub(crate) complete: bool,
 }
 
@@ -25,7 +25,7 @@ impl Reply {
     }
 }
 
-/// GET over a connection of its own.
+/// Sends a GET request over a new connection.
 pub(crate) fn get(address: SocketAddr, host: &str, path: &str, headers: &str) -> io::Result<Reply> {
     let mut stream = connect(address)?;
     exchange(&mut stream, host, path, headers)
@@ -38,7 +38,7 @@ pub(crate) fn connect(address: SocketAddr) -> io::Result<BufReader<TcpStream>> {
     Ok(BufReader::new(stream))
 }
 
-/// GET over a connection that stays open.
+/// Sends a GET request over an open connection.
 pub(crate) fn exchange(
     stream: &mut BufReader<TcpStream>,
     host: &str,
@@ -98,7 +98,7 @@ fn read_chunks(stream: &mut BufReader<TcpStream>, body: &mut Vec<u8>) -> io::Res
     }
 }
 
-/// Asks the name server for an address: the response code, and the address if there is one.
+/// Queries the name server for an A record; returns the response code and the address.
 pub(crate) fn lookup(server: SocketAddr, name: &str) -> (u8, Option<Ipv4Addr>) {
     let mut question = vec![0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     for label in name.split('.') {

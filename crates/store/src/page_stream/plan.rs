@@ -7,41 +7,41 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use model::{PageId, SiteId};
 
-use super::judge::{Judge, Known};
-use super::position::{PageOrder, PagePlace, Part, PlaceKey};
-use super::selection::SiteSet;
+use super::cursor::{PageOrder, PageRef, StreamPartition, StreamSortKey};
+use super::evaluator::{PageValues, PredicateEvaluator};
+use super::filter::SiteSet;
 use crate::error::Result;
 use crate::page_set::PageSet;
-use crate::page_state::PageRecord;
 use crate::snapshot::Snapshot;
+use crate::state::page::PageRecord;
 
 /// So many places are put together by a core before it joins them with those of the others.
-const BATCH_PLACES: usize = 1 << 10;
+const BATCH_REFS: usize = 1 << 10;
 
 /// The conditions that are judged without reading a page.
-pub(super) struct Plan {
+pub(super) struct ScanPlan {
     pub(super) order: PageOrder,
-    pub(super) part: Part,
+    pub(super) part: StreamPartition,
     pub(super) sites: Option<SiteSet>,
     pub(super) pages: Option<PageSet>,
-    pub(super) judge: Option<Judge>,
+    pub(super) judge: Option<PredicateEvaluator>,
 }
 
-impl Plan {
+impl ScanPlan {
     /// The first `window` places behind `after`, in the order of the stream.
     pub(super) fn window(
         &self,
         snapshot: &Snapshot,
-        after: Option<PlaceKey>,
+        after: Option<StreamSortKey>,
         window: usize,
-    ) -> Result<Vec<PagePlace>> {
-        let first = Mutex::new(First { places: Vec::new(), order: self.order, window });
-        let parts = snapshot.pages.scan_records(|batch: &mut Vec<PagePlace>, page, record| {
+    ) -> Result<Vec<PageRef>> {
+        let first = Mutex::new(WindowCollector { places: Vec::new(), order: self.order, window });
+        let parts = snapshot.page_state.scan_records(|batch: &mut Vec<PageRef>, page, record| {
             let Some(place) = self.place(snapshot, page, record) else { return };
             if after.is_none_or(|after| place.key(self.order) > after) {
                 batch.push(place);
             }
-            if batch.len() >= BATCH_PLACES {
+            if batch.len() >= BATCH_REFS {
                 lock(&first).take(batch);
             }
         })?;
@@ -51,8 +51,8 @@ impl Plan {
     }
 
     /// The length of all records behind `after`.
-    pub(super) fn total_bytes(&self, snapshot: &Snapshot, after: Option<PlaceKey>) -> Result<u64> {
-        let parts = snapshot.pages.scan_records(|bytes: &mut u64, page, record| {
+    pub(super) fn total_bytes(&self, snapshot: &Snapshot, after: Option<StreamSortKey>) -> Result<u64> {
+        let parts = snapshot.page_state.scan_records(|bytes: &mut u64, page, record| {
             let place = self.place(snapshot, page, record);
             let behind = place.filter(|place| after.is_none_or(|after| place.key(self.order) > after));
             *bytes += behind.map_or(0, |place| u64::from(place.location.length));
@@ -60,34 +60,34 @@ impl Plan {
         Ok(parts.into_iter().sum())
     }
 
-    fn place(&self, snapshot: &Snapshot, page: PageId, record: &PageRecord) -> Option<PagePlace> {
-        let location = record.stored?;
+    fn place(&self, snapshot: &Snapshot, page: PageId, record: &PageRecord) -> Option<PageRef> {
+        let location = record.record_location?;
         let wanted = self.part.has(self.order, page, record.site)
             && self.has_site(record.site)
-            && self.pages.as_ref().is_none_or(|pages| pages.has(page))
+            && self.pages.as_ref().is_none_or(|pages| pages.contains(page))
             && self.judge.as_ref().is_none_or(|judge| {
                 let site = snapshot.urls.site_name(record.site).unwrap_or_default();
-                judge.may_mean(&Known { page, record, site, stored: None })
+                judge.may_match(&PageValues { page, record, site, stored: None })
             });
-        wanted.then_some(PagePlace { page, site: record.site, location })
+        wanted.then_some(PageRef { page, site: record.site, location })
     }
 
     fn has_site(&self, site: SiteId) -> bool {
-        self.sites.as_ref().is_none_or(|sites| sites.has(site))
+        self.sites.as_ref().is_none_or(|sites| sites.contains(site))
     }
 }
 
 /// The first places of all that were seen; never more than two windows of them.
-struct First {
-    places: Vec<PagePlace>,
+struct WindowCollector {
+    places: Vec<PageRef>,
     order: PageOrder,
     window: usize,
 }
 
-impl First {
-    fn take(&mut self, batch: &mut Vec<PagePlace>) {
+impl WindowCollector {
+    fn take(&mut self, batch: &mut Vec<PageRef>) {
         self.places.append(batch);
-        if self.places.len() >= self.window.saturating_mul(2).max(2 * BATCH_PLACES) {
+        if self.places.len() >= self.window.saturating_mul(2).max(2 * BATCH_REFS) {
             self.cut();
         }
     }
@@ -99,7 +99,7 @@ impl First {
         }
     }
 
-    fn finish(mut self) -> Vec<PagePlace> {
+    fn finish(mut self) -> Vec<PageRef> {
         self.cut();
         self.places.sort_unstable_by_key(|place| place.key(self.order));
         self.places.shrink_to_fit();

@@ -16,15 +16,15 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use super::judge::document_parts;
-use crate::warc::parse_date;
+use super::evaluator::document_parts;
+use warc::parse_date;
 
 /// No predicate is longer.
-const LIMIT_BYTES: usize = 4 << 10;
+const MAX_PREDICATE_BYTES: usize = 4 << 10;
 /// Parentheses and negations in each other.
-const LIMIT_DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 /// Parts about documents, with others between them: each takes memory for all pages.
-const LIMIT_DOCUMENT_PARTS: usize = 4;
+const MAX_DOCUMENT_CONDITIONS: usize = 4;
 
 /// A condition on pages, read and checked.
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ pub struct Predicate {
 /// A predicate that makes no sense.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("at character {column}: expected {expected}, found {found}")]
-pub struct WrongPredicate {
+pub struct PredicateError {
     /// The character where it stops making sense, counted from 1.
     pub column: usize,
     /// What would make sense there.
@@ -51,26 +51,26 @@ pub(super) enum Condition {
     All(Vec<Condition>),
     Any(Vec<Condition>),
     Not(Box<Condition>),
-    Test(Test),
+    Comparison(Comparison),
 }
 
 /// What is asked of one column.
 #[derive(Debug, Clone)]
-pub(super) struct Test {
-    pub(super) column: Column,
-    pub(super) question: Question,
+pub(super) struct Comparison {
+    pub(super) column: FilterColumn,
+    pub(super) operator: Operator,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Question {
-    Compare(Order, Cell<'static>),
-    OneOf(Vec<Cell<'static>>),
+pub(super) enum Operator {
+    Compare(CompareOp, Literal<'static>),
+    OneOf(Vec<Literal<'static>>),
     Like(Vec<char>),
     IsNull,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum CompareOp {
     Equal,
     Unequal,
     Less,
@@ -81,13 +81,13 @@ pub(super) enum Order {
 
 /// What a page has in a column: a number (of a time, Unix milliseconds) or a text.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Cell<'a> {
+pub(super) enum Literal<'a> {
     Number(f64),
     Text(Cow<'a, str>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum LiteralType {
     Number,
     Text,
     Time,
@@ -95,7 +95,7 @@ enum Kind {
 
 /// Where the value of a column comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum ColumnSource {
     /// The state of the page, and its site's name.
     State,
     /// The table of documents.
@@ -105,26 +105,26 @@ pub(super) enum Source {
 }
 
 macro_rules! columns {
-    ($($Column:ident, $name:literal, $Kind:ident, $Source:ident;)*) => {
+    ($($FilterColumn:ident, $name:literal, $LiteralType:ident, $ColumnSource:ident;)*) => {
         /// What can be asked for.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum Column {
-            $($Column,)*
+        pub(super) enum FilterColumn {
+            $($FilterColumn,)*
         }
 
-        impl Column {
-            const ALL: &[(&str, Column)] = &[$(($name, Column::$Column),)*];
+        impl FilterColumn {
+            const ALL: &[(&str, FilterColumn)] = &[$(($name, FilterColumn::$FilterColumn),)*];
 
             pub(super) fn name(self) -> &'static str {
-                match self { $(Column::$Column => $name,)* }
+                match self { $(FilterColumn::$FilterColumn => $name,)* }
             }
 
-            pub(super) fn source(self) -> Source {
-                match self { $(Column::$Column => Source::$Source,)* }
+            pub(super) fn source(self) -> ColumnSource {
+                match self { $(FilterColumn::$FilterColumn => ColumnSource::$ColumnSource,)* }
             }
 
-            fn kind(self) -> Kind {
-                match self { $(Column::$Column => Kind::$Kind,)* }
+            fn kind(self) -> LiteralType {
+                match self { $(FilterColumn::$FilterColumn => LiteralType::$LiteralType,)* }
             }
         }
     };
@@ -133,34 +133,34 @@ macro_rules! columns {
 columns! {
     Url, "url", Text, Record;
     Status, "status", Number, Record;
-    Mime, "mime", Text, Record;
-    Time, "time", Time, Record;
+    MimeType, "mime_type", Text, Record;
+    FetchTime, "fetch_time", Time, Record;
     PageId, "page_id", Number, State;
     Site, "site", Text, State;
     Host, "host", Text, State;
     Depth, "depth", Number, State;
-    Size, "size", Number, State;
-    InLinks, "in_links", Number, State;
-    Visits, "visits", Number, State;
-    Changes, "changes", Number, State;
-    FirstVisit, "first_visit", Time, State;
-    LastVisit, "last_visit", Time, State;
+    BodyBytes, "body_bytes", Number, State;
+    Inlinks, "inlinks", Number, State;
+    FetchCount, "fetch_count", Number, State;
+    ChangeCount, "change_count", Number, State;
+    FirstFetchTime, "first_fetch_time", Time, State;
+    LastFetchTime, "last_fetch_time", Time, State;
     DuplicateOf, "duplicate_of", Number, State;
     Language, "language", Text, Documents;
     Title, "title", Text, Documents;
     Charset, "charset", Text, Documents;
-    Words, "words", Number, Documents;
+    WordCount, "word_count", Number, Documents;
     TextLength, "text_length", Number, Documents;
-    LinksInternal, "links_internal", Number, Documents;
-    LinksExternal, "links_external", Number, Documents;
-    Published, "published", Time, Documents;
-    Modified, "modified", Time, Documents;
+    InternalLinks, "internal_links", Number, Documents;
+    ExternalLinks, "external_links", Number, Documents;
+    PublishedTime, "published_time", Time, Documents;
+    ModifiedTime, "modified_time", Time, Documents;
 }
 
 impl Predicate {
     /// The names of all columns.
     pub fn columns() -> impl Iterator<Item = &'static str> {
-        Column::ALL.iter().map(|(name, _)| *name)
+        FilterColumn::ALL.iter().map(|(name, _)| *name)
     }
 }
 
@@ -179,20 +179,20 @@ impl fmt::Display for Predicate {
 }
 
 impl FromStr for Predicate {
-    type Err = WrongPredicate;
+    type Err = PredicateError;
 
-    fn from_str(text: &str) -> Result<Predicate, WrongPredicate> {
-        if text.len() > LIMIT_BYTES {
-            let end = (0..=LIMIT_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-            return Err(wrong(text, end, format!("the end, for {LIMIT_BYTES} bytes are the most")));
+    fn from_str(text: &str) -> Result<Predicate, PredicateError> {
+        if text.len() > MAX_PREDICATE_BYTES {
+            let end = (0..=MAX_PREDICATE_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            return Err(wrong(text, end, format!("the end, for {MAX_PREDICATE_BYTES} bytes are the most")));
         }
         let mut parser = Parser { text, at: 0, next: (Token::End, 0), depth: 0 };
         parser.take()?;
         let condition = parser.any()?;
         parser.expect(parser.next.0 == Token::End, "and, or, or the end")?;
-        if document_parts(&condition) > LIMIT_DOCUMENT_PARTS {
+        if document_parts(&condition) > MAX_DOCUMENT_CONDITIONS {
             let most =
-                format!("what is about documents side by side, in at most {LIMIT_DOCUMENT_PARTS} places");
+                format!("what is about documents side by side, in at most {MAX_DOCUMENT_CONDITIONS} places");
             return Err(wrong(text, 0, most));
         }
         Ok(Predicate { text: text.to_owned(), condition })
@@ -204,7 +204,7 @@ enum Token<'t> {
     Word(&'t str),
     Number(f64),
     Text(String),
-    Sign(&'static str),
+    Symbol(&'static str),
     End,
 }
 
@@ -217,11 +217,11 @@ struct Parser<'t> {
 }
 
 /// Longer ones first.
-const SIGNS: [&str; 10] = ["<>", "!=", "<=", ">=", "=", "<", ">", "(", ")", ","];
+const SYMBOLS: [&str; 10] = ["<>", "!=", "<=", ">=", "=", "<", ">", "(", ")", ","];
 
 impl<'t> Parser<'t> {
     /// The next token; the one behind it takes its place.
-    fn take(&mut self) -> Result<(Token<'t>, usize), WrongPredicate> {
+    fn take(&mut self) -> Result<(Token<'t>, usize), PredicateError> {
         let text = self.text;
         let rest = text[self.at..].trim_start();
         let start = text.len() - rest.len();
@@ -238,9 +238,9 @@ impl<'t> Parser<'t> {
                 (Token::Number(number.ok_or_else(|| wrong(text, start, "a number"))?), length)
             }
             Some(_) => {
-                let sign = SIGNS.into_iter().find(|sign| rest.starts_with(sign));
+                let sign = SYMBOLS.into_iter().find(|sign| rest.starts_with(sign));
                 let sign = sign.ok_or_else(|| wrong(text, start, "a column, a comparison or a value"))?;
-                (Token::Sign(sign), sign.len())
+                (Token::Symbol(sign), sign.len())
             }
         };
         self.at = start + length;
@@ -248,7 +248,7 @@ impl<'t> Parser<'t> {
     }
 
     /// A text between quotes, and how long it is with them.
-    fn quoted(&self, start: usize) -> Result<(Token<'t>, usize), WrongPredicate> {
+    fn quoted(&self, start: usize) -> Result<(Token<'t>, usize), PredicateError> {
         let mut content = String::new();
         let mut rest = &self.text[start + 1..];
         loop {
@@ -264,7 +264,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Takes a word, if it is the next.
-    fn word(&mut self, word: &str) -> Result<bool, WrongPredicate> {
+    fn word(&mut self, word: &str) -> Result<bool, PredicateError> {
         let is_next = matches!(&self.next.0, Token::Word(next) if next.eq_ignore_ascii_case(word));
         if is_next {
             self.take()?;
@@ -272,19 +272,19 @@ impl<'t> Parser<'t> {
         Ok(is_next)
     }
 
-    fn sign(&mut self, sign: &'static str) -> Result<bool, WrongPredicate> {
-        let is_next = self.next.0 == Token::Sign(sign);
+    fn sign(&mut self, sign: &'static str) -> Result<bool, PredicateError> {
+        let is_next = self.next.0 == Token::Symbol(sign);
         if is_next {
             self.take()?;
         }
         Ok(is_next)
     }
 
-    fn expect(&self, found: bool, expected: &str) -> Result<(), WrongPredicate> {
+    fn expect(&self, found: bool, expected: &str) -> Result<(), PredicateError> {
         if found { Ok(()) } else { Err(wrong(self.text, self.next.1, expected)) }
     }
 
-    fn any(&mut self) -> Result<Condition, WrongPredicate> {
+    fn any(&mut self) -> Result<Condition, PredicateError> {
         let mut list = vec![self.all()?];
         while self.word("or")? {
             list.push(self.all()?);
@@ -292,7 +292,7 @@ impl<'t> Parser<'t> {
         Ok(Condition::Any(list))
     }
 
-    fn all(&mut self) -> Result<Condition, WrongPredicate> {
+    fn all(&mut self) -> Result<Condition, PredicateError> {
         let mut list = vec![self.not()?];
         while self.word("and")? {
             list.push(self.not()?);
@@ -300,9 +300,9 @@ impl<'t> Parser<'t> {
         Ok(Condition::All(list))
     }
 
-    fn not(&mut self) -> Result<Condition, WrongPredicate> {
-        let shallow = self.depth < LIMIT_DEPTH;
-        self.expect(shallow, &format!("no more than {LIMIT_DEPTH} in each other"))?;
+    fn not(&mut self) -> Result<Condition, PredicateError> {
+        let shallow = self.depth < MAX_DEPTH;
+        self.expect(shallow, &format!("no more than {MAX_DEPTH} in each other"))?;
         self.depth += 1;
         let condition = if self.word("not")? {
             Condition::Not(Box::new(self.not()?))
@@ -318,19 +318,19 @@ impl<'t> Parser<'t> {
         Ok(condition)
     }
 
-    fn test(&mut self) -> Result<Condition, WrongPredicate> {
+    fn test(&mut self) -> Result<Condition, PredicateError> {
         let column = self.column()?;
         if self.word("is")? {
             let negated = self.word("not")?;
             let null = self.word("null")?;
             self.expect(null, if negated { "null" } else { "null or not null" })?;
-            return Ok(negated_if(negated, column, Question::IsNull));
+            return Ok(negated_if(negated, column, Operator::IsNull));
         }
         let negated = self.word("not")?;
-        if column.kind() == Kind::Text && self.word("like")? {
+        if column.kind() == LiteralType::Text && self.word("like")? {
             return match self.take()? {
                 (Token::Text(pattern), _) => {
-                    Ok(negated_if(negated, column, Question::Like(pattern.chars().collect())))
+                    Ok(negated_if(negated, column, Operator::Like(pattern.chars().collect())))
                 }
                 (_, at) => Err(wrong(self.text, at, "a text in single quotes")),
             };
@@ -344,35 +344,35 @@ impl<'t> Parser<'t> {
             }
             let closed = self.sign(")")?;
             self.expect(closed, "a comma, or a parenthesis that closes")?;
-            return Ok(negated_if(negated, column, Question::OneOf(values)));
+            return Ok(negated_if(negated, column, Operator::OneOf(values)));
         }
-        self.expect(!negated, if column.kind() == Kind::Text { "like or in" } else { "in" })?;
+        self.expect(!negated, if column.kind() == LiteralType::Text { "like or in" } else { "in" })?;
         let order = self.order(column)?;
         let value = self.value(column)?;
-        Ok(negated_if(false, column, Question::Compare(order, value)))
+        Ok(negated_if(false, column, Operator::Compare(order, value)))
     }
 
-    fn column(&mut self) -> Result<Column, WrongPredicate> {
+    fn column(&mut self) -> Result<FilterColumn, PredicateError> {
         let (token, at) = self.take()?;
         let Token::Word(name) = token else {
             return Err(wrong(self.text, at, "a column, not, or a parenthesis"));
         };
-        let column = Column::ALL.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let column = FilterColumn::ALL.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         let known = || Predicate::columns().collect::<Vec<_>>().join(", ");
         let expected = || format!("a column, of which there are {}", known());
         column.map(|(_, column)| *column).ok_or_else(|| wrong(self.text, at, expected()))
     }
 
-    fn order(&mut self, column: Column) -> Result<Order, WrongPredicate> {
+    fn order(&mut self, column: FilterColumn) -> Result<CompareOp, PredicateError> {
         let (token, at) = self.take()?;
         Ok(match token {
-            Token::Sign("=") => Order::Equal,
-            Token::Sign("<>" | "!=") => Order::Unequal,
-            Token::Sign("<") => Order::Less,
-            Token::Sign("<=") => Order::AtMost,
-            Token::Sign(">") => Order::More,
-            Token::Sign(">=") => Order::AtLeast,
-            _ if column.kind() == Kind::Text => {
+            Token::Symbol("=") => CompareOp::Equal,
+            Token::Symbol("<>" | "!=") => CompareOp::Unequal,
+            Token::Symbol("<") => CompareOp::Less,
+            Token::Symbol("<=") => CompareOp::AtMost,
+            Token::Symbol(">") => CompareOp::More,
+            Token::Symbol(">=") => CompareOp::AtLeast,
+            _ if column.kind() == LiteralType::Text => {
                 return Err(wrong(self.text, at, "=, <>, <, <=, >, >=, like, in or is"));
             }
             _ => return Err(wrong(self.text, at, "=, <>, <, <=, >, >=, in or is")),
@@ -380,25 +380,25 @@ impl<'t> Parser<'t> {
     }
 
     /// A value as the column has them.
-    fn value(&mut self, column: Column) -> Result<Cell<'static>, WrongPredicate> {
+    fn value(&mut self, column: FilterColumn) -> Result<Literal<'static>, PredicateError> {
         let (token, at) = self.take()?;
         let expected = match (column.kind(), token) {
-            (Kind::Number, Token::Number(number)) => return Ok(Cell::Number(number)),
-            (Kind::Text, Token::Text(text)) => return Ok(Cell::Text(text.into())),
-            (Kind::Time, Token::Text(text)) => match parse_date(&text) {
-                Some(time_ms) => return Ok(Cell::Number(time_ms as f64)),
+            (LiteralType::Number, Token::Number(number)) => return Ok(Literal::Number(number)),
+            (LiteralType::Text, Token::Text(text)) => return Ok(Literal::Text(text.into())),
+            (LiteralType::Time, Token::Text(text)) => match parse_date(&text) {
+                Some(time_ms) => return Ok(Literal::Number(time_ms as f64)),
                 None => "a date such as '2026-11-15' or '2026-11-15T08:30:00Z'",
             },
-            (Kind::Number, _) => "a number",
-            (Kind::Text, _) => "a text in single quotes",
-            (Kind::Time, _) => "a date in single quotes",
+            (LiteralType::Number, _) => "a number",
+            (LiteralType::Text, _) => "a text in single quotes",
+            (LiteralType::Time, _) => "a date in single quotes",
         };
         Err(wrong(self.text, at, expected))
     }
 }
 
-fn negated_if(negated: bool, column: Column, question: Question) -> Condition {
-    let test = Condition::Test(Test { column, question });
+fn negated_if(negated: bool, column: FilterColumn, question: Operator) -> Condition {
+    let test = Condition::Comparison(Comparison { column, operator: question });
     if negated { Condition::Not(Box::new(test)) } else { test }
 }
 
@@ -407,10 +407,10 @@ fn word_bytes(text: &str, belongs: impl Fn(u8) -> bool) -> usize {
 }
 
 /// What was found is what stands there, up to the next space.
-fn wrong(text: &str, at: usize, expected: impl Into<String>) -> WrongPredicate {
+fn wrong(text: &str, at: usize, expected: impl Into<String>) -> PredicateError {
     let word: String = text[at..].chars().take_while(|letter| !letter.is_whitespace()).take(40).collect();
     let found = if word.is_empty() { "the end".to_owned() } else { format!("`{word}`") };
-    WrongPredicate { column: text[..at].chars().count() + 1, expected: expected.into(), found }
+    PredicateError { column: text[..at].chars().count() + 1, expected: expected.into(), found }
 }
 
 #[cfg(test)]

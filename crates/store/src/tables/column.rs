@@ -1,5 +1,4 @@
-//! What can a cell hold? The kinds of columns, each with the value that a row gives, the builder that takes it and the
-//! array that gives it back.
+//! Types of table columns, each with the value in a row, the Arrow builder and the Arrow array.
 
 use std::sync::Arc;
 
@@ -13,33 +12,33 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, TimeUnit};
 
-/// A kind of column.
-pub trait Kind {
-    /// What a row gives.
+/// Type of a column.
+pub trait ColumnType {
+    /// Value in a row.
     type Value<'a>: Default;
-    /// What gathers the values.
+    /// Arrow builder.
     type Builder: Default + std::fmt::Debug;
-    /// What has them when they are read.
+    /// Arrow array.
     type Column: Array + Clone;
 
-    /// The column's type, and whether it may be empty.
+    /// Arrow field with type and nullability.
     fn field(name: &str) -> Field;
-    /// Adds a value.
+    /// Appends a value.
     fn append(builder: &mut Self::Builder, value: Self::Value<'_>);
-    /// The column.
+    /// Finishes the array.
     fn finish(builder: &mut Self::Builder) -> ArrayRef;
-    /// The value of a row.
+    /// Value of a row.
     fn get(column: &Self::Column, row: usize) -> Self::Value<'_>;
 }
 
-macro_rules! kinds {
-    ($($(#[$doc:meta])* $Kind:ident, $Optional:ident: $Value:ty, $Builder:ty, $Column:ty, $type:expr;)*) => {$(
+macro_rules! column_types {
+    ($($(#[$doc:meta])* $ColumnType:ident, $Optional:ident: $Value:ty, $Builder:ty, $Column:ty, $type:expr;)*) => {$(
         $(#[$doc])*
-        pub struct $Kind;
-        /// The same, or nothing.
+        pub struct $ColumnType;
+        /// Nullable variant.
         pub struct $Optional;
 
-        impl Kind for $Kind {
+        impl ColumnType for $ColumnType {
             type Value<'a> = $Value;
             type Builder = $Builder;
             type Column = $Column;
@@ -61,7 +60,7 @@ macro_rules! kinds {
             }
         }
 
-        impl Kind for $Optional {
+        impl ColumnType for $Optional {
             type Value<'a> = Option<$Value>;
             type Builder = $Builder;
             type Column = $Column;
@@ -85,27 +84,27 @@ macro_rules! kinds {
     )*};
 }
 
-kinds! {
-    /// Characters.
-    Text, MaybeText: &'a str, StringBuilder, StringArray, DataType::Utf8;
-    /// 16 bits, signed: Common Crawl's type for statuses.
-    Int16, MaybeInt16: i16, Int16Builder, Int16Array, DataType::Int16;
-    /// 32 bits, signed.
-    Int32, MaybeInt32: i32, Int32Builder, Int32Array, DataType::Int32;
-    /// 64 bits, signed.
-    Int64, MaybeInt64: i64, Int64Builder, Int64Array, DataType::Int64;
-    /// A page or a site.
-    Id, MaybeId: u32, UInt32Builder, UInt32Array, DataType::UInt32;
-    /// A real number.
-    Real, MaybeReal: f32, Float32Builder, Float32Array, DataType::Float32;
-    /// Yes or no.
-    Flag, MaybeFlag: bool, BooleanBuilder, BooleanArray, DataType::Boolean;
+column_types! {
+    /// Text.
+    Utf8, NullableUtf8: &'a str, StringBuilder, StringArray, DataType::Utf8;
+    /// Signed 16-bit integer, the type of statuses in cc-index.
+    Int16, NullableInt16: i16, Int16Builder, Int16Array, DataType::Int16;
+    /// Signed 32-bit integer.
+    Int32, NullableInt32: i32, Int32Builder, Int32Array, DataType::Int32;
+    /// Signed 64-bit integer.
+    Int64, NullableInt64: i64, Int64Builder, Int64Array, DataType::Int64;
+    /// Page or site id.
+    Id, NullableId: u32, UInt32Builder, UInt32Array, DataType::UInt32;
+    /// Floating-point number.
+    Float, NullableFloat: f32, Float32Builder, Float32Array, DataType::Float32;
+    /// Boolean.
+    Bool, NullableBool: bool, BooleanBuilder, BooleanArray, DataType::Boolean;
 }
 
-/// A moment, in Unix milliseconds.
-pub struct Time;
+/// Time in Unix milliseconds.
+pub struct Timestamp;
 
-impl Kind for Time {
+impl ColumnType for Timestamp {
     type Value<'a> = i64;
     type Builder = TimestampMillisecondBuilder;
     type Column = TimestampMillisecondArray;
@@ -127,16 +126,16 @@ impl Kind for Time {
     }
 }
 
-/// A moment, or nothing.
-pub struct MaybeTime;
+/// Nullable time.
+pub struct NullableTimestamp;
 
-impl Kind for MaybeTime {
+impl ColumnType for NullableTimestamp {
     type Value<'a> = Option<i64>;
     type Builder = TimestampMillisecondBuilder;
     type Column = TimestampMillisecondArray;
 
     fn field(name: &str) -> Field {
-        Time::field(name).with_nullable(true)
+        Timestamp::field(name).with_nullable(true)
     }
 
     fn append(builder: &mut Self::Builder, value: Option<i64>) {
@@ -144,7 +143,7 @@ impl Kind for MaybeTime {
     }
 
     fn finish(builder: &mut Self::Builder) -> ArrayRef {
-        Time::finish(builder)
+        Timestamp::finish(builder)
     }
 
     fn get(column: &Self::Column, row: usize) -> Option<i64> {

@@ -1,43 +1,40 @@
-//! Which tables does a commit have, of which files and columns?
+//! List of the tables of a commit, with their files and columns.
 
 use std::path::{Path, PathBuf};
 
 use arrow_schema::SchemaRef;
 
-use super::documents::DocumentRows;
-use super::fetches::FetchRows;
-use super::links::LinkRows;
 use super::prefix;
 use super::rows::Rows;
-use super::sites::SiteRows;
 use crate::manifest::Manifest;
+use crate::tables::committed::documents::DocumentRows;
+use crate::tables::committed::fetches::FetchRows;
+use crate::tables::committed::links::LinkRows;
+use crate::tables::committed::site_log::SiteLogRows;
 
-/// One table of a commit.
+/// Table of a commit.
 #[derive(Debug, Clone)]
-pub struct TableFiles {
-    /// Its name, as in `parquet/`.
+pub struct TableInfo {
+    /// Name, as in `parquet/`.
     pub name: &'static str,
-    /// The columns, which a table has before it has rows.
+    /// Columns, also if there are no rows yet.
     pub schema: SchemaRef,
-    /// Where its rows are.
+    /// Parquet files.
     pub files: Vec<PathBuf>,
 }
 
-/// The tables of a commit. A file goes when the commits that name it are let go of: open them all, or ask again.
-pub fn list_tables(folder: &Path, manifest: &Manifest) -> [TableFiles; 4] {
+/// Lists the tables of a commit. A file is deleted with the last commit that references it: callers must open all files, or
+/// retry with a newer commit.
+pub fn list_tables(dir: &Path, manifest: &Manifest) -> [TableInfo; 4] {
     [
-        files_of::<FetchRows>(folder, manifest),
-        files_of::<DocumentRows>(folder, manifest),
-        files_of::<LinkRows>(folder, manifest),
-        files_of::<SiteRows>(folder, manifest),
+        files_of::<FetchRows>(dir, manifest),
+        files_of::<DocumentRows>(dir, manifest),
+        files_of::<LinkRows>(dir, manifest),
+        files_of::<SiteLogRows>(dir, manifest),
     ]
 }
 
-fn files_of<R: Rows>(folder: &Path, manifest: &Manifest) -> TableFiles {
+fn files_of<R: Rows>(dir: &Path, manifest: &Manifest) -> TableInfo {
     let files = manifest.files_in("tables").filter(|file| file.name.starts_with(&prefix::<R>()));
-    TableFiles {
-        name: R::NAME,
-        schema: R::schema(),
-        files: files.map(|file| folder.join(&file.name)).collect(),
-    }
+    TableInfo { name: R::NAME, schema: R::schema(), files: files.map(|file| dir.join(&file.name)).collect() }
 }

@@ -1,4 +1,4 @@
-//! What stands in a table, row by row? Its groups of rows, each of which any thread may read.
+//! Reader of a table by row groups, which any thread can read.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -18,32 +18,32 @@ use parquet::file::reader::{ChunkReader, Length};
 use super::GROUP_ROWS;
 use super::derived::list_derived;
 use super::rows::Rows;
-use crate::error::{Context, Error, Result, damaged};
+use crate::error::{Context, Error, Result, corrupt};
 use crate::manifest::Manifest;
 
-/// Rows that are unpacked at a time.
+/// Number of rows decoded at a time.
 const BATCH_ROWS: usize = 8_192;
 
-/// A table, for reading.
+/// Table, open for reading.
 #[derive(Debug)]
 pub struct TableReader<R> {
     files: Vec<TableFile>,
-    /// File and number of each group of rows.
+    /// File and index of each row group.
     groups: Vec<(usize, usize)>,
-    /// What is read; everything if there are none.
+    /// Columns to read; all if empty.
     columns: Vec<&'static str>,
     generation: u64,
     rows: PhantomData<fn() -> R>,
 }
 
-/// Some rows of a table.
+/// Batch of rows of a table.
 pub struct TableBatch<R: Rows> {
     columns: R::Columns,
     rows: usize,
 }
 
 impl<R: Rows> TableBatch<R> {
-    /// The rows in their order.
+    /// Iterates over the rows in order.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = R::Row<'_>> {
         (0..self.rows).map(|row| R::row(&self.columns, row))
     }
@@ -57,70 +57,74 @@ struct TableFile {
 }
 
 impl<R: Rows> TableReader<R> {
-    /// One of the tables of a commit.
-    pub fn committed(folder: &Path, manifest: &Manifest) -> Result<TableReader<R>> {
+    /// Opens a table of a commit.
+    pub fn open_committed(dir: &Path, manifest: &Manifest) -> Result<TableReader<R>> {
         let prefix = super::prefix::<R>();
         let files = manifest.files_in("tables").filter(|file| file.name.starts_with(&prefix));
-        TableReader::of_files(files.map(|file| folder.join(&file.name)), manifest.generation)
+        TableReader::from_files(files.map(|file| dir.join(&file.name)), manifest.generation)
     }
 
-    /// One of the tables of the last analysis; `None` if there is none.
-    pub fn derived(folder: &Path) -> Result<Option<TableReader<R>>> {
-        let entry = list_derived(folder)?.into_iter().find(|entry| entry.table == R::NAME);
-        entry.map(|entry| TableReader::of_files([entry.path], entry.generation)).transpose()
+    /// Opens a table of the last analysis; `None` if there is none.
+    pub fn open_derived(dir: &Path) -> Result<Option<TableReader<R>>> {
+        let entry = list_derived(dir)?.into_iter().find(|entry| entry.table == R::NAME);
+        entry.map(|entry| TableReader::from_files([entry.path], entry.generation)).transpose()
     }
 
-    fn of_files(paths: impl IntoIterator<Item = PathBuf>, generation: u64) -> Result<TableReader<R>> {
+    fn from_files(paths: impl IntoIterator<Item = PathBuf>, generation: u64) -> Result<TableReader<R>> {
         let files = paths.into_iter().map(TableFile::open::<R>).collect::<Result<Vec<TableFile>>>()?;
-        let groups = |(number, file): (usize, &TableFile)| {
+        let groups = |(index, file): (usize, &TableFile)| {
             (0..file.metadata.metadata().num_row_groups())
-                .map(move |group| (number, group))
+                .map(move |group| (index, group))
                 .collect::<Vec<_>>()
         };
         let groups = files.iter().enumerate().flat_map(groups).collect();
         Ok(TableReader { files, groups, columns: Vec::new(), generation, rows: PhantomData })
     }
 
-    /// Reads these columns only; in all others, rows have nothing, 0 or an empty text.
+    /// Reads only these columns; the others are null, 0 or empty.
     #[must_use]
     pub fn with_columns(self, columns: &[&'static str]) -> TableReader<R> {
         TableReader { columns: columns.to_vec(), ..self }
     }
 
-    /// The commit that the table describes.
+    /// Generation of the commit that the table describes.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// How many groups of rows there are; they are in the order of the table.
+    /// Number of row groups, in the order of the table.
     pub fn groups(&self) -> usize {
         self.groups.len()
     }
 
-    /// How many rows a group has.
+    /// Number of rows of a group.
     pub fn rows(&self, group: usize) -> u64 {
         let (file, group) = self.groups[group];
         self.files[file].metadata.metadata().row_group(group).num_rows().unsigned_abs()
     }
 
-    /// Shows `each` the rows of a group.
-    pub fn for_each(&self, group: usize, mut each: impl FnMut(&R::Row<'_>)) -> Result<()> {
+    /// Calls `visit` with the rows of a group.
+    pub fn for_each(&self, group: usize, mut visit: impl FnMut(&R::Row<'_>)) -> Result<()> {
         self.read(group, BATCH_ROWS, |batch| {
-            batch.rows().for_each(|row| each(&row));
+            batch.rows().for_each(|row| visit(&row));
             Ok(())
         })
     }
 
-    /// Shows `each` all rows of a group at once.
-    pub fn for_each_batch(&self, group: usize, each: impl FnMut(&TableBatch<R>) -> Result<()>) -> Result<()> {
-        self.read(group, GROUP_ROWS, each)
+    /// Calls `visit` with all rows of a group at once.
+    pub fn for_each_batch(
+        &self,
+        group: usize,
+        visit: impl FnMut(&TableBatch<R>) -> Result<()>,
+    ) -> Result<()> {
+        self.read(group, GROUP_ROWS, visit)
     }
 
     fn read(
         &self,
         group: usize,
         batch_rows: usize,
-        mut each: impl FnMut(&TableBatch<R>) -> Result<()>,
+        mut visit: impl FnMut(&TableBatch<R>) -> Result<()>,
     ) -> Result<()> {
         let (file, group) = self.groups[group];
         let TableFile { path, file, metadata } = &self.files[file];
@@ -133,14 +137,14 @@ impl<R: Rows> TableReader<R> {
         }
         for batch in builder.build().map_err(|error| wrong(path, &error))? {
             let batch = batch.map_err(|error| wrong(path, &error))?;
-            each(&TableBatch { columns: R::columns(&batch), rows: batch.num_rows() })?;
+            visit(&TableBatch { columns: R::columns(&batch), rows: batch.num_rows() })?;
         }
         Ok(())
     }
 
-    /// Shows `each` all rows, in their order.
-    pub fn for_each_row(&self, mut each: impl FnMut(&R::Row<'_>)) -> Result<()> {
-        (0..self.groups()).try_for_each(|group| self.for_each(group, &mut each))
+    /// Calls `visit` with all rows, in order.
+    pub fn for_each_row(&self, mut visit: impl FnMut(&R::Row<'_>)) -> Result<()> {
+        (0..self.groups()).try_for_each(|group| self.for_each(group, &mut visit))
     }
 }
 
@@ -151,33 +155,33 @@ impl TableFile {
         let file = SharedFile { file: Arc::new(file), length };
         let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
             .map_err(|error| wrong(&path, &error))?;
-        // A column that came later is empty in rows of before.
+        // A nullable column that was added later may be missing in older files.
         let is_known = |field: &FieldRef| match metadata.schema().field_with_name(field.name()) {
             Ok(found) => found.data_type() == field.data_type(),
             Err(_) => field.is_nullable(),
         };
         if !R::schema().fields().iter().all(is_known) {
-            return Err(Error::OtherColumns { path });
+            return Err(Error::SchemaMismatch { path });
         }
         Ok(TableFile { path, file, metadata })
     }
 }
 
-/// A file that many threads read at once: those that clone a `File` share its position. It is open from the start, so that
-/// it can be read even if it is deleted.
+/// File that many threads read with positioned reads, because clones of a `File` share their position. It is opened at the
+/// start, so that it can be read even after it is deleted.
 #[derive(Debug, Clone)]
 struct SharedFile {
     file: Arc<File>,
     length: u64,
 }
 
-/// Reads on from a place.
-struct ReadOn {
+/// Sequential reader from a position.
+struct PositionedReader {
     file: Arc<File>,
     at: u64,
 }
 
-impl Read for ReadOn {
+impl Read for PositionedReader {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read_at(out, self.at)?;
         self.at += read as u64;
@@ -192,14 +196,14 @@ impl Length for SharedFile {
 }
 
 impl ChunkReader for SharedFile {
-    type T = BufReader<ReadOn>;
+    type T = BufReader<PositionedReader>;
 
     fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
-        Ok(BufReader::new(ReadOn { file: Arc::clone(&self.file), at: start }))
+        Ok(BufReader::new(PositionedReader { file: Arc::clone(&self.file), at: start }))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
-        // A damaged file may tell any length.
+        // A corrupt file may have any length in its metadata: bounds the allocation.
         let left = usize::try_from(self.length.saturating_sub(start)).unwrap_or(usize::MAX);
         let mut bytes = vec![0; length.min(left)];
         self.file.read_exact_at(&mut bytes, start)?;
@@ -208,5 +212,5 @@ impl ChunkReader for SharedFile {
 }
 
 fn wrong(path: &Path, error: &dyn std::fmt::Display) -> Error {
-    damaged(path, "as a table", error.to_string())
+    corrupt(path, "as a table", error.to_string())
 }

@@ -1,63 +1,62 @@
-//! How does a table come to be from one list of its columns?
+//! Definition of a table from one list of its columns: the row type, the builders and the reader.
 
 use std::collections::HashMap;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Field, SchemaRef};
 
-/// Rows of a table that are not written yet.
+/// Rows of a table that are not yet written.
 pub trait Rows: Default {
-    /// The table's name, which its files begin with.
+    /// Name of the table; prefix of its files.
     const NAME: &'static str;
-    /// One row.
+    /// Row of the table.
     type Row<'a>;
-    /// The columns of rows that are read.
+    /// Columns of a batch that was read.
     type Columns;
 
-    /// The columns.
+    /// Schema of the table.
     fn schema() -> SchemaRef;
-    /// How many there are.
+    /// Number of rows.
     fn len(&self) -> usize;
-    /// Whether there is none.
+    /// Whether there are no rows.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Adds one.
+    /// Appends a row.
     fn add(&mut self, row: &Self::Row<'_>);
-    /// All rows; none are left.
+    /// Removes and returns all rows.
     fn take(&mut self) -> Result<RecordBatch, ArrowError>;
-    /// The columns of a batch; some may be missing.
+    /// Columns of a batch; some may be missing.
     fn columns(batch: &RecordBatch) -> Self::Columns;
-    /// A row of them; what is missing is empty, 0 or nothing.
+    /// Row of a batch; missing columns are empty, 0 or null.
     fn row(columns: &Self::Columns, row: usize) -> Self::Row<'_>;
 }
 
-/// A column that carries its meaning with it, into every file.
+/// Adds the description of a column to its field, and so to the schema of every file.
 pub(super) fn described(field: Field, meaning: &str) -> Field {
     field.with_metadata(HashMap::from([(DESCRIPTION.to_owned(), meaning.trim().to_owned())]))
 }
 
-/// The key under which a column's meaning stands in the schema of a file.
+/// Key of the description of a column in the schema of a file.
 pub(super) const DESCRIPTION: &str = "description";
 
-/// Defines a table: the row that a caller gives and gets, the builders that gather rows and the columns that are read, from
-/// one list.
+/// Defines a table from one list of columns: the row type, the builders and the columns for reading.
 macro_rules! table {
     (
         $(#[$doc:meta])* $name:literal, $Row:ident, $Rows:ident {
-            $(#[doc = $column_doc:literal] $column:ident: $Kind:ident,)+
+            $(#[doc = $column_doc:literal] $column:ident: $ColumnType:ident,)+
         }
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, Default)]
         pub struct $Row<'a> {
-            $(#[doc = $column_doc] pub $column: <$Kind as Kind>::Value<'a>,)+
+            $(#[doc = $column_doc] pub $column: <$ColumnType as ColumnType>::Value<'a>,)+
         }
 
         const _: () = {
-            /// Columns that are read.
+            /// Columns of a batch that was read.
             pub struct Columns {
-                $($column: Option<<$Kind as Kind>::Column>,)+
+                $($column: Option<<$ColumnType as ColumnType>::Column>,)+
             }
 
             impl Rows for $Rows {
@@ -67,7 +66,7 @@ macro_rules! table {
 
                 fn schema() -> SchemaRef {
                     Arc::new(Schema::new(vec![
-                        $(described(<$Kind as Kind>::field(stringify!($column)), $column_doc),)+
+                        $(described(<$ColumnType as ColumnType>::field(stringify!($column)), $column_doc),)+
                     ]))
                 }
 
@@ -81,7 +80,7 @@ macro_rules! table {
 
                 fn take(&mut self) -> Result<RecordBatch, ArrowError> {
                     self.count = 0;
-                    let columns = vec![$(<$Kind as Kind>::finish(&mut self.$column),)+];
+                    let columns = vec![$(<$ColumnType as ColumnType>::finish(&mut self.$column),)+];
                     RecordBatch::try_new(Self::schema(), columns)
                 }
 
@@ -98,24 +97,24 @@ macro_rules! table {
                         $($column: columns
                             .$column
                             .as_ref()
-                            .map(|column| <$Kind as Kind>::get(column, row))
+                            .map(|column| <$ColumnType as ColumnType>::get(column, row))
                             .unwrap_or_default(),)+
                     }
                 }
             }
         };
 
-        /// Rows that are not written yet.
+        /// Rows that are not yet written.
         #[derive(Debug, Default)]
         pub struct $Rows {
-            $($column: <$Kind as Kind>::Builder,)+
+            $($column: <$ColumnType as ColumnType>::Builder,)+
             count: usize,
         }
 
         impl $Rows {
-            /// Adds a row.
+            /// Appends a row.
             pub fn push(&mut self, row: &$Row<'_>) {
-                $(<$Kind as Kind>::append(&mut self.$column, row.$column);)+
+                $(<$ColumnType as ColumnType>::append(&mut self.$column, row.$column);)+
                 self.count += 1;
             }
         }

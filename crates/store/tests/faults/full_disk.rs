@@ -3,17 +3,16 @@
 use store::Collection;
 
 use crate::rounds::{settings, verify, write_round};
-use crate::small_disk::SmallDisk;
+use testkit::SmallDisk;
 
 #[test]
 fn a_full_disk_stops_the_commit_and_nothing_else() {
     let place = tempfile::tempdir().unwrap();
     let Some(disk) = SmallDisk::mount(place.path(), "1m") else {
-        eprintln!("skipped: this process may not mount a small disk");
-        return;
+        return testkit::skip("no privilege to mount a small disk");
     };
-    let folder = place.path().join("collection");
-    let mut collection = Collection::create(&folder, settings()).unwrap();
+    let dir = place.path().join("collection");
+    let mut collection = Collection::create(&dir, settings()).unwrap();
     let mut committed = 0;
     let error = loop {
         let written = write_round(&mut collection, committed + 1);
@@ -25,14 +24,14 @@ fn a_full_disk_stops_the_commit_and_nothing_else() {
     };
     assert!(error.to_string().contains("No space left on device"), "{error}");
     assert!(committed > 2, "{committed} rounds had room");
-    assert_eq!(verify(&folder), committed, "readable while the disk is full");
+    assert_eq!(verify(&dir), committed, "readable while the disk is full");
 
     drop(collection);
     disk.resize("64m");
-    let mut collection = Collection::open(&folder, settings()).unwrap();
+    let mut collection = Collection::open(&dir, settings()).unwrap();
     for round in committed + 1..committed + 4 {
         write_round(&mut collection, round).unwrap();
         collection.commit(0).unwrap();
     }
-    assert_eq!(verify(&folder), committed + 3);
+    assert_eq!(verify(&dir), committed + 3);
 }

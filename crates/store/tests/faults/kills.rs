@@ -10,17 +10,17 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use store::{Collection, Keep};
+use store::{Collection, RetentionPolicy};
 
 use crate::rounds::{settings, verify, write_round};
 
-const FOLDER: &str = "WEIR_CRASH_FOLDER";
+const DIR: &str = "WEIR_CRASH_FOLDER";
 
 /// The process that is killed; without the variable it is a test that has nothing to do.
 #[test]
 fn writer() {
-    let Some(folder) = std::env::var_os(FOLDER) else { return };
-    let mut collection = Collection::open(Path::new(&folder), settings()).unwrap();
+    let Some(dir) = std::env::var_os(DIR) else { return };
+    let mut collection = Collection::open(Path::new(&dir), settings()).unwrap();
     println!("committed {}", collection.manifest().unwrap().generation);
     loop {
         let round = collection.manifest().unwrap().generation + 1;
@@ -29,7 +29,7 @@ fn writer() {
         println!("committed {round}");
         // Rarely enough for the index to be merged in between.
         if round.is_multiple_of(12) {
-            collection.compact(Keep::Latest).unwrap();
+            collection.compact(RetentionPolicy::Latest).unwrap();
         }
         assert!(round < 1_000, "whoever was to end this had no reason to");
     }
@@ -63,9 +63,9 @@ impl Ended {
 }
 
 impl Writer {
-    fn start(folder: &Path, environment: (&str, &str)) -> Writer {
+    fn start(dir: &Path, environment: (&str, &str)) -> Writer {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "kills::writer", "--nocapture"]).env(FOLDER, folder);
+        command.args(["--exact", "kills::writer", "--nocapture"]).env(DIR, dir);
         command.env(environment.0, environment.1).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -75,13 +75,13 @@ impl Writer {
     }
 
     /// A writer that tells its steps.
-    fn telling(folder: &Path) -> Writer {
-        Writer::start(folder, ("WEIR_STEPS", "/dev/stdout"))
+    fn telling(dir: &Path) -> Writer {
+        Writer::start(dir, ("WEIR_FAILPOINT_LOG", "/dev/stdout"))
     }
 
     /// A writer that stops itself at a step.
-    fn stopping(folder: &Path, failpoint: &str) -> Writer {
-        Writer::start(folder, ("WEIR_FAILPOINT", failpoint))
+    fn stopping(dir: &Path, failpoint: &str) -> Writer {
+        Writer::start(dir, ("WEIR_FAILPOINT", failpoint))
     }
 
     /// Kills it a while after it has said something that starts so.
@@ -142,17 +142,17 @@ fn two_hundred_kills_lose_nothing_that_was_acknowledged() {
     let mut aims = at_work.into_iter().chain([at_any_time]).cycle();
     for _ in 0..10 {
         // A collection for some kills only, so that verifying it stays quick.
-        let folder = tempfile::tempdir().unwrap();
-        drop(Collection::create(folder.path(), settings()).unwrap());
+        let dir = tempfile::tempdir().unwrap();
+        drop(Collection::create(dir.path(), settings()).unwrap());
         for (words, at_most) in aims.by_ref().take(20) {
-            let ended = Writer::telling(folder.path()).kill_after(&words, moments(at_most));
-            let (acknowledged, rounds) = (ended.committed, verify(folder.path()));
+            let ended = Writer::telling(dir.path()).kill_after(&words, moments(at_most));
+            let (acknowledged, rounds) = (ended.committed, verify(dir.path()));
             assert!(rounds >= acknowledged, "round {acknowledged} was acknowledged, {rounds} is there");
             for (work, open) in ended.open {
                 *hits.entry(work).or_default() += open;
             }
         }
-        commits += verify(folder.path());
+        commits += verify(dir.path());
     }
     assert!(commits > 100, "only {commits} commits: the process was killed before it could do anything");
     println!("kills during {hits:?}, and {commits} commits");
@@ -170,7 +170,7 @@ fn a_stop_at_each_step_leaves_a_whole_collection() {
         "commit: urls",
         "commit: page state",
         "commit: site state",
-        "commit: bodies",
+        "commit: page store",
         "links: file written",
         "commit: links",
         "commit: tables",
@@ -200,17 +200,17 @@ fn a_stop_at_each_step_leaves_a_whole_collection() {
         "compaction: pages rewritten",
         "compaction: ends",
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        drop(Collection::create(folder.path(), settings()).unwrap());
+        let dir = tempfile::tempdir().unwrap();
+        drop(Collection::create(dir.path(), settings()).unwrap());
         for times in [1, 3] {
-            let acknowledged = Writer::stopping(folder.path(), &format!("{step}#{times}")).committed();
-            let rounds = verify(folder.path());
+            let acknowledged = Writer::stopping(dir.path(), &format!("{step}#{times}")).committed();
+            let rounds = verify(dir.path());
             assert!(rounds >= acknowledged && rounds <= acknowledged + 1, "{step}: {acknowledged}, {rounds}");
         }
         // And it goes on: two rounds are acknowledged before the third stops.
-        let before = verify(folder.path());
-        let after = Writer::stopping(folder.path(), "commit: done#3").committed();
+        let before = verify(dir.path());
+        let after = Writer::stopping(dir.path(), "commit: done#3").committed();
         assert_eq!(after, before + 2, "{step}");
-        assert_eq!(verify(folder.path()), before + 3, "{step}");
+        assert_eq!(verify(dir.path()), before + 3, "{step}");
     }
 }

@@ -4,4 +4,3 @@
 mod full_disk;
 mod kills;
 mod rounds;
-mod small_disk;

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use model::UrlBatch;
 use model::{PageId, SiteId, UrlRules};
 use store::{
-    Capture, Collection, Link, LinkRow, PageFlags, PageRecord, PageSettings, Snapshot, Stage, StoreSettings,
-    UrlBatch, Verify,
+    Collection, Link, LinkRow, PageFlags, PageRecord, PageStage, PageStoreSettings, Snapshot, StoreSettings,
+    VerifyLevel,
 };
+use warc::Capture;
 
 /// New pages of a round that has some.
 const NEW_PAGES: u64 = 40;
@@ -21,10 +23,10 @@ const SITES: u64 = 7;
 /// Everything small, so that files roll over, are merged, compacted and written anew all the time.
 pub(crate) fn settings() -> StoreSettings {
     StoreSettings {
-        bodies: PageSettings { roll_over_bytes: 20_000, ..PageSettings::default() },
-        changed_pages: 15,
-        changed_sites: 3,
-        cached_urls: 8,
+        page_store: PageStoreSettings { max_file_bytes: 20_000, ..PageStoreSettings::default() },
+        max_dirty_pages: 15,
+        max_dirty_sites: 3,
+        url_cache_entries: 8,
     }
 }
 
@@ -80,7 +82,7 @@ pub(crate) fn write_round(collection: &mut Collection, round: u64) -> store::Res
         let capture = Capture {
             url: &url,
             fetched_at_ms: 1_700_000_000_000 + round as i64 * 1_000,
-            address: None,
+            ip_address: None,
             protocols: &[],
             head: b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n",
             body: &body,
@@ -88,7 +90,7 @@ pub(crate) fn write_round(collection: &mut Collection, round: u64) -> store::Res
             request: None,
             metadata: &[],
         };
-        stored.push(collection.bodies.append(&capture, None)?.location);
+        stored.push(collection.page_store.append(&capture, None)?.location);
         let link = Link { target: PageId(id.0 / 2), kind: 0, context: 0, anchor_chars: 3, position: 0 };
         collection.links.append(id, [link])?;
         collection.tables.links.rows.push(&LinkRow {
@@ -96,43 +98,44 @@ pub(crate) fn write_round(collection: &mut Collection, round: u64) -> store::Res
             target_page_id: Some(id.0 / 2),
             target_url: &url,
             fetch_time: round as i64,
-            kind: "a",
+            element: "a",
             rel: None,
             anchor: None,
-            internal: true,
-            position: 0.0,
+            is_internal: true,
+            text_position: 0.0,
             reason: None,
         });
     }
-    collection.sites.set_robots_text(site_of(round), &robots(round))?;
+    collection.site_state.set_robots_text(site_of(round), &robots(round))?;
     let sites: Vec<SiteId> = (0..SITES as u32).map(SiteId).collect();
-    collection.sites.update(&sites, |_, site| site.next_request_ms = round)?;
+    collection.site_state.update(&sites, |_, site| site.earliest_request_ms = round)?;
     // Ascending: the later of two visits to one page comes last.
     let mut updates: Vec<_> = resolved.pages.iter().copied().zip(stored).collect();
     updates.sort_by_key(|(page, _)| *page);
     let ids: Vec<PageId> = updates.iter().map(|(page, _)| *page).collect();
-    collection.pages.update(&ids, |at, page| {
-        page.stage = Stage::Fetched;
+    collection.page_state.update(&ids, |at, page| {
+        page.stage = PageStage::Fetched;
         page.last_visit_s = round as u32;
-        page.stored = Some(updates[at].1);
+        page.record_location = Some(updates[at].1);
     })
 }
 
 /// Everything the collection must hold after so many rounds, and nothing more.
-pub(crate) fn verify(folder: &Path) -> u64 {
-    let snapshot = Snapshot::open(folder, None).unwrap();
+pub(crate) fn verify(dir: &Path) -> u64 {
+    let snapshot = Snapshot::open(dir, None).unwrap();
     let rounds = snapshot.manifest.generation;
     let count = pages_after(rounds);
     assert_eq!(u64::from(snapshot.urls.pages()), count);
-    assert_eq!(u64::from(snapshot.pages.pages()), count);
+    assert_eq!(u64::from(snapshot.page_state.pages()), count);
     let rules = UrlRules::default();
     for page in 0..count {
         let id = PageId(page as u32);
         assert_eq!(snapshot.urls.url(id).unwrap(), Some(url(page)));
         assert_eq!(snapshot.urls.find(&rules.canonical(&url(page)).unwrap()).unwrap(), Some(id));
-        let record = snapshot.pages.get(id).unwrap().unwrap();
-        assert_eq!(record.stage, Stage::Fetched, "page {page}");
-        let stored = snapshot.bodies.read(&record.stored.unwrap(), Verify::Digests).unwrap();
+        let record = snapshot.page_state.get(id).unwrap().unwrap();
+        assert_eq!(record.stage, PageStage::Fetched, "page {page}");
+        let stored =
+            snapshot.page_store.read(&record.record_location.unwrap(), VerifyLevel::Digests).unwrap();
         assert_eq!(stored.url(), url(page));
         let visit = last_visit(page, rounds);
         assert_eq!(u64::from(record.last_visit_s), visit, "page {page}");
@@ -152,11 +155,11 @@ pub(crate) fn verify(folder: &Path) -> u64 {
 }
 
 fn verify_sites(snapshot: &Snapshot, rounds: u64) {
-    assert_eq!(u64::from(snapshot.sites.sites()), SITES);
+    assert_eq!(u64::from(snapshot.site_state.sites()), SITES);
     for site in (0..SITES as u32).map(SiteId) {
-        let record = snapshot.sites.get(site).unwrap().unwrap();
-        assert_eq!(record.next_request_ms, rounds, "{site:?}");
+        let record = snapshot.site_state.get(site).unwrap().unwrap();
+        assert_eq!(record.earliest_request_ms, rounds, "{site:?}");
         let last = (1..=rounds).rev().find(|&round| site_of(round) == site);
-        assert_eq!(snapshot.sites.robots_text(site).unwrap(), last.map(robots), "{site:?}");
+        assert_eq!(snapshot.site_state.robots_text(site).unwrap(), last.map(robots), "{site:?}");
     }
 }

@@ -1,43 +1,43 @@
-//! Under which name can a page lie in a tree of files, on any system? `host/path`, as near to the URL as is safe.
+//! File names for URLs: `host/path`, as close to the URL as is safe on every file system.
 //!
-//! Names consist of characters that no system forbids; others become `%XX`. What would be the same name elsewhere
-//! (upper and lower case), has a meaning there (`con`, a dot in front or at the end) or is too long gets a hash of what
-//! it was behind a tilde, so that two URLs do not meet in one file. A name never leads out of the tree.
+//! Characters that some file system forbids become `%XX`. Names that may collide (upper and lower case), that are reserved
+//! (`con`, a leading or trailing dot) or that are too long get a tilde and a hash of the original, so that two URLs never share
+//! a file. A name never leads out of the output directory.
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// No part of a path is longer; systems take 255 bytes.
-const PART_LIMIT_BYTES: usize = 180;
-/// No path is longer: systems take 4,096 bytes, with the folder that the tree lies in.
-const PATH_LIMIT_BYTES: usize = 1_000;
+/// Maximum length of a path component; file systems allow 255 bytes.
+const MAX_COMPONENT_BYTES: usize = 180;
+/// Maximum length of a path; systems allow 4,096 bytes, including the output directory.
+const MAX_PATH_BYTES: usize = 1_000;
 
-/// Names that mean devices to some systems, with any extension.
+/// Device names of Windows, reserved with any extension.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
 
-/// The path of a page in the tree, by its URL, with forward slashes; `extension` is that of its content.
+/// Relative path for a URL, with forward slashes; `extension` is that of the content type.
 pub(super) fn file_name(url: &str, extension: Option<&str>) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
-    let (folders, last) = path.rsplit_once('/').unwrap_or(("", path));
+    let (dirs, last) = path.rsplit_once('/').unwrap_or(("", path));
     let mut name = part(host);
-    for folder in folders.split('/').filter(|_| !folders.is_empty()) {
+    for dir in dirs.split('/').filter(|_| !dirs.is_empty()) {
         name.push('/');
-        name.push_str(&part(folder));
+        name.push_str(&part(dir));
     }
     let file = match (last, query) {
         ("", None) => format!("index.{}", extension.unwrap_or("html")),
         (last, None) => with_extension(part(last), extension),
         (last, Some(query)) => with_extension(part(&format!("{last}?{query}")), extension),
     };
-    if name.len() + file.len() >= PATH_LIMIT_BYTES {
+    if name.len() + file.len() >= MAX_PATH_BYTES {
         return with_hash(&format!("{}/long", part(host)), url, extension);
     }
     format!("{name}/{file}")
 }
 
-/// Another name for the same page, if the first is taken.
-pub(super) fn other_name(name: &str, url: &str) -> String {
+/// Alternative name for the same page, if the first is in use.
+pub(super) fn alternative_name(name: &str, url: &str) -> String {
     match name.rsplit_once('.').filter(|(_, extension)| is_extension(extension)) {
         Some((stem, extension)) => with_hash(stem, url, Some(extension)),
         None => with_hash(name, url, None),
@@ -49,12 +49,12 @@ fn with_hash(stem: &str, text: &str, extension: Option<&str>) -> String {
     format!("{stem}~{:012x}{dot}{}", xxh3_64(text.as_bytes()) >> 16, extension.unwrap_or_default())
 }
 
-/// One part of a path.
+/// Encodes a path component.
 fn part(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for (place, byte) in text.bytes().enumerate() {
+    for (index, byte) in text.bytes().enumerate() {
         let plain = byte.is_ascii_alphanumeric() || b"-_,;=+@!$'()[]~%&".contains(&byte);
-        let inner_dot = byte == b'.' && place > 0 && place + 1 < text.len();
+        let inner_dot = byte == b'.' && index > 0 && index + 1 < text.len();
         if plain || inner_dot {
             safe.push(char::from(byte));
         } else {
@@ -62,22 +62,22 @@ fn part(text: &str) -> String {
         }
     }
     let stem = safe.split('.').next().unwrap_or_default();
-    // COM1 has a digit, CON has none.
+    // `com1` has a digit, `con` has none.
     let device = DEVICES.contains(&stem.trim_end_matches(|char: char| char.is_ascii_digit()));
     let escapes = safe.contains('%');
     let ambiguous = text.bytes().any(|byte| byte.is_ascii_uppercase()) || escapes && text.contains('%');
-    if !(safe.is_empty() || device || ambiguous || safe.len() > PART_LIMIT_BYTES) {
+    if !(safe.is_empty() || device || ambiguous || safe.len() > MAX_COMPONENT_BYTES) {
         return safe;
     }
     let (stem, extension) = match safe.rsplit_once('.').filter(|(_, extension)| is_extension(extension)) {
         Some((stem, extension)) => (stem, Some(extension)),
         None => (safe.as_str(), None),
     };
-    // All of it is ASCII, so any byte is a boundary.
-    with_hash(&stem[..stem.len().min(PART_LIMIT_BYTES)], text, extension)
+    // The name is ASCII, so every byte is a character boundary.
+    with_hash(&stem[..stem.len().min(MAX_COMPONENT_BYTES)], text, extension)
 }
 
-/// With the extension of the content, unless the name ends like a file's already.
+/// Appends the extension, unless the name has one.
 fn with_extension(name: String, extension: Option<&str>) -> String {
     let has_one = name.rsplit_once('.').is_some_and(|(_, extension)| is_extension(extension));
     match extension {
@@ -96,7 +96,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn names_are_near_to_urls() {
+    fn names_are_close_to_urls() {
         let html = |url| file_name(url, Some("html"));
         assert_eq!(html("https://example.com/"), "example.com/index.html");
         assert_eq!(html("http://example.com:8080/a/b"), "example.com%3A8080/a/b.html");
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_one_name_elsewhere_is_two_here() {
+    fn names_that_collide_on_other_systems_differ() {
         let of = |url| file_name(url, Some("html")).to_ascii_lowercase();
         assert_ne!(of("http://a.test/Readme.html"), of("http://a.test/readme.html"));
         assert_ne!(of("http://a.test/CON"), of("http://a.test/con"));
@@ -119,9 +119,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_name_leaves_the_tree_or_is_too_long(path in "([/.?%A-Za-z0-9~: -]|[^ -~]){0,1500}") {
+        fn no_name_leaves_the_directory_or_is_too_long(path in "([/.?%A-Za-z0-9~: -]|[^ -~]){0,1500}") {
             let name = file_name(&format!("http://a.test/{path}"), Some("html"));
-            prop_assert!(name.len() <= PATH_LIMIT_BYTES, "{}", name.len());
+            prop_assert!(name.len() <= MAX_PATH_BYTES, "{}", name.len());
             prop_assert!(name.starts_with("a.test/"), "{name}");
             for part in name.split('/') {
                 prop_assert!(!part.is_empty() && part.len() < 255, "{part}");

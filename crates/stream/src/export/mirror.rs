@@ -1,79 +1,80 @@
-//! The pages of a commit as plain files in a tree `host/path`: the newest version of each page that was found, without
-//! the compression it was sent with. Links in the pages are left as they are.
+//! Export of the pages of a commit as plain files `host/path`: the newest version of each page with status 2xx, without
+//! content encoding. Links in the pages are not rewritten.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-use parse::{Ended, decode_content};
-use store::{PageStream, Result, Selection, Snapshot, StoredPage, StreamRequest, Streamed};
+use parse::{DecodeEnd, decode_content};
+use store::{PageFilter, PageStream, PageStreamItem, PageStreamRequest, Result, Snapshot, StoredPage};
 
-use super::file_name::{file_name, other_name};
-use super::{Exported, create_folder, failed};
+use super::ExportSummary;
+use super::create_dir;
+use super::failed;
+use super::file_name::alternative_name;
+use super::file_name::file_name;
 
-/// No body is decoded further.
-const BODY_LIMIT_BYTES: usize = 256 << 20;
+/// Maximum size of a decoded body.
+const MAX_BODY_BYTES: usize = 256 << 20;
 
 /// Writes the selected pages to `out`.
-pub fn export_mirror(snapshot: &Snapshot, selection: &Selection, out: &Path) -> Result<Exported> {
-    create_folder(out)?;
-    let mut exported = Exported::default();
-    let request = StreamRequest { selection: selection.clone(), ..StreamRequest::default() };
+pub fn export_mirror(snapshot: &Snapshot, selection: &PageFilter, out: &Path) -> Result<ExportSummary> {
+    create_dir(out)?;
+    let mut summary = ExportSummary::default();
+    let request = PageStreamRequest { filter: selection.clone(), ..PageStreamRequest::default() };
     let mut stream = PageStream::open(snapshot, &request)?;
     while let Some(streamed) = stream.next_page()? {
         match streamed {
-            // The status is that of the stored version: the last visit may have brought no more than the news that it is
-            // still right.
-            Streamed::Page(_, stored)
+            // The status of the stored version counts: the last fetch may have been a 304 (not modified).
+            PageStreamItem::Page(_, stored)
                 if stored.status().is_none_or(|status| (200..300).contains(&status)) =>
             {
-                write(&stored, out, &mut exported)?;
+                write(&stored, out, &mut summary)?;
             }
-            Streamed::Page(..) => {}
-            Streamed::Damaged(_, error) => return Err(error),
+            PageStreamItem::Page(..) => {}
+            PageStreamItem::Corrupt(_, error) => return Err(error),
         }
     }
-    Ok(exported)
+    Ok(summary)
 }
 
-fn write(stored: &StoredPage, out: &Path, exported: &mut Exported) -> Result<()> {
+fn write(stored: &StoredPage, out: &Path, summary: &mut ExportSummary) -> Result<()> {
     let text = |name| stored.header(name).map(|value| String::from_utf8_lossy(value).into_owned());
     let body = stored.body();
-    let decoded = decode_content(&body, &text("Content-Encoding").unwrap_or_default(), BODY_LIMIT_BYTES);
+    let decoded = decode_content(&body, &text("Content-Encoding").unwrap_or_default(), MAX_BODY_BYTES);
     let name = file_name(stored.url(), extension(&text("Content-Type").unwrap_or_default()));
     let mut file = create(out, &name, stored.url())?;
     file.write_all(&decoded.bytes).map_err(failed("write", &out.join(&name)))?;
-    exported.items += 1;
-    exported.files += 1;
-    exported.bytes += decoded.bytes.len() as u64;
-    exported.undecoded += u64::from(decoded.ended != Ended::Complete);
+    summary.records += 1;
+    summary.files += 1;
+    summary.bytes += decoded.bytes.len() as u64;
+    summary.decode_errors += u64::from(decoded.end != DecodeEnd::Complete);
     Ok(())
 }
 
-/// Creates a file that is not there yet, under another name if need be. The folders on the way are created, too; one
-/// whose name a file has is called otherwise.
+/// Creates a new file and its directories; uses an alternative name where a file, or a file in place of a directory, exists.
 fn create(out: &Path, name: &str, url: &str) -> Result<File> {
-    let (folders, file) = name.rsplit_once('/').unwrap_or(("", name));
-    let mut folder = out.to_owned();
-    for part in folders.split('/') {
+    let (dirs, file) = name.rsplit_once('/').unwrap_or(("", name));
+    let mut dir = out.to_owned();
+    for part in dirs.split('/') {
         let mut part = part.to_owned();
-        while folder.join(&part).is_file() {
+        while dir.join(&part).is_file() {
             part.push('~');
         }
-        folder.push(part);
+        dir.push(part);
     }
-    fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
-    let path = folder.join(file);
+    fs::create_dir_all(&dir).map_err(failed("create", &dir))?;
+    let path = dir.join(file);
     match File::create_new(&path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let other = folder.join(other_name(file, url));
-            File::create_new(&other).map_err(failed("create", &other))
+            let alternative = dir.join(alternative_name(file, url));
+            File::create_new(&alternative).map_err(failed("create", &alternative))
         }
         outcome => outcome.map_err(failed("create", &path)),
     }
 }
 
-/// What a file of this type is called, for the types that pages have.
+/// File extension of a content type.
 fn extension(content_type: &str) -> Option<&'static str> {
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match essence.as_str() {
@@ -97,13 +98,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_whose_names_are_taken_by_files_is_called_otherwise() {
-        let folder = tempfile::tempdir().unwrap();
+    fn a_directory_whose_name_is_used_by_a_file_gets_another_name() {
+        let dir = tempfile::tempdir().unwrap();
         for (name, expected) in
             [("h/a", "h/a"), ("h/a~", "h/a~"), ("h/a/b", "h/a~~/b"), ("h/a/c/d", "h/a~~/c/d")]
         {
-            create(folder.path(), name, "http://h/").unwrap();
-            assert!(folder.path().join(expected).is_file(), "{name}");
+            create(dir.path(), name, "http://h/").unwrap();
+            assert!(dir.path().join(expected).is_file(), "{name}");
         }
     }
 }

@@ -1,35 +1,37 @@
-//! The tables of a commit, copied: one folder for each, with Parquet files that any tool reads.
+//! Export of the tables of a commit: one directory of Parquet files per table.
 
 use std::fs;
 use std::path::Path;
 
 use store::{Result, Snapshot, list_derived};
 
-use super::{Exported, create_folder, failed};
+use super::ExportSummary;
+use super::create_dir;
+use super::failed;
 
-/// Copies the files of all tables to `out/TABLE/`, with those that an analysis of this commit wrote. They are copies, not
-/// links: nobody who works with them can harm the collection.
-pub fn export_tables(snapshot: &Snapshot, out: &Path) -> Result<Exported> {
-    create_folder(out)?;
-    let mut exported = Exported::default();
+/// Copies the files of all tables to `out/TABLE/`, including those of an analysis of this commit. They are copies and not hard
+/// links, so that changes to them cannot corrupt the collection.
+pub fn export_tables(snapshot: &Snapshot, out: &Path) -> Result<ExportSummary> {
+    create_dir(out)?;
+    let mut summary = ExportSummary::default();
     for entry in snapshot.manifest.files_in("tables") {
         let name = entry.name.trim_start_matches("tables/");
         let table = name.split('-').next().unwrap_or(name);
-        copy(&snapshot.folder().join(&entry.name), &out.join(table), &mut exported)?;
+        copy(&snapshot.dir().join(&entry.name), &out.join(table), &mut summary)?;
     }
-    for entry in list_derived(snapshot.folder())? {
+    for entry in list_derived(snapshot.dir())? {
         if entry.generation == snapshot.manifest.generation {
-            copy(&entry.path, &out.join(&entry.table), &mut exported)?;
+            copy(&entry.path, &out.join(&entry.table), &mut summary)?;
         }
     }
-    Ok(exported)
+    Ok(summary)
 }
 
-fn copy(file: &Path, folder: &Path, exported: &mut Exported) -> Result<()> {
-    create_folder(folder)?;
-    let copy = folder.join(file.file_name().unwrap_or_default());
-    exported.bytes += fs::copy(file, &copy).map_err(failed("write", &copy))?;
-    exported.items += 1;
-    exported.files += 1;
+fn copy(file: &Path, dir: &Path, summary: &mut ExportSummary) -> Result<()> {
+    create_dir(dir)?;
+    let copy = dir.join(file.file_name().unwrap_or_default());
+    summary.bytes += fs::copy(file, &copy).map_err(failed("write", &copy))?;
+    summary.records += 1;
+    summary.files += 1;
     Ok(())
 }

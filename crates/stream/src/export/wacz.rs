@@ -1,7 +1,7 @@
-//! The pages of a commit as one file that opens in a browser: WACZ 1.1.1, a ZIP of WARC files, their index and a list of pages.
+//! Export of a commit as one WACZ 1.1.1 file: a ZIP of WARC files, their index and a list of pages, which opens in a browser.
 //!
-//! The WARC files are made first, beside the file, and moved into it one by one. The index is compressed in pieces of some
-//! lines, with a list of the pieces (ZipNum), so that a reader far away fetches little of it.
+//! The WARC files are written first, to a temporary directory beside the file, and moved into it one by one. The index is
+//! compressed in chunks of lines, with a list of the chunks (ZipNum), so that a remote reader fetches little of it.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -10,82 +10,83 @@ use std::path::{Path, PathBuf};
 use libdeflater::{CompressionLvl, Compressor};
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use store::{Keep, PageStream, Result, Selection, Snapshot, StreamRequest, Streamed};
+use store::{PageFilter, PageStream, PageStreamItem, PageStreamRequest, Result, RetentionPolicy, Snapshot};
 
+use super::ExportSummary;
+use super::failed;
 use super::warc::export_warc;
 use super::zip::ZipWriter;
-use super::{Exported, failed};
-use crate::form::Column;
-use crate::page_view::Viewer;
+use crate::page_view::PageViewer;
+use crate::query::output::OutputColumn;
 
-/// Lines of the index that are compressed together.
+/// Lines per compressed chunk of the index.
 const INDEX_LINES: usize = 1_024;
 const VERSION: &str = "1.1.1";
 
 /// Writes the pages of the selected sites to the file `out`. `info` goes into the first record of each WARC file.
 pub fn export_wacz(
     snapshot: &Snapshot,
-    selection: &Selection,
-    keep: Keep,
+    selection: &PageFilter,
+    retention: RetentionPolicy,
     info: &[(String, String)],
     out: &Path,
-) -> Result<Exported> {
-    let mut parts = out.as_os_str().to_owned();
-    parts.push(".parts");
-    let parts = Parts(PathBuf::from(parts));
+) -> Result<ExportSummary> {
+    let mut dir = out.as_os_str().to_owned();
+    dir.push(".dir");
+    let dir = TempDirGuard(PathBuf::from(dir));
     let sites = selection.find_sites(snapshot)?;
-    let exported = export_warc(snapshot, sites.as_ref(), keep, info, &parts.0)?;
-    write_pages(snapshot, selection, &parts.0.join("pages.jsonl"))?;
-    // It gets its name when it is complete.
-    let complete = parts.0.join("complete.wacz");
-    let bytes = pack(&parts.0, snapshot.manifest.committed_ms, &complete)
+    let summary = export_warc(snapshot, sites.as_ref(), retention, info, &dir.0)?;
+    write_pages(snapshot, selection, &dir.0.join("pages.jsonl"))?;
+    // Renamed to its final name when it is complete.
+    let complete = dir.0.join("complete.wacz");
+    let bytes = pack(&dir.0, snapshot.manifest.committed_ms, &complete)
         .and_then(|bytes| fs::rename(&complete, out).map(|()| bytes))
         .map_err(failed("write", out))?;
-    Ok(Exported { files: 1, bytes, ..exported })
+    Ok(ExportSummary { files: 1, bytes, ..summary })
 }
 
-/// A folder that is gone in the end.
-struct Parts(PathBuf);
+/// Temporary directory, removed on drop.
+struct TempDirGuard(PathBuf);
 
-impl Drop for Parts {
+impl Drop for TempDirGuard {
     fn drop(&mut self) {
-        // What is left of it is in nobody's way.
+        // Best effort: a leftover directory is harmless.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// The pages that a reader is shown first: those of HTML that were found.
-fn write_pages(snapshot: &Snapshot, selection: &Selection, path: &Path) -> Result<()> {
-    let selection = Selection {
+/// Writes the list of pages that a viewer shows: HTML pages with status 2xx.
+fn write_pages(snapshot: &Snapshot, selection: &PageFilter, path: &Path) -> Result<()> {
+    let selection = PageFilter {
         statuses: vec![2],
         mime_types: vec!["text/html".to_owned(), "application/xhtml+xml".to_owned()],
         ..selection.clone()
     };
-    let request = StreamRequest { selection, ..StreamRequest::default() };
+    let request = PageStreamRequest { filter: selection, ..PageStreamRequest::default() };
     let mut stream = PageStream::open(snapshot, &request)?;
-    let mut viewer = Viewer::new(&[Column::Title]);
+    let mut viewer = PageViewer::new(&[OutputColumn::Title]);
     let file = File::create(path).map_err(failed("create", path))?;
     let mut out = io::BufWriter::new(file);
     let header = json!({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"});
     writeln!(out, "{header}").map_err(failed("write", path))?;
     while let Some(streamed) = stream.next_page()? {
         let (place, stored) = match streamed {
-            Streamed::Page(place, stored) => (place, stored),
-            Streamed::Damaged(_, error) => return Err(error),
+            PageStreamItem::Page(place, stored) => (place, stored),
+            PageStreamItem::Corrupt(_, error) => return Err(error),
         };
-        let view = viewer.view(place, stream.position_behind(&place), &stored);
+        let view = viewer.view(place, stream.cursor_after(&place), &stored);
         let title = view.document.map_or("", |document| document.title.as_str());
         let id = format!("page-{}", place.page.0);
-        let line = json!({"id": id, "url": stored.url(), "ts": view.time(), "title": title});
+        let line = json!({"id": id, "url": stored.url(), "ts": view.fetch_time(), "title": title});
         writeln!(out, "{line}").map_err(failed("write", path))?;
     }
     out.flush().map_err(failed("write", path))
 }
 
-fn pack(parts: &Path, committed_ms: i64, out: &Path) -> io::Result<u64> {
+fn pack(dir: &Path, committed_ms: i64, out: &Path) -> io::Result<u64> {
     let mut zip = ZipWriter::create(out)?;
     let mut archives: Vec<PathBuf> = Vec::new();
-    for entry in fs::read_dir(parts)? {
+    for entry in fs::read_dir(dir)? {
         let path = entry?.path();
         if path.extension().is_some_and(|end| end == "gz") {
             archives.push(path);
@@ -97,11 +98,11 @@ fn pack(parts: &Path, committed_ms: i64, out: &Path) -> io::Result<u64> {
         zip.add(&format!("archive/{name}"), &mut File::open(path)?)?;
         fs::remove_file(path)?;
     }
-    let (index, pieces) = (parts.join("index.cdx.gz"), parts.join("index.idx"));
-    compress_index(&parts.join("index.cdxj"), &index, &pieces)?;
+    let (index, chunk_list) = (dir.join("index.cdx.gz"), dir.join("index.idx"));
+    compress_index(&dir.join("index.cdxj"), &index, &chunk_list)?;
     zip.add("indexes/index.cdx.gz", &mut File::open(&index)?)?;
-    zip.add("indexes/index.idx", &mut File::open(&pieces)?)?;
-    zip.add("pages/pages.jsonl", &mut File::open(parts.join("pages.jsonl"))?)?;
+    zip.add("indexes/index.idx", &mut File::open(&chunk_list)?)?;
+    zip.add("pages/pages.jsonl", &mut File::open(dir.join("pages.jsonl"))?)?;
     let package = package(&zip, committed_ms);
     zip.add("datapackage.json", &mut package.as_bytes())?;
     let digest = json!({"path": "datapackage.json", "hash": format!("sha256:{}", hash(package.as_bytes()))});
@@ -109,7 +110,7 @@ fn pack(parts: &Path, committed_ms: i64, out: &Path) -> io::Result<u64> {
     zip.finish()
 }
 
-/// What is in the file, with the hash of each part.
+/// The `datapackage.json`: all files of the ZIP with their hashes.
 fn package(zip: &ZipWriter, committed_ms: i64) -> String {
     let resources: Vec<_> = zip
         .entries()
@@ -120,7 +121,8 @@ fn package(zip: &ZipWriter, committed_ms: i64) -> String {
             json!({"name": name, "path": entry.name, "hash": hash, "bytes": entry.bytes})
         })
         .collect();
-    let created = parse::date_text(committed_ms.div_euclid(1_000)).replacen(' ', "T", 1).replace(" UTC", "Z");
+    let created =
+        parse::format_date(committed_ms.div_euclid(1_000)).replacen(' ', "T", 1).replace(" UTC", "Z");
     let package = json!({
         "profile": "data-package",
         "wacz_version": VERSION,
@@ -131,31 +133,31 @@ fn package(zip: &ZipWriter, committed_ms: i64) -> String {
     format!("{package:#}")
 }
 
-/// Compresses an index piece by piece, and lists the pieces.
-fn compress_index(index: &Path, compressed: &Path, pieces: &Path) -> io::Result<()> {
+/// Compresses the index in chunks, and writes the list of chunks.
+fn compress_index(index: &Path, compressed: &Path, chunk_list: &Path) -> io::Result<()> {
     let mut lines = BufReader::new(File::open(index)?);
-    let (mut out, mut list) = (File::create(compressed)?, File::create(pieces)?);
+    let (mut out, mut list) = (File::create(compressed)?, File::create(chunk_list)?);
     let meta = json!({"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"});
     writeln!(list, "!meta 0 {meta}")?;
     let mut compressor = Compressor::new(CompressionLvl::default());
     let mut offset = 0;
     loop {
-        let mut piece = String::new();
+        let mut chunk = String::new();
         for _ in 0..INDEX_LINES {
-            if lines.by_ref().read_line(&mut piece)? == 0 {
+            if lines.by_ref().read_line(&mut chunk)? == 0 {
                 break;
             }
         }
-        if piece.is_empty() {
+        if chunk.is_empty() {
             return Ok(());
         }
-        let mut member = vec![0; compressor.gzip_compress_bound(piece.len())];
-        let length = compressor.gzip_compress(piece.as_bytes(), &mut member).map_err(io::Error::other)?;
+        let mut member = vec![0; compressor.gzip_compress_bound(chunk.len())];
+        let length = compressor.gzip_compress(chunk.as_bytes(), &mut member).map_err(io::Error::other)?;
         out.write_all(&member[..length])?;
-        let key = piece.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" ");
+        let key = chunk.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" ");
         let digest = format!("sha256:{}", hash(&member[..length]));
-        let place = json!({"offset": offset, "length": length, "digest": digest});
-        writeln!(list, "{key} {place}")?;
+        let location = json!({"offset": offset, "length": length, "digest": digest});
+        writeln!(list, "{key} {location}")?;
         offset += length;
     }
 }

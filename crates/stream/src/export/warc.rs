@@ -1,46 +1,49 @@
-//! The pages of a commit as a web archive of their own: WARC files and their index.
+//! Export of a commit as WARC files with a CDXJ index.
 //!
-//! Records are copied as they are stored, compressed and with their digests, in the order of the index; so both are
-//! written front to back, and pages of a site lie together. A record whose body is that of another comes with the other.
+//! Records are copied as they are stored, in the order of the index, so that both are written sequentially and the pages of a
+//! site are adjacent. A revisit record is exported together with the record it refers to.
 
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use store::{Keep, PageLocation, Preparer, Result, SiteSet, Snapshot};
+use store::{RecordLocation, Result, RetentionPolicy, SiteSet, Snapshot};
+use warc::RecordEncoder;
 
-use super::{Exported, create_folder, failed};
+use super::ExportSummary;
+use super::create_dir;
+use super::failed;
 
-/// No file is longer, unless one record is.
-const FILE_BYTES: u64 = 1_000_000_000;
+/// Maximum size of a WARC file, unless a single record is larger.
+const MAX_FILE_BYTES: u64 = 1_000_000_000;
 
-/// Copies the versions that `keep` keeps of the pages of these sites, or of all, to `out/*.warc.gz`, and their index to
-/// `out/index.cdxj`. `info` goes into the first record of each file.
+/// Copies the versions retained by `retention` of the pages of `sites` (`None`: all sites) to `out/*.warc.gz`, and writes their
+/// index `out/index.cdxj`. `info` goes into the warcinfo record of each file.
 pub fn export_warc(
     snapshot: &Snapshot,
     sites: Option<&SiteSet>,
-    keep: Keep,
+    retention: RetentionPolicy,
     info: &[(String, String)],
     out: &Path,
-) -> Result<Exported> {
-    create_folder(out)?;
-    let mut archive = Archive::create(out, info, snapshot.manifest.committed_ms)?;
+) -> Result<ExportSummary> {
+    create_dir(out)?;
+    let mut export = WarcExport::create(out, info, snapshot.manifest.committed_ms)?;
     let mut member = Vec::new();
     let names: Option<HashSet<&str>> =
         sites.map(|sites| sites.iter().filter_map(|site| snapshot.urls.site_name(site)).collect());
-    snapshot.bodies.for_each_kept(
-        keep,
+    snapshot.page_store.for_each_retained(
+        retention,
         |url| names.as_ref().is_none_or(|names| names.contains(site_of(url))),
         |version| {
-            // Reading it checks it: damage is not passed on.
-            snapshot.bodies.read_record(&version.location(), store::Verify::Digests)?;
-            snapshot.bodies.read_member(&version.location(), &mut member)?;
-            let place = archive.push(&member)?;
-            archive.push_line(&version.cdxj_line(place)?)
+            // Verifies the digests: a corrupt record is not exported.
+            snapshot.page_store.read_record(&version.location(), store::VerifyLevel::Digests)?;
+            snapshot.page_store.read_member(&version.location(), &mut member)?;
+            let location = export.push(&member)?;
+            export.push_line(&version.cdxj_line(location)?)
         },
     )?;
-    archive.finish()
+    export.finish()
 }
 
 /// Scheme, host and port of a URL.
@@ -49,85 +52,86 @@ fn site_of(url: &str) -> &str {
     url[host..].find('/').map_or(url, |slash| &url[..host + slash])
 }
 
-/// The files under construction.
-struct Archive<'i> {
-    folder: PathBuf,
+/// WARC files and index being written.
+struct WarcExport<'i> {
+    dir: PathBuf,
     info: &'i [(String, String)],
     date_ms: i64,
-    preparer: Preparer,
+    encoder: RecordEncoder,
     index_path: PathBuf,
     index: BufWriter<File>,
-    current: Option<Current>,
-    exported: Exported,
+    current: Option<OpenWarcFile>,
+    summary: ExportSummary,
 }
 
-struct Current {
+/// WARC file being written.
+struct OpenWarcFile {
     path: PathBuf,
     file: BufWriter<File>,
     length: u64,
 }
 
-impl<'i> Archive<'i> {
-    fn create(folder: &Path, info: &'i [(String, String)], date_ms: i64) -> Result<Archive<'i>> {
-        let index_path = folder.join("index.cdxj");
+impl<'i> WarcExport<'i> {
+    fn create(dir: &Path, info: &'i [(String, String)], date_ms: i64) -> Result<WarcExport<'i>> {
+        let index_path = dir.join("index.cdxj");
         let index = File::create(&index_path).map_err(failed("create", &index_path))?;
-        Ok(Archive {
-            folder: folder.to_owned(),
+        Ok(WarcExport {
+            dir: dir.to_owned(),
             info,
             date_ms,
-            preparer: Preparer::new(1),
+            encoder: RecordEncoder::new(1),
             index_path,
             index: BufWriter::new(index),
             current: None,
-            exported: Exported::default(),
+            summary: ExportSummary::default(),
         })
     }
 
-    /// Appends a record; tells its place.
-    fn push(&mut self, member: &[u8]) -> Result<PageLocation> {
+    /// Appends a record; returns its location.
+    fn push(&mut self, member: &[u8]) -> Result<RecordLocation> {
         let length = self.current.as_ref().map_or(0, |current| current.length);
-        if length > 0 && length + member.len() as u64 > FILE_BYTES {
-            self.close()?;
+        if length > 0 && length + member.len() as u64 > MAX_FILE_BYTES {
+            self.close_file()?;
         }
         if self.current.is_none() {
-            self.current = Some(self.begin()?);
+            self.current = Some(self.open_file()?);
         }
-        let mut place = PageLocation::in_numbered_file(self.exported.files as u32 - 1);
-        let Some(current) = &mut self.current else { return Ok(place) };
-        (place.offset, place.length) = (current.length, member.len() as u32);
+        let mut location = RecordLocation::in_numbered_file(self.summary.files as u32 - 1);
+        let Some(current) = &mut self.current else { return Ok(location) };
+        (location.offset, location.length) = (current.length, member.len() as u32);
         current.push(member)?;
-        self.exported.items += 1;
-        Ok(place)
+        self.summary.records += 1;
+        Ok(location)
     }
 
     fn push_line(&mut self, line: &str) -> Result<()> {
         writeln!(self.index, "{line}").map_err(failed("write", &self.index_path))
     }
 
-    fn begin(&mut self) -> Result<Current> {
-        let name = PageLocation::in_numbered_file(self.exported.files as u32).file_name();
-        let path = self.folder.join(&name);
+    fn open_file(&mut self) -> Result<OpenWarcFile> {
+        let name = RecordLocation::in_numbered_file(self.summary.files as u32).file_name();
+        let path = self.dir.join(&name);
         let file = File::create(&path).map_err(failed("create", &path))?;
-        self.exported.files += 1;
-        let mut current = Current { path, file: BufWriter::new(file), length: 0 };
-        current.push(&self.preparer.warcinfo(&name, self.date_ms, self.info)?)?;
+        self.summary.files += 1;
+        let mut current = OpenWarcFile { path, file: BufWriter::new(file), length: 0 };
+        current.push(&self.encoder.warcinfo(&name, self.date_ms, self.info)?)?;
         Ok(current)
     }
 
-    fn close(&mut self) -> Result<()> {
+    fn close_file(&mut self) -> Result<()> {
         let Some(mut current) = self.current.take() else { return Ok(()) };
-        self.exported.bytes += current.length;
+        self.summary.bytes += current.length;
         current.file.flush().map_err(failed("write", &current.path))
     }
 
-    fn finish(mut self) -> Result<Exported> {
-        self.close()?;
+    fn finish(mut self) -> Result<ExportSummary> {
+        self.close_file()?;
         self.index.flush().map_err(failed("write", &self.index_path))?;
-        Ok(self.exported)
+        Ok(self.summary)
     }
 }
 
-impl Current {
+impl OpenWarcFile {
     fn push(&mut self, bytes: &[u8]) -> Result<()> {
         self.length += bytes.len() as u64;
         self.file.write_all(bytes).map_err(failed("write", &self.path))

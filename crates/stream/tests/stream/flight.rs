@@ -1,4 +1,4 @@
-//! Streams by Arrow Flight: the same pages as by other ways, in parts, from any batch on, to as many as there is room for.
+//! Streams over Arrow Flight: the same pages as over HTTP, in shards, resumed after any batch, within the limits.
 
 use std::future::poll_fn;
 use std::net::{SocketAddr, TcpListener};
@@ -12,20 +12,20 @@ use arrow_flight::error::FlightError;
 use arrow_flight::flight_descriptor::DescriptorType;
 use arrow_flight::{FlightClient, FlightDescriptor, Ticket};
 use futures_core::Stream;
-use stream::{Flight, FlightSettings, StreamLimits};
+use stream::{FlightServer, FlightSettings, StreamLimits};
 use tonic::Code;
 use tonic::transport::Endpoint;
 
 use super::http::local;
 use super::sample;
 
-fn serve(folder: &Path, streams: usize, token: Option<&'static str>) -> (Flight, SocketAddr) {
+fn serve(dir: &Path, streams: usize, token: Option<&'static str>) -> (FlightServer, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let admits = Arc::new(move |shown: Option<&str>| token.is_none() || shown == token);
+    let authorize = Arc::new(move |sent: Option<&str>| token.is_none() || sent == token);
     let limits = StreamLimits { streams_per_client: streams, ..StreamLimits::default() };
-    let settings = FlightSettings { folder: folder.to_owned(), limits, admits, tls_pem: None };
-    (Flight::start(listener, settings).unwrap(), address)
+    let settings = FlightSettings { dir: dir.to_owned(), limits, authorize, tls_pem: None };
+    (FlightServer::start(listener, settings).unwrap(), address)
 }
 
 async fn client(server: SocketAddr) -> FlightClient {
@@ -36,14 +36,14 @@ async fn open(client: &mut FlightClient, query: &str) -> Result<FlightDataDecode
     Ok(client.do_get(Ticket::new(query.to_owned())).await?.into_inner())
 }
 
-/// The URLs of the next batch, and the position behind them; nothing at the end.
+/// URLs of the next batch and the cursor after them; `None` at the end.
 async fn batch(stream: &mut FlightDataDecoder) -> Option<(Vec<String>, String)> {
     while let Some(data) = poll_fn(|context| Pin::new(&mut *stream).poll_next(context)).await {
         let data = data.unwrap();
         if let DecodedPayload::RecordBatch(batch) = &data.payload {
             let urls = batch.column_by_name("url").unwrap().as_string::<i32>();
-            let position = String::from_utf8(data.app_metadata().to_vec()).unwrap();
-            return Some((urls.iter().map(|url| url.unwrap().to_owned()).collect(), position));
+            let cursor = String::from_utf8(data.app_metadata().to_vec()).unwrap();
+            return Some((urls.iter().map(|url| url.unwrap().to_owned()).collect(), cursor));
         }
     }
     None
@@ -66,14 +66,14 @@ fn run(work: impl Future<Output = ()>) {
 }
 
 #[test]
-fn tickets_of_parts_bring_every_page_once() {
+fn the_tickets_of_all_shards_return_each_page_once() {
     let folder = tempfile::tempdir().unwrap();
     sample::make(folder.path(), 300);
     let (_flight, server) = serve(folder.path(), 8, None);
     run(async {
         let mut client = client(server).await;
-        let wish = "site=a.test&site=b.test&where=not+url+like+%27%257%27";
-        let command = format!("{wish}&columns=url,title&parts=4");
+        let filter = "site=a.test&site=b.test&where=not+url+like+%27%257%27";
+        let command = format!("{filter}&columns=url,title&shards=4");
         let descriptor =
             FlightDescriptor { r#type: DescriptorType::Cmd.into(), cmd: command.into(), path: Vec::new() };
         let info = client.get_flight_info(descriptor).await.unwrap();
@@ -85,7 +85,7 @@ fn tickets_of_parts_bring_every_page_once() {
                 urls.extend(found);
             }
         }
-        let mut expected = local_urls(folder.path(), wish);
+        let mut expected = local_urls(folder.path(), filter);
         assert!(info.endpoint.len() == 4 && expected.len() > 150);
         urls.sort_unstable();
         expected.sort_unstable();
@@ -94,25 +94,25 @@ fn tickets_of_parts_bring_every_page_once() {
 }
 
 #[test]
-fn a_stream_goes_on_behind_any_batch() {
+fn a_stream_resumes_after_any_batch() {
     let folder = tempfile::tempdir().unwrap();
     sample::make(folder.path(), 3_000);
     let (_flight, server) = serve(folder.path(), 8, None);
     run(async {
-        let (mut urls, mut from, mut streams) = (Vec::new(), String::new(), 0);
-        // A new connection for each batch, of the server's commit or of the position's.
+        let (mut urls, mut after, mut streams) = (Vec::new(), String::new(), 0);
+        // A new connection for each batch: first of the last commit, then of the cursor's commit.
         loop {
-            let query = format!("columns=url,body,text,kept{from}");
+            let query = format!("columns=url,body,text,simplified_html{after}");
             let mut client = client(server).await;
             let mut stream = open(&mut client, &query).await.unwrap();
-            let Some((found, position)) = batch(&mut stream).await else { break };
+            let Some((found, cursor)) = batch(&mut stream).await else { break };
             streams += 1;
-            // The last batch of a stream that has nothing more to tell is empty.
+            // A stream without further rows ends with an empty batch.
             if found.is_empty() {
                 break;
             }
             urls.extend(found);
-            from = format!("&from={position}");
+            after = format!("&after={cursor}");
         }
         assert!(streams > 3, "{streams}");
         assert_eq!(urls, local_urls(folder.path(), ""));
@@ -120,7 +120,7 @@ fn a_stream_goes_on_behind_any_batch() {
 }
 
 #[test]
-fn who_is_not_admitted_or_asks_for_nonsense_is_told() {
+fn missing_tokens_and_invalid_queries_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     sample::make(folder.path(), 10);
     let (_flight, server) = serve(folder.path(), 8, Some("0123456789abcdef"));
@@ -136,24 +136,24 @@ fn who_is_not_admitted_or_asks_for_nonsense_is_told() {
 }
 
 #[test]
-fn a_client_that_sleeps_or_goes_away_leaves_room_for_others() {
+fn stalled_and_disconnected_clients_do_not_block_others() {
     let folder = tempfile::tempdir().unwrap();
     sample::make(folder.path(), 6_000);
     let (_flight, server) = serve(folder.path(), 2, None);
-    let query = "columns=url,body,text,kept,main_text,links";
+    let query = "columns=url,body,text,simplified_html,main_text,links";
     run(async {
-        let mut sleeper = client(server).await;
-        let mut asleep = open(&mut sleeper, query).await.unwrap();
-        let (first, _) = batch(&mut asleep).await.unwrap();
-        let mut lazy = client(server).await;
-        let mut gone = open(&mut lazy, query).await.unwrap();
-        batch(&mut gone).await.unwrap();
-        // Both places are taken, for more waits for these two than is on its way to them.
+        let mut stalled_client = client(server).await;
+        let mut stalled = open(&mut stalled_client, query).await.unwrap();
+        let (first, _) = batch(&mut stalled).await.unwrap();
+        let mut leaving_client = client(server).await;
+        let mut leaving = open(&mut leaving_client, query).await.unwrap();
+        batch(&mut leaving).await.unwrap();
+        // Both permits are in use: more data waits for these two clients than fits into the buffers.
         let mut other = client(server).await;
         assert_eq!(code(open(&mut other, query).await), Code::Unavailable);
-        drop((gone, lazy));
+        drop((leaving, leaving_client));
         let mut stream = loop {
-            // The server notices when it next has something for who is gone.
+            // The server notices the disconnect at its next write.
             match open(&mut other, query).await {
                 Ok(stream) => break stream,
                 Err(error) => assert!(matches!(error, FlightError::Tonic(_)), "{error}"),
@@ -164,9 +164,9 @@ fn a_client_that_sleeps_or_goes_away_leaves_room_for_others() {
             urls.extend(found);
         }
         assert_eq!(urls, local_urls(folder.path(), ""));
-        // Who wakes up gets the rest.
+        // A stalled client that reads again gets the rest.
         let mut rest = first;
-        while let Some((found, _)) = batch(&mut asleep).await {
+        while let Some((found, _)) = batch(&mut stalled).await {
             rest.extend(found);
         }
         assert_eq!(rest, urls);

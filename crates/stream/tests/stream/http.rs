@@ -1,4 +1,4 @@
-//! Streams over HTTP: what comes is what is stored, in parts and from any byte on, whatever breaks in between.
+//! Streams over HTTP: the stored bytes, in shards, resumed at any byte, across lost connections.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use store::Snapshot;
-use stream::{Access, Ask, Outflow, Remote, RemoteError, StreamLimits};
+use stream::{RemoteAccess, RemoteError, RemoteStream, StreamLimits, StreamQuery, StreamWriter};
 
 use super::sample;
 
-/// A server on loopback, until the process ends.
+/// Starts a server on loopback that runs until the process ends.
 pub(crate) fn serve(folder: &Path, limits: StreamLimits) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
@@ -28,16 +28,16 @@ pub(crate) fn serve(folder: &Path, limits: StreamLimits) -> SocketAddr {
     address
 }
 
-/// Status, head and body of one answer.
+/// Status, head and body of one response.
 fn get(address: SocketAddr, query: &str, headers: &str) -> (u16, String, Vec<u8>) {
     let mut connection = TcpStream::connect(address).unwrap();
     let request = format!("GET /stream?{query} HTTP/1.0\r\nHost: localhost\r\n{headers}\r\n");
     connection.write_all(request.as_bytes()).unwrap();
-    let mut answer = Vec::new();
-    connection.read_to_end(&mut answer).unwrap();
-    let end = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
-    let body = answer.split_off(end + 4);
-    let head = String::from_utf8(answer).unwrap();
+    let mut response = Vec::new();
+    connection.read_to_end(&mut response).unwrap();
+    let end = response.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
+    let body = response.split_off(end + 4);
+    let head = String::from_utf8(response).unwrap();
     (head.split(' ').nth(1).unwrap().parse().unwrap(), head, body)
 }
 
@@ -46,12 +46,12 @@ fn header<'h>(head: &'h str, name: &str) -> &'h str {
     line.split_once(':').unwrap().1.trim()
 }
 
-/// What a stream gives locally.
+/// Output of a query read directly from the collection.
 pub(crate) fn local(folder: &Path, query: &str) -> Vec<u8> {
     let snapshot = Snapshot::open(folder, None).unwrap();
-    let mut outflow = Outflow::open(&snapshot, &Ask::of_query(query).unwrap()).unwrap();
+    let mut writer = StreamWriter::open(&snapshot, &StreamQuery::parse_query(query).unwrap()).unwrap();
     let mut out = Vec::new();
-    while outflow.next_into(&mut out).unwrap().is_some() {}
+    while writer.write_next(&mut out).unwrap().is_some() {}
     out
 }
 
@@ -59,14 +59,14 @@ const QUERIES: [&str; 7] = [
     "",
     "format=jsonl",
     "format=text&site=a.test",
-    "format=urls&part=2/3",
+    "format=urls&shard=2/3",
     "format=wet&order=site",
-    "format=jsonl&columns=url,links,position&max=17",
+    "format=jsonl&columns=url,links,cursor&limit=17",
     "verify=1&status=200&language=la",
 ];
 
 #[test]
-fn what_comes_over_http_is_what_comes_locally() {
+fn a_stream_over_http_equals_the_local_one() {
     let folder = tempfile::tempdir().unwrap();
     sample::make(folder.path(), 300);
     let address = serve(folder.path(), StreamLimits::default());
@@ -74,22 +74,22 @@ fn what_comes_over_http_is_what_comes_locally() {
         let (status, head, body) = get(address, query, "");
         assert_eq!((status, header(&head, "weir-snapshot")), (200, "1"), "{query}");
         assert!(body == local(folder.path(), query) && !body.is_empty(), "{query}");
-        let tag = header(&head, "etag");
-        assert_eq!(get(address, query, &format!("If-None-Match: {tag}\r\n")).0, 304);
-        let (_, _, rest) = get(address, &format!("{query}&skip=1234"), "");
+        let etag = header(&head, "etag");
+        assert_eq!(get(address, query, &format!("If-None-Match: {etag}\r\n")).0, 304);
+        let (_, _, rest) = get(address, &format!("{query}&byte_offset=1234"), "");
         assert!(rest == body[1234.min(body.len())..], "{query}");
     }
 }
 
 #[test]
-fn a_range_of_forwarded_records_is_the_rest_of_them() {
+fn a_range_request_returns_the_rest_of_the_stored_records() {
     let folder = tempfile::tempdir().unwrap();
     sample::make(folder.path(), 300);
     let address = serve(folder.path(), StreamLimits::default());
     let (_, head, whole) = get(address, "", "");
-    let tag = header(&head, "etag").to_owned();
+    let etag = header(&head, "etag").to_owned();
     for from in [0, 1, 777, whole.len() - 1] {
-        let (status, head, body) = get(address, "", &format!("Range: bytes={from}-\r\nIf-Range: {tag}\r\n"));
+        let (status, head, body) = get(address, "", &format!("Range: bytes={from}-\r\nIf-Range: {etag}\r\n"));
         let expected = format!("bytes {from}-{}/{}", whole.len() - 1, whole.len());
         assert_eq!((status, header(&head, "content-range")), (206, expected.as_str()));
         assert_eq!(header(&head, "content-length"), (whole.len() - from).to_string());
@@ -97,20 +97,24 @@ fn a_range_of_forwarded_records_is_the_rest_of_them() {
     }
     assert_eq!(get(address, "", &format!("Range: bytes={}-\r\n", whole.len())).0, 416);
     assert_eq!(get(address, "", "Range: bytes=5-\r\nIf-Range: \"other\"\r\n").0, 200);
-    assert_eq!(get(address, "format=text", "Range: bytes=5-\r\n").0, 200, "its length is not known");
+    assert_eq!(
+        get(address, "format=text", "Range: bytes=5-\r\n").0,
+        200,
+        "the length of this format is unknown"
+    );
 }
 
 #[test]
-fn wrong_wishes_are_refused_with_the_reason() {
+fn invalid_queries_are_rejected_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     sample::make(folder.path(), 10);
     let address = serve(folder.path(), StreamLimits::default());
     for (query, status, expected) in [
-        ("colour=red", 400, "cannot be asked for"),
+        ("colour=red", 400, "unknown parameter"),
         ("site=nowhere.test", 404, "knows no site"),
         ("snapshot=7", 404, "there is no snapshot 7"),
-        ("from=7.1.2", 404, "there is no snapshot 7"),
-        ("from=1.0.0.0&order=crawl", 400, "another order"),
+        ("after=7.1.2", 404, "there is no snapshot 7"),
+        ("after=1.0.0.0&order=crawl", 400, "another order"),
     ] {
         let (found, _, body) = get(address, query, "");
         let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
@@ -119,7 +123,7 @@ fn wrong_wishes_are_refused_with_the_reason() {
     }
 }
 
-/// Lets bytes through to the server, and breaks each connection after so many of them.
+/// Proxy that closes its n-th connection after `after[n]` bytes of the response.
 fn breaking_proxy(server: SocketAddr, after: &'static [usize]) -> SocketAddr {
     static CONNECTIONS: AtomicUsize = AtomicUsize::new(0);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -133,10 +137,10 @@ fn breaking_proxy(server: SocketAddr, after: &'static [usize]) -> SocketAddr {
             let mut request = [0; 4096];
             let length = client.read(&mut request).unwrap();
             upstream.write_all(&request[..length]).unwrap();
-            let mut piece = [0; 1000];
+            let mut buffer = [0; 1000];
             while left > 0 {
-                let length = upstream.read(&mut piece).unwrap().min(left);
-                if length == 0 || client.write_all(&piece[..length]).is_err() {
+                let length = upstream.read(&mut buffer).unwrap().min(left);
+                if length == 0 || client.write_all(&buffer[..length]).is_err() {
                     break;
                 }
                 left -= length;
@@ -147,78 +151,85 @@ fn breaking_proxy(server: SocketAddr, after: &'static [usize]) -> SocketAddr {
 }
 
 #[test]
-fn a_broken_stream_goes_on_without_loss_or_repeat() {
+fn an_interrupted_stream_resumes_without_loss_or_repetition() {
     let folder = tempfile::tempdir().unwrap();
     sample::make(folder.path(), 300);
     let server = serve(folder.path(), StreamLimits::default());
-    // In the head, at its end, in the middle of chunks, at once.
+    // In the head, at its end, within chunks, before the first byte.
     let proxy = breaking_proxy(server, &[40, 300, 5_000, 0, 40_000, 3_333]);
-    let ask = Ask::of_query("format=jsonl").unwrap();
+    let query = StreamQuery::parse_query("format=jsonl").unwrap();
     let mut out = Vec::new();
-    let mut remote = Remote::new(&format!("http://{proxy}/"), &Access::default(), ask).unwrap();
-    let bytes = remote.pour(&mut out).unwrap();
+    let mut remote = RemoteStream::new(&format!("http://{proxy}/"), &RemoteAccess::default(), query).unwrap();
+    let bytes = remote.download(&mut out).unwrap();
     assert_eq!(bytes, out.len() as u64);
     assert!(out == local(folder.path(), "format=jsonl"));
 }
 
 #[test]
-fn a_commit_stays_open_for_those_who_have_begun_with_it() {
+fn a_deleted_commit_stays_readable_for_clients_that_started_with_it() {
     let folder = tempfile::tempdir().unwrap();
     sample::make(folder.path(), 300);
     let server = serve(folder.path(), StreamLimits::default());
-    let (_, _, first) = get(server, "format=jsonl&max=5", "");
+    let (_, _, first) = get(server, "format=jsonl&limit=5", "");
     let rows: Vec<serde_json::Value> = first
         .split_inclusive(|byte| *byte == b'\n')
         .map(|row| serde_json::from_slice(row).unwrap())
         .collect();
-    // Newer commits let the old one go.
+    // Newer commits delete the old one.
     let mut collection = store::Collection::open(folder.path(), store::StoreSettings::default()).unwrap();
     for number in 0..20 {
         collection.commit(number).unwrap();
     }
     assert!(Snapshot::open(folder.path(), Some("1")).is_err());
-    let position = rows[4]["position"].as_str().unwrap();
-    let (status, head, rest) = get(server, &format!("format=jsonl&columns=url&from={position}"), "");
+    let cursor = rows[4]["cursor"].as_str().unwrap();
+    let (status, head, rest) = get(server, &format!("format=jsonl&columns=url&after={cursor}"), "");
     assert_eq!((status, header(&head, "weir-snapshot")), (200, "1"));
     assert_eq!(rest.iter().filter(|byte| **byte == b'\n').count(), 295);
 }
 
 #[test]
-fn clients_that_take_too_much_or_go_away_leave_room_for_others() {
+fn client_limits_apply_and_disconnected_clients_free_their_streams() {
     let folder = tempfile::tempdir().unwrap();
     sample::make(folder.path(), 3_000);
     let server = serve(folder.path(), StreamLimits { streams: 3, streams_per_client: 2 });
-    // Two clients that ask and do not read; more than fits into their sockets waits for them.
-    let lazy: Vec<TcpStream> = (0..2)
+    // Two clients that do not read their responses; more data waits than fits into their sockets.
+    let idle: Vec<TcpStream> = (0..2)
         .map(|_| {
-            let mut lazy = TcpStream::connect(server).unwrap();
-            let columns = "text,kept,links,body,main_text";
-            write!(lazy, "GET /stream?format=jsonl&columns={columns} HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
-            lazy.read_exact(&mut [0; 100]).unwrap();
-            lazy
+            let mut idle = TcpStream::connect(server).unwrap();
+            let columns = "text,simplified_html,links,body,main_text";
+            write!(idle, "GET /stream?format=jsonl&columns={columns} HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+            idle.read_exact(&mut [0; 100]).unwrap();
+            idle
         })
         .collect();
-    let (status, head, _) = get(server, "max=1", "");
+    let (status, head, _) = get(server, "limit=1", "");
     assert_eq!((status, header(&head, "retry-after")), (429, "5"));
-    drop(lazy);
-    // Their threads notice when they write; until then a client that waits gets its turn.
+    drop(idle);
+    // The reader threads notice the disconnect at their next write; the client retries until then.
     let mut out = Vec::new();
-    let mut remote =
-        Remote::new(&format!("http://{server}/stream"), &Access::default(), Ask::default()).unwrap();
-    remote.pour(&mut out).unwrap();
+    let mut remote = RemoteStream::new(
+        &format!("http://{server}/stream"),
+        &RemoteAccess::default(),
+        StreamQuery::default(),
+    )
+    .unwrap();
+    remote.download(&mut out).unwrap();
     assert!(out == local(folder.path(), ""));
 }
 
 #[test]
-fn what_is_no_server_is_told() {
-    let wrong = |url: &str| Remote::new(url, &Access::default(), Ask::default()).err().unwrap().to_string();
-    assert!(wrong("ftp://a.test/").contains("only http://"));
-    assert!(wrong("nonsense").contains("is no server of streams"));
+fn invalid_server_urls_and_rejected_queries_are_reported() {
+    let error = |url: &str| {
+        RemoteStream::new(url, &RemoteAccess::default(), StreamQuery::default()).err().unwrap().to_string()
+    };
+    assert!(error("ftp://a.test/").contains("expected http://"));
+    assert!(error("nonsense").contains("invalid server URL"));
     let folder = tempfile::tempdir().unwrap();
     sample::make(folder.path(), 10);
     let server = serve(folder.path(), StreamLimits::default());
-    let ask = Ask::of_query("site=nowhere.test").unwrap();
-    let refused =
-        Remote::new(&format!("http://{server}/"), &Access::default(), ask).unwrap().pour(&mut Vec::new());
-    assert!(matches!(refused, Err(RemoteError::Refused { status: 404, .. })), "{refused:?}");
+    let query = StreamQuery::parse_query("site=nowhere.test").unwrap();
+    let rejected = RemoteStream::new(&format!("http://{server}/"), &RemoteAccess::default(), query)
+        .unwrap()
+        .download(&mut Vec::new());
+    assert!(matches!(rejected, Err(RemoteError::Rejected { status: 404, .. })), "{rejected:?}");
 }

@@ -1,5 +1,5 @@
-//! Streams as those see them who study pages: handlers, clients, archives.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+//! Tests of streams as their users see them: handlers, HTTP, Arrow Flight, TLS.
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 #[cfg(feature = "flight")]
 mod flight;

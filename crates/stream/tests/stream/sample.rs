@@ -1,11 +1,13 @@
-//! A small collection of pages that link to each other.
+//! Small collection of pages that link to each other.
 
 use std::path::Path;
 
+use model::UrlBatch;
 use model::UrlRules;
-use store::{Capture, Collection, DocumentRow, PageFlags, PageRecord, PageSettings, StoreSettings, UrlBatch};
+use store::{Collection, DocumentRow, PageFlags, PageRecord, PageStoreSettings, StoreSettings};
+use warc::Capture;
 
-/// Where page `number` is; there are three sites.
+/// URL of page `number`, on one of three sites.
 pub(crate) fn url(number: usize) -> String {
     format!("http://{}.test/{number}", ["a", "b", "c"][number % 3])
 }
@@ -18,11 +20,11 @@ pub(crate) fn body(number: usize) -> String {
     )
 }
 
-/// Makes a collection of so many pages, in files of some kilobytes.
-pub(crate) fn make(folder: &Path, pages: usize) {
-    let bodies = PageSettings { roll_over_bytes: 20_000, ..PageSettings::default() };
-    let settings = StoreSettings { bodies, ..StoreSettings::default() };
-    let mut collection = Collection::create(folder, settings).unwrap();
+/// Creates a collection with this number of pages, in WARC files of some kilobytes.
+pub(crate) fn make(dir: &Path, pages: usize) {
+    let bodies = PageStoreSettings { max_file_bytes: 20_000, ..PageStoreSettings::default() };
+    let settings = StoreSettings { page_store: bodies, ..StoreSettings::default() };
+    let mut collection = Collection::create(dir, settings).unwrap();
     let mut batch = UrlBatch::new();
     (0..pages).for_each(|number| batch.push(&UrlRules::default().canonical(&url(number)).unwrap()));
     let describe = |page: &store::NewPage| PageRecord::new(page.site, 0, PageFlags::default());
@@ -32,7 +34,7 @@ pub(crate) fn make(folder: &Path, pages: usize) {
         let capture = Capture {
             url: &url,
             fetched_at_ms: 1_794_731_400_000 + 1_000 * number as i64,
-            address: None,
+            ip_address: None,
             protocols: &[],
             head: b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n",
             body: body.as_bytes(),
@@ -40,10 +42,10 @@ pub(crate) fn make(folder: &Path, pages: usize) {
             request: None,
             metadata: &[],
         };
-        let stored = collection.bodies.append(&capture, None).unwrap().location;
+        let stored = collection.page_store.append(&capture, None).unwrap().location;
         collection
-            .pages
-            .update(&[*page], |_, page| (page.stored, page.status) = (Some(stored), 200))
+            .page_state
+            .update(&[*page], |_, page| (page.record_location, page.status) = (Some(stored), 200))
             .unwrap();
         let row = DocumentRow { page_id: page.0, language: Some("la"), url: &url, ..DocumentRow::default() };
         collection.tables.documents.rows.push(&row);

@@ -1,32 +1,7 @@
-//! One file per subcommand: its arguments, its call, its words.
+//! Subcommands, one module each: arguments, call of the library, output.
 
-pub(crate) mod analyze;
-pub(crate) mod anchors;
-pub(crate) mod cat;
-pub(crate) mod check;
-pub(crate) mod compact;
+pub(crate) mod collection;
 pub(crate) mod crawl;
-pub(crate) mod demo;
-pub(crate) mod export;
-pub(crate) mod gatherer;
-pub(crate) mod harvester;
-pub(crate) mod import;
-pub(crate) mod index;
-pub(crate) mod init;
-pub(crate) mod manager;
-pub(crate) mod parse;
-pub(crate) mod report;
-pub(crate) mod robots;
-pub(crate) mod search;
-pub(crate) mod seeder;
-pub(crate) mod serve;
-pub(crate) mod similar;
-pub(crate) mod simulate;
-pub(crate) mod simweb;
-pub(crate) mod sites;
-pub(crate) mod snapshots;
-pub(crate) mod sql;
-pub(crate) mod status;
-pub(crate) mod url;
-pub(crate) mod why;
-pub(crate) mod worker;
+pub(crate) mod inspect;
+pub(crate) mod lab;
+pub(crate) mod query;

@@ -1,4 +1,4 @@
-//! May a crawl start without saying whom to turn to? Only if all it asks is this machine.
+//! Contact of the operator, required unless all seeds are on this machine.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -6,27 +6,26 @@ use std::path::Path;
 use model::CanonicalUrl;
 
 use super::Settings;
-use crate::failure::WrongUse;
+use crate::exit::UsageError;
 
 impl Settings {
-    /// Requires a way to reach whoever runs the crawl, unless every seed is on this machine.
-    /// `file` is where it is written.
-    pub(crate) fn require_contact(&self, seeds: &[CanonicalUrl], file: &Path) -> Result<(), WrongUse> {
+    /// Checks that a contact is set, unless every seed is on this machine. `file` is the settings file.
+    pub(crate) fn require_contact(&self, seeds: &[CanonicalUrl], file: &Path) -> Result<(), UsageError> {
         let file = file.display();
         if !self.crawl.contact.is_empty() {
-            let wrong = |what| WrongUse(format!("{file}: crawl.contact: {what}"));
-            return checked_contact(&self.crawl.contact).map(drop).map_err(wrong);
+            let invalid = |message| UsageError(format!("{file}: crawl.contact: {message}"));
+            return checked_contact(&self.crawl.contact).map(drop).map_err(invalid);
         }
         let Some(seed) = seeds.iter().find(|seed| !self.is_local(seed.host())) else { return Ok(()) };
-        Err(WrongUse(format!(
-            "whoever runs {} must be able to reach you: write your web page or mail address into {file}, in section \
-             [crawl], such as contact = \"https://example.org/crawl\", or give --contact",
+        Err(UsageError(format!(
+            "crawl.contact is required to fetch from {}: set a contact URL or e-mail address in {file}, section [crawl], \
+             such as contact = \"https://example.org/crawl\", or use --contact",
             seed.host()
         )))
     }
 
-    /// Whether a host is this machine, as far as can be told without asking: its address, `localhost`, a name with an
-    /// address in the settings, or a name below `test`, which exists nowhere but with a name server of this machine.
+    /// Whether a host is this machine, without a DNS query: a loopback address, `localhost`, a name with a loopback
+    /// address in `dns.hosts`, or a name below `test`, a reserved domain that only a local name server resolves.
     fn is_local(&self, host: &str) -> bool {
         let servers = &self.dns.servers;
         let own_servers = !servers.is_empty() && servers.iter().all(|server| server.0.ip().is_loopback());
@@ -43,15 +42,12 @@ impl Settings {
     }
 }
 
-/// A web page or a mail address, or a sentence about what to write.
+/// Checks a contact. The error is a message for the user.
 pub(crate) fn checked_contact(text: &str) -> Result<String, String> {
     if is_contact(text) {
         return Ok(text.to_owned());
     }
-    Err(format!(
-        "`{text}` is neither the URL of a web page nor a mail address; write one such as \"https://example.org/crawl\" or \
-         \"crawl@example.org\""
-    ))
+    Err(format!("invalid contact `{text}`; examples: \"https://example.org/crawl\", \"crawl@example.org\""))
 }
 
 fn is_contact(text: &str) -> bool {
@@ -82,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_needs_no_contact() {
+    fn seeds_on_this_machine_need_no_contact() {
         let local =
             ["http://127.1.2.3:80/", "http://[::1]/", "http://localhost:8080/", "http://a.localhost/"];
         assert_eq!(verdict("", &local), Ok(()));
@@ -92,22 +88,22 @@ mod tests {
     }
 
     #[test]
-    fn others_do() {
+    fn seeds_on_other_machines_need_a_contact() {
         let far = ["http://example.org/", "http://192.0.2.1/", "http://a.test/", "http://notlocalhost/"];
         for seed in far {
-            let sentence = verdict("", &["http://127.0.0.1/", seed]).unwrap_err();
-            assert!(sentence.contains("contact = \"https://example.org/crawl\""), "{sentence}");
-            assert!(sentence.contains("into web/weir.toml"), "{sentence}");
+            let message = verdict("", &["http://127.0.0.1/", seed]).unwrap_err();
+            assert!(message.contains("contact = \"https://example.org/crawl\""), "{message}");
+            assert!(message.contains("in web/weir.toml"), "{message}");
             assert_eq!(verdict("[crawl]\ncontact = 'https://example.org/'", &[seed]), Ok(()));
             assert_eq!(verdict("[crawl]\ncontact = 'me@example.org'", &[seed]), Ok(()));
         }
         let servers = "[dns]\nservers = ['127.0.0.1', '192.0.2.53']";
-        assert!(verdict(servers, &["http://a.test/"]).is_err(), "a name server elsewhere may know any name");
+        assert!(verdict(servers, &["http://a.test/"]).is_err(), "a remote name server may resolve any name");
         assert!(verdict("[dns]\nservers = ['127.0.0.1']", &["http://example.org/"]).is_err());
         for contact in ["me", "ftp://example.org/", "me@home", "@example.org", "me @example.org"] {
-            let sentence =
+            let message =
                 verdict(&format!("[crawl]\ncontact = '{contact}'"), &["http://localhost/"]).unwrap_err();
-            assert!(sentence.contains("neither"), "{sentence}");
+            assert!(message.contains("invalid contact"), "{message}");
         }
     }
 }

@@ -1,36 +1,36 @@
-//! What does the user want of a collection? `weir.toml`, read and checked.
+//! Settings of a collection: `weir.toml`, read and checked.
 //!
-//! Whatever the file does not say has a default. A name that nobody knows is an error that suggests the nearest one:
-//! a setting with a typing mistake must not be silently without effect. Everything about one setting is one row in
-//! [`sections`]; [`typed`] makes of them what the other crates want to know.
+//! A setting that is absent has its default. An unknown name is an error with a suggestion, so that a typing error never
+//! goes unnoticed. One row in [`sections`] defines everything about a setting; [`convert`] builds the typed settings of
+//! the other crates.
 
 mod contact;
-mod driving_query;
+mod convert;
 mod file;
-mod names;
-mod place;
+mod focus_query;
+mod network_values;
 mod section;
 mod sections;
+mod suggestion;
 #[cfg(test)]
 mod tests;
-mod typed;
 mod value;
 
 use sections::{
     CommitSection, CrawlSection, DnsSection, ExtensionsSection, FetchSection, FocusSection, LimitsSection,
-    MemorySection, NetworkSection, PagesSection, ParseSection, PolitenessSection, QualitySection,
-    RevisitSection, ScopeSection, SearchSection, SitemapsSection, TrapsSection, WebSection,
+    MemorySection, NetworkSection, ParseSection, PolitenessSection, QualitySection, RevisitSection,
+    ScopeSection, SearchSection, SitemapsSection, TrapsSection, WarcSection, WebSection,
 };
 
 pub(crate) use contact::checked_contact;
+pub(crate) use convert::warc_info;
 pub(crate) use file::{FILE, sites_to_toml};
-pub(crate) use place::{SiteMatch, Suffix};
+pub(crate) use network_values::{HostSuffix, SiteMatch};
 pub(crate) use section::{Section, SetError};
-pub(crate) use sections::{SiteSection, parse_keep};
-pub(crate) use typed::warc_info;
-pub(crate) use value::word;
+pub(crate) use sections::{SiteSection, parse_keep_versions};
+pub(crate) use value::parse_value;
 
-/// The settings of a collection, checked.
+/// Checked settings of a collection.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) crawl: CrawlSection,
@@ -47,12 +47,12 @@ pub(crate) struct Settings {
     pub(crate) dns: DnsSection,
     pub(crate) network: NetworkSection,
     pub(crate) parse: ParseSection,
-    pub(crate) pages: PagesSection,
+    pub(crate) warc: WarcSection,
     pub(crate) commit: CommitSection,
     pub(crate) memory: MemorySection,
     pub(crate) search: SearchSection,
     pub(crate) web: WebSection,
-    /// What is different for some sites; of those that fit, the last one that says something counts.
+    /// `[[site]]` entries; the first matching entry applies.
     pub(crate) sites: Vec<SiteSection>,
 }
 
@@ -74,7 +74,7 @@ impl Settings {
             &self.dns,
             &self.network,
             &self.parse,
-            &self.pages,
+            &self.warc,
             &self.commit,
             &self.memory,
             &self.search,
@@ -98,7 +98,7 @@ impl Settings {
             &mut self.dns,
             &mut self.network,
             &mut self.parse,
-            &mut self.pages,
+            &mut self.warc,
             &mut self.commit,
             &mut self.memory,
             &mut self.search,

@@ -1,23 +1,23 @@
-//! Where is everything about one setting? In one row of a table: its name, kind, default, limits and meaning, whether it
-//! can change while a crawl runs, and what WIRE called it.
+//! Definition of settings: one row of a table per setting, with its name, kind, default, range and meaning, whether a
+//! running crawl reloads it, and the variable of WIRE that it replaces.
 //!
-//! From the rows come the struct with the checked values, the parser, the commented file and `docs/settings.md`.
+//! The rows generate the struct with the checked values, the parser, the commented file and `docs/settings.md`.
 
-/// A part of the settings with a name of its own.
+/// A section of the settings file.
 pub(crate) trait Section {
-    /// As in square brackets in the file.
+    /// Name, as in square brackets in the file.
     fn name(&self) -> &'static str;
 
-    /// What it is about.
+    /// Comment above the section, one entry per line.
     fn about(&self) -> &'static [&'static str];
 
     /// All settings with their values.
-    fn rows(&self) -> Vec<Row>;
+    fn rows(&self) -> Vec<SettingRow>;
 
-    /// Changes one setting; says in a sentence what is wrong with a value.
+    /// Sets one setting.
     fn set(&mut self, name: &str, written: &toml::Value) -> Result<(), SetError>;
 
-    /// The same with a value given as one bare word, where numbers need no other form than text.
+    /// Sets one setting from a bare word, where numbers and booleans are not quoted.
     fn set_word(&mut self, name: &str, word: &str) -> Result<(), SetError> {
         let bare = word.parse().map(toml::Value::Integer).or_else(|_| word.parse().map(toml::Value::Boolean));
         let as_bare = bare.map(|bare| self.set(name, &bare));
@@ -28,27 +28,32 @@ pub(crate) trait Section {
     }
 }
 
-/// One setting.
+/// One setting and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct SettingRow {
     pub(crate) name: &'static str,
     pub(crate) kind: &'static str,
-    /// As it stands in the file.
+    /// As written in the file.
     pub(crate) value: String,
     pub(crate) meaning: &'static [&'static str],
-    /// Whether a running crawl takes a new value when it is told to read the file again.
-    pub(crate) at_once: bool,
-    /// The path of the variable in WIRE's configuration.
+    /// Whether a running crawl applies a new value on SIGHUP.
+    pub(crate) reloadable: bool,
+    /// Path of the variable in WIRE's configuration.
     pub(crate) wire: Option<&'static str>,
 }
 
-/// Why a setting was not set.
+/// Error of [`Section::set`].
 #[derive(Debug)]
 pub(crate) enum SetError {
-    /// There is none of this name.
+    /// The section has no setting of this name.
     Unknown,
-    /// The value is wrong: a sentence.
-    Wrong(String),
+    /// Invalid value, with a message that names no setting.
+    Invalid(String),
+}
+
+/// Name of a setting: that of its field, without the prefix of raw identifiers (`r#match`).
+pub(crate) fn setting_name(field: &'static str) -> &'static str {
+    field.strip_prefix("r#").unwrap_or(field)
 }
 
 /// Defines a section from its rows.
@@ -59,7 +64,7 @@ macro_rules! section {
             $(
                 $(#[doc = $meaning:literal])+
                 $field:ident: $Kind:ty = $default:expr
-                    $(, within $range:expr)? $(, wire $wire:literal)? $(, applies $running:tt)?;
+                    $(, within $range:expr)? $(, wire $wire:literal)? $(, reload $yes:tt)?;
             )+
         }
     ) => {
@@ -84,14 +89,14 @@ macro_rules! section {
                 &[$($about),+]
             }
 
-            fn rows(&self) -> Vec<$crate::settings::section::Row> {
+            fn rows(&self) -> Vec<$crate::settings::section::SettingRow> {
                 use $crate::settings::value::Value;
-                vec![$($crate::settings::section::Row {
-                    name: stringify!($field),
+                vec![$($crate::settings::section::SettingRow {
+                    name: $crate::settings::section::setting_name(stringify!($field)),
                     kind: <$Kind as Value>::KIND,
                     value: self.$field.write(),
                     meaning: &[$($meaning),+],
-                    at_once: !<[&str]>::is_empty(&[$(stringify!($running))?]),
+                    reloadable: !<[&str]>::is_empty(&[$(stringify!($yes))?]),
                     wire: <[&str]>::first(&[$($wire)?]).copied(),
                 }),+]
             }
@@ -101,12 +106,12 @@ macro_rules! section {
                 name: &str,
                 written: &toml::Value,
             ) -> Result<(), $crate::settings::section::SetError> {
-                use $crate::settings::section::SetError;
+                use $crate::settings::section::{SetError, setting_name};
                 use $crate::settings::value::Value;
                 match name {
-                    $(stringify!($field) => {
-                        let value = <$Kind as Value>::read(written).map_err(SetError::Wrong)?;
-                        $($crate::settings::section::within(&value, &$range)?;)?
+                    $(_ if name == setting_name(stringify!($field)) => {
+                        let value = <$Kind as Value>::read(written).map_err(SetError::Invalid)?;
+                        $($crate::settings::section::check_range(&value, &$range)?;)?
                         self.$field = value;
                     })+
                     _ => return Err(SetError::Unknown),
@@ -119,14 +124,14 @@ macro_rules! section {
 
 pub(crate) use section;
 
-/// Whether a value lies between its limits.
-pub(crate) fn within<V: super::value::Value + PartialOrd>(
+/// Checks that a value lies within its range.
+pub(crate) fn check_range<V: super::value::Value + PartialOrd>(
     value: &V,
     range: &std::ops::RangeInclusive<V>,
 ) -> Result<(), SetError> {
     if range.contains(value) {
         return Ok(());
     }
-    let [value, least, most] = [value, range.start(), range.end()].map(V::write);
-    Err(SetError::Wrong(format!("{value} is out of bounds; write a value from {least} to {most}")))
+    let [value, min, max] = [value, range.start(), range.end()].map(V::write);
+    Err(SetError::Invalid(format!("{value} out of range ({min} to {max})")))
 }

@@ -1,28 +1,27 @@
-//! Which kinds of values can a setting have? Each kind knows how it is read, how it is written, and what to say to
-//! somebody who wrote something else.
+//! Kinds of values of settings: how each is read, written, and which message an invalid value gets.
 //!
-//! A sentence about a wrong value names no setting: whoever knows its name puts it before.
+//! A message names no setting; the caller, which knows the name, prepends it.
 
 use std::time::Duration;
 
-/// A kind of value.
+/// Kind of value of a setting.
 pub(crate) trait Value: Sized {
-    /// What it is called in the documentation.
+    /// Name of the kind in the documentation.
     const KIND: &'static str;
 
-    /// Reads it; else says in a sentence what is wrong and what to write.
+    /// Reads a value. The error is a message for the user.
     fn read(written: &toml::Value) -> Result<Self, String>;
 
-    /// As it stands in the file.
+    /// Writes the value as TOML.
     fn write(&self) -> String;
 }
 
-/// Reads a value given as text on the command line.
-pub(crate) fn word<V: Value>(text: &str) -> Result<V, String> {
+/// Parses a value of the command line.
+pub(crate) fn parse_value<V: Value>(text: &str) -> Result<V, String> {
     V::read(&toml::Value::String(text.to_owned()))
 }
 
-/// What was written, for a sentence about it.
+/// Quotes a TOML value for an error message.
 pub(crate) fn quoted(written: &toml::Value) -> String {
     match written {
         toml::Value::String(text) => format!("`{}`", shortened(text)),
@@ -36,9 +35,9 @@ pub(crate) fn quoted(written: &toml::Value) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    const LIMIT_CHARS: usize = 80;
-    let short: String = text.chars().take(LIMIT_CHARS).flat_map(char::escape_default).collect();
-    if text.chars().nth(LIMIT_CHARS).is_some() { format!("{short}...") } else { short }
+    const MAX_CHARS: usize = 80;
+    let short: String = text.chars().take(MAX_CHARS).flat_map(char::escape_default).collect();
+    if text.chars().nth(MAX_CHARS).is_some() { format!("{short}...") } else { short }
 }
 
 macro_rules! whole_numbers {
@@ -49,15 +48,15 @@ macro_rules! whole_numbers {
             fn read(written: &toml::Value) -> Result<$Number, String> {
                 let number = written.as_integer().and_then(|number| number.try_into().ok());
                 number.ok_or_else(|| {
-                    format!("{} is no number from 0 to {}; write digits without quotes", quoted(written), <$Number>::MAX)
+                    format!("invalid number {}; example: 100 (0 to {}, without quotes)", quoted(written), <$Number>::MAX)
                 })
             }
 
             fn write(&self) -> String {
                 let digits = self.to_string();
                 let mut text = String::new();
-                for (place, digit) in digits.chars().enumerate() {
-                    if place > 0 && digits.len() > 4 && (digits.len() - place).is_multiple_of(3) {
+                for (index, digit) in digits.chars().enumerate() {
+                    if index > 0 && digits.len() > 4 && (digits.len() - index).is_multiple_of(3) {
                         text.push('_');
                     }
                     text.push(digit);
@@ -76,12 +75,12 @@ impl Value for f32 {
     fn read(written: &toml::Value) -> Result<f32, String> {
         let whole = written.as_integer().map(|number| number as f64);
         let number = written.as_float().or(whole).filter(|number| number.is_finite());
-        let wrong = || format!("{} is no number; write one such as 0.5, without quotes", quoted(written));
-        number.map(|number| number as f32).ok_or_else(wrong)
+        let invalid = || format!("invalid number {}; example: 0.5 (without quotes)", quoted(written));
+        number.map(|number| number as f32).ok_or_else(invalid)
     }
 
     fn write(&self) -> String {
-        // Always with a point, as TOML wants it.
+        // Debug output always has a decimal point, which TOML requires for floats.
         format!("{self:?}")
     }
 }
@@ -90,9 +89,8 @@ impl Value for bool {
     const KIND: &'static str = "true or false";
 
     fn read(written: &toml::Value) -> Result<bool, String> {
-        let wrong =
-            || format!("{} is neither true nor false; write one of them without quotes", quoted(written));
-        written.as_bool().ok_or_else(wrong)
+        let invalid = || format!("invalid boolean {}; use true or false, without quotes", quoted(written));
+        written.as_bool().ok_or_else(invalid)
     }
 
     fn write(&self) -> String {
@@ -101,24 +99,25 @@ impl Value for bool {
 }
 
 impl Value for String {
-    const KIND: &'static str = "text";
+    const KIND: &'static str = "string";
 
     fn read(written: &toml::Value) -> Result<String, String> {
-        let text =
-            written.as_str().ok_or_else(|| format!("{} is no text; write it in quotes", quoted(written)))?;
+        let text = written
+            .as_str()
+            .ok_or_else(|| format!("invalid string {}; write it in quotes", quoted(written)))?;
         if text.chars().any(char::is_control) {
-            return Err(format!("`{}` has a control character; leave it out", shortened(text)));
+            return Err(format!("`{}` contains a control character; remove it", shortened(text)));
         }
         Ok(text.trim().to_owned())
     }
 
     fn write(&self) -> String {
-        // Control characters are never read, so these two are all that TOML wants escaped.
+        // `read` rejects control characters, so these are the only two characters to escape in TOML.
         format!("\"{}\"", self.replace('\\', "\\\\").replace('"', "\\\""))
     }
 }
 
-/// A value that may be missing: the word `none`.
+/// An optional value; the string `none` disables the setting.
 impl<V: Value> Value for Option<V> {
     const KIND: &'static str = V::KIND;
 
@@ -131,8 +130,8 @@ impl<V: Value> Value for Option<V> {
     }
 }
 
-/// A list has no more entries than this.
-const LIST_LIMIT: usize = 100_000;
+/// Maximum number of entries of a list.
+const MAX_LIST_ENTRIES: usize = 100_000;
 
 impl<V: Value> Value for Vec<V> {
     const KIND: &'static str = V::KIND;
@@ -140,9 +139,9 @@ impl<V: Value> Value for Vec<V> {
     fn read(written: &toml::Value) -> Result<Vec<V>, String> {
         let list = written.as_array();
         let list =
-            list.ok_or_else(|| format!("{} is no list; write it in square brackets", quoted(written)))?;
-        if list.len() > LIST_LIMIT {
-            return Err(format!("the list has {} entries, and may have {LIST_LIMIT}", list.len()));
+            list.ok_or_else(|| format!("invalid list {}; write it in square brackets", quoted(written)))?;
+        if list.len() > MAX_LIST_ENTRIES {
+            return Err(format!("the list has {} entries, maximum {MAX_LIST_ENTRIES}", list.len()));
         }
         list.iter().map(V::read).collect()
     }
@@ -169,7 +168,7 @@ impl<V: Value> Value for Vec<V> {
     }
 }
 
-/// A number of bytes.
+/// Number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Size(pub(crate) u64);
 
@@ -187,17 +186,12 @@ impl Value for Size {
     const KIND: &'static str = "size";
 
     fn read(written: &toml::Value) -> Result<Size, String> {
-        let wrong = || {
-            format!(
-                "{} is no size; write a number and a unit in quotes, such as \"400 kB\" or \"512 MiB\"",
-                quoted(written)
-            )
-        };
-        let (number, unit) = written.as_str().and_then(number_and_unit).ok_or_else(wrong)?;
-        let (_, unit) = SIZES.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
-        // The largest is far below what a float holds exactly.
+        let invalid = || format!("invalid size {}; examples: \"400 kB\", \"512 MiB\"", quoted(written));
+        let (number, unit) = written.as_str().and_then(number_and_unit).ok_or_else(invalid)?;
+        let (_, unit) = SIZES.iter().find(|(name, _)| *name == unit).ok_or_else(invalid)?;
+        // The limit is far below 2^53, up to which an f64 holds integers exactly.
         let bytes = number * *unit as f64;
-        if bytes < 1e15 { Ok(Size(bytes.round() as u64)) } else { Err(wrong()) }
+        if bytes < 1e15 { Ok(Size(bytes.round() as u64)) } else { Err(invalid()) }
     }
 
     fn write(&self) -> String {
@@ -210,28 +204,27 @@ impl Value for Size {
 const TIMES: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 impl Value for Duration {
-    const KIND: &'static str = "time";
+    const KIND: &'static str = "duration";
 
     fn read(written: &toml::Value) -> Result<Duration, String> {
-        let wrong = || {
-            let what = quoted(written);
+        let invalid = || {
+            let value = quoted(written);
             let number = written.as_integer().map(|number| number.to_string());
             let text = written.as_str().map(|text| text.trim().to_owned());
             match number.or(text).filter(|text| text.parse::<f64>().is_ok_and(|number| number >= 0.0)) {
-                Some(number) => format!(
-                    "{what} has no unit; write \"{number}s\" for seconds, or \"{number}ms\", \"{number}m\", \"{number}h\", \
-                     \"{number}d\""
-                ),
-                None => format!(
-                    "{what} is no time; write a number and a unit, such as \"15s\", \"500ms\", \"2h\" or \"1d\""
-                ),
+                Some(number) => {
+                    format!(
+                        "{value} has no unit; use \"{number}s\", \"{number}ms\", \"{number}m\", \"{number}h\" or \"{number}d\""
+                    )
+                }
+                None => format!("invalid duration {value}; examples: \"15s\", \"500ms\", \"2h\", \"1d\""),
             }
         };
-        let (number, unit) = written.as_str().and_then(number_and_unit).ok_or_else(wrong)?;
-        let (_, unit) = TIMES.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
+        let (number, unit) = written.as_str().and_then(number_and_unit).ok_or_else(invalid)?;
+        let (_, unit) = TIMES.iter().find(|(name, _)| *name == unit).ok_or_else(invalid)?;
         let ms = number * *unit as f64;
-        // Some thirty years.
-        if ms < 1e12 { Ok(Duration::from_millis(ms.round() as u64)) } else { Err(wrong()) }
+        // About thirty years.
+        if ms < 1e12 { Ok(Duration::from_millis(ms.round() as u64)) } else { Err(invalid()) }
     }
 
     fn write(&self) -> String {
@@ -242,7 +235,7 @@ impl Value for Duration {
     }
 }
 
-/// `1.5 GB` or `15s`.
+/// Splits `1.5 GB` or `15s` into number and unit.
 fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let digits = text.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(text.len());
@@ -250,8 +243,8 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     Some((number.parse().ok()?, unit.trim()))
 }
 
-/// A kind whose values are words; each word is given with what it means.
-macro_rules! words {
+/// Implements [`Value`] for an enum whose values are words.
+macro_rules! choices {
     ($Type:ty, $kind:literal, $($value:path = $word:literal),+) => {
         impl $crate::settings::value::Value for $Type {
             const KIND: &'static str = $kind;
@@ -260,7 +253,8 @@ macro_rules! words {
                 match written.as_str() {
                     $(Some($word) => Ok($value),)+
                     _ => Err(format!(
-                        "{} is none of the words for it; write {}",
+                        "invalid {} {}; use {}",
+                        $kind,
                         $crate::settings::value::quoted(written),
                         [$(concat!("\"", $word, "\"")),+].join(" or "),
                     )),
@@ -276,4 +270,4 @@ macro_rules! words {
     };
 }
 
-pub(crate) use words;
+pub(crate) use choices;

@@ -1,31 +1,33 @@
-//! Who comes with the wrong word, or to the wrong place, is told so in one sentence.
+//! Workers with a wrong token, collection or broker are refused with one line.
 
-use crate::nats_server::NatsServer;
+use testkit::NatsServer;
+
 use crate::process::run;
 
-/// A worker that is refused, and what it says.
+/// Error message of a worker that is refused.
 fn refused(broker: &str, more: &[&str]) -> String {
-    let way = ["worker", "--broker", broker, "--store", "file:///nowhere/weir-depot"];
-    let output = run(&[&way, more].concat());
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{told}");
-    assert_eq!(told.trim().lines().count(), 1, "{told}");
-    told
+    let transport = ["worker", "--broker", broker, "--store", "file:///nowhere/weir-store"];
+    let output = run(&[&transport, more].concat());
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert_eq!(err.trim().lines().count(), 1, "{err}");
+    err
 }
 
 #[test]
-fn a_wrong_token_a_wrong_collection_and_nobody_there() {
-    let Some(server) = NatsServer::start_with(&["--jetstream", "--auth", "right"], &[]) else { return };
-    let folder = tempfile::tempdir().unwrap();
+fn a_wrong_token_and_an_unknown_collection_are_refused() {
+    let Some(bin) = testkit::venv(env!("CARGO_MANIFEST_DIR")) else { return };
+    let server = NatsServer::start_with(&bin, &["--jetstream", "--auth", "right"], &[]);
+    let temp = tempfile::tempdir().unwrap();
     let token = |word: &str| {
-        let path = folder.path().join(word);
+        let path = temp.path().join(word);
         std::fs::write(&path, word).unwrap();
         path.to_str().unwrap().to_owned()
     };
-    let told = refused(&server.url(), &["--collection", "web", "--broker-token-file", &token("wrong")]);
-    assert!(told.contains("does not let us in"), "{told}");
-    let told = refused(&server.url(), &["--collection", "web", "--broker-token-file", &token("right")]);
-    assert!(told.contains("knows no collection `web`"), "{told}");
-    let told = refused(&server.url(), &[]);
-    assert!(told.contains("--collection"), "{told}");
+    let err = refused(&server.url(), &["--collection", "web", "--broker-token-file", &token("wrong")]);
+    assert!(err.contains("wrong token, user or password"), "{err}");
+    let err = refused(&server.url(), &["--collection", "web", "--broker-token-file", &token("right")]);
+    assert!(err.contains("collection `web`"), "{err}");
+    let err = refused(&server.url(), &[]);
+    assert!(err.contains("--collection"), "{err}");
 }

@@ -1,24 +1,23 @@
-//! All that a crawl over several machines needs, for one test.
+//! Synthetic Web, broker, object store and collection of a test.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
 use simweb::{Endpoints, Settings, SimWeb};
-use store::{PageRecord, Stage};
+use store::{PageRecord, PageStage};
+use testkit::{NatsServer, S3Server};
 
 use crate::long;
-use crate::nats_server::NatsServer;
 use crate::process::{Collection, Crawl};
 use crate::request_log::Requests;
-use crate::s3_server::S3Server;
 
-/// How long every site and address is left alone.
-pub(crate) const WAIT_MS: u64 = 80;
-/// How long a batch is lent without news.
+/// Delay of every site and IP address.
+pub(crate) const DELAY_MS: u64 = 80;
+/// Lease of a batch.
 pub(crate) const LEASE: &str = "3s";
 
-/// A Web, a broker, a store and a collection.
+/// Synthetic Web, broker, object store and collection.
 pub(crate) struct Site {
     pub(crate) web: SimWeb,
     pub(crate) broker: NatsServer,
@@ -27,34 +26,35 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// With harvests in a folder, or in S3; nothing if the servers cannot be had here.
+    /// Starts all servers, with harvests in S3 or in a directory; `None` if the servers are not installed.
     pub(crate) fn new(in_s3: bool) -> Option<Site> {
         let (sites, pages) = if long() { (2_000, 20_000) } else { (30, 600) };
-        let addresses = sites * 2 / 3;
-        let settings = Settings { sites, pages, addresses, page_bytes: 4_000.0, ..Settings::plain() };
+        let max_ips = sites * 2 / 3;
+        let settings = Settings { sites, pages, max_ips, page_bytes: 4_000.0, ..Settings::plain() };
         let web = SimWeb::start(settings, &Endpoints::default()).unwrap();
         let settings = format!(
-            "[politeness]\nwait = '{WAIT_MS}ms'\nlarge_site_wait = '{WAIT_MS}ms'\n[commit]\ninterval = '1s'\n"
+            "[politeness]\ndelay = '{DELAY_MS}ms'\nlarge_site_delay = '{DELAY_MS}ms'\n[commit]\ninterval = '1s'\n"
         );
         let collection = Collection::of_web(&web, &settings);
-        let broker = NatsServer::start()?;
-        let store = if in_s3 { Some(S3Server::start()?) } else { None };
+        let bin = testkit::venv(env!("CARGO_MANIFEST_DIR"))?;
+        let broker = NatsServer::start(&bin);
+        let store = in_s3.then(|| S3Server::start(&bin));
         Some(Site { web, broker, store, collection })
     }
 
-    /// The folder for harvests, where they are in one.
-    pub(crate) fn depot(&self) -> PathBuf {
-        let folder = self.broker.folder.path().join("depot");
-        fs::create_dir_all(&folder).unwrap();
-        folder
+    /// Directory of harvests, without S3.
+    pub(crate) fn store_dir(&self) -> PathBuf {
+        let dir = self.broker.dir.path().join("store");
+        fs::create_dir_all(&dir).unwrap();
+        dir
     }
 
-    /// The arguments that lead to broker and store.
-    fn way(&self) -> Vec<String> {
-        let folder = self.depot();
+    /// Options for broker and store.
+    fn transport(&self) -> Vec<String> {
+        let dir = self.store_dir();
         let store = match &self.store {
             Some(_) => "s3://weir".to_owned(),
-            None => format!("file://{}", folder.display()),
+            None => format!("file://{}", dir.display()),
         };
         ["--broker", &self.broker.url(), "--store", &store, "--collection", "example"]
             .map(str::to_owned)
@@ -62,17 +62,17 @@ impl Site {
     }
 
     fn start(&self, arguments: &[&str]) -> Crawl {
-        let access = self.store.as_ref().map(S3Server::access).unwrap_or_default();
+        let endpoint = self.store.as_ref().map(S3Server::endpoint).unwrap_or_default();
         let variables = [
-            ("AWS_ENDPOINT_URL", access.endpoint),
-            ("AWS_REGION", access.region),
-            ("AWS_ACCESS_KEY_ID", access.key_id),
-            ("AWS_SECRET_ACCESS_KEY", access.secret_key),
+            ("AWS_ENDPOINT_URL", endpoint.as_str()),
+            ("AWS_REGION", testkit::S3_REGION),
+            ("AWS_ACCESS_KEY_ID", testkit::S3_KEY_ID),
+            ("AWS_SECRET_ACCESS_KEY", testkit::S3_SECRET_KEY),
         ];
-        let variables = variables.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?)));
-        let way = self.way();
-        let way: Vec<&str> = way.iter().map(String::as_str).collect();
-        self.collection.start_with(&[arguments, &way].concat(), variables)
+        let variables = variables.into_iter().filter(|_| self.store.is_some());
+        let transport = self.transport();
+        let transport: Vec<&str> = transport.iter().map(String::as_str).collect();
+        self.collection.start_with(&[arguments, &transport].concat(), variables)
     }
 
     /// Starts the crawl.
@@ -80,41 +80,41 @@ impl Site {
         self.start(&["crawl", &self.collection.dir(), "--json", "--progress", "--lease", LEASE])
     }
 
-    /// Starts a worker, once the crawl has set everything up.
+    /// Starts a worker, after the crawl has created its streams.
     pub(crate) fn worker(&self, name: &str) -> Crawl {
         self.start(&["worker", "--name", name, "--json"])
     }
 
-    /// Waits until so many requests have come since.
+    /// Waits for a number of further requests.
     pub(crate) fn await_requests(&self, crawl: &mut Crawl, more: usize) {
         let before = self.web.log.entries().len();
         crawl.until(|| self.web.log.entries().len() >= before + more);
     }
 
     /// Every page of the Web is there and was counted once; nobody was asked too soon; nothing is lent any more.
-    pub(crate) fn assert_right(&self) {
+    pub(crate) fn assert_complete(&self) {
         self.collection.assert_sound();
         let requests = Requests::of(&self.web, Vec::new());
-        requests.assert_gaps(|entry| entry.host.clone(), |_| WAIT_MS);
-        requests.assert_gaps(|entry| entry.address, |_| WAIT_MS);
-        requests.assert_nothing_forbidden();
+        requests.assert_gaps(|entry| entry.host.clone(), |_| DELAY_MS);
+        requests.assert_gaps(|entry| entry.ip_address, |_| DELAY_MS);
+        requests.assert_nothing_disallowed();
         let world = &self.web.world;
         let sites = world.site_indexes().map(|site| world.site(site));
         let pages = sites.flat_map(|site| (0..site.pages).map(move |page| (site, page)));
-        let truths = pages.map(|(site, page)| world.page_truth(&site, page));
+        let truths = pages.map(|(site, page)| world.page_ground_truth(&site, page));
         let truth: BTreeSet<String> = truths.filter(|page| page.crawlable).map(|page| page.url).collect();
-        let found = self.collection.urls(|record: &PageRecord| record.stage == Stage::Fetched);
+        let found = self.collection.urls(|record: &PageRecord| record.stage == PageStage::Fetched);
         let missing: Vec<_> = truth.difference(&found).take(5).collect();
         assert_eq!((found.len(), missing), (truth.len(), Vec::<&String>::new()));
-        let again = self.collection.urls(|record| record.visits > 1);
+        let again = self.collection.urls(|record| record.fetch_count > 1);
         assert!(again.is_empty(), "counted more than once: {again:?}");
-        let left: Vec<_> = fs::read_dir(self.collection.path().join("lent")).unwrap().collect();
+        let left: Vec<_> = fs::read_dir(self.collection.path().join("leased")).unwrap().collect();
         assert!(left.is_empty(), "{left:?}");
     }
 }
 
-/// The crawl, or a worker, ends by itself and is content.
-pub(crate) fn assert_ends_well(crawl: Crawl) {
+/// Waits for the end of a crawl or worker, which must succeed.
+pub(crate) fn assert_succeeds(crawl: Crawl) {
     let ended = crawl.wait();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
 }

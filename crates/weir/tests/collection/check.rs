@@ -1,16 +1,16 @@
-//! `weir check`: no flipped bit escapes it.
+//! `weir check`: every flipped bit is detected.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{objects, sample, told};
+use super::{objects, run_text, sample};
 
-/// Files that are not part of a commit: nobody knows what should be in them.
+/// Files that are not part of a commit, so that they have no checksum.
 const UNCHECKED: [&str; 2] = ["LOCK", "weir.toml"];
 
-fn files(folder: &Path) -> Vec<PathBuf> {
+fn files(dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
+    for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             files.extend(self::files(&path));
@@ -24,8 +24,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn a_flipped_byte_in_any_file_is_found_and_the_file_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(dir, 3));
     let files: Vec<PathBuf> =
         files(dir).into_iter().filter(|path| fs::metadata(path).unwrap().len() > 0).collect();
@@ -35,35 +35,35 @@ fn a_flipped_byte_in_any_file_is_found_and_the_file_is_named() {
         if UNCHECKED.contains(&name) {
             continue;
         }
-        // The view of the tables is links to their files.
+        // `parquet` contains symbolic links to the files of the tables.
         let name = name.strip_prefix("parquet/").map_or(name, |linked| linked.split_once('/').unwrap().1);
         let bytes = fs::read(&path).unwrap();
         for at in (0..bytes.len()).step_by(bytes.len() / 4 + 1).chain([bytes.len() - 1]) {
             let mut flipped = bytes.clone();
             flipped[at] ^= 1;
             fs::write(&path, &flipped).unwrap();
-            let (code, out, err) = told(dir, &["check", "DIR"]);
+            let (code, out, err) = run_text(dir, &["check", "DIR"]);
             assert_eq!((code, err.as_str()), (1, ""), "byte {at} of {name}: {out}");
             assert!(out.contains(name) && out.contains("\n  affects "), "byte {at} of {name}: {out}");
         }
         fs::write(&path, &bytes).unwrap();
     }
-    assert_eq!(objects(dir, &["check", "DIR"])[0]["sound"], true);
+    assert_eq!(objects(dir, &["check", "DIR"])[0]["ok"], true);
 }
 
 #[test]
-fn a_copy_without_links_is_checked_too() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn a_copy_without_symbolic_links_is_checked_too() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(dir, 1));
     for path in files(&dir.join("parquet")).into_iter().chain([dir.join("MANIFEST")]) {
         let mut bytes = fs::read(&path).unwrap();
         fs::remove_file(&path).unwrap();
         fs::write(&path, &bytes).unwrap();
-        assert_eq!(told(dir, &["check", "DIR"]).0, 0);
+        assert_eq!(run_text(dir, &["check", "DIR"]).0, 0);
         bytes[40] ^= 1;
         fs::write(&path, &bytes).unwrap();
-        let (code, out, _) = told(dir, &["check", "DIR"]);
+        let (code, out, _) = run_text(dir, &["check", "DIR"]);
         assert!(code == 1 && out.contains(path.strip_prefix(dir).unwrap().to_str().unwrap()), "{out}");
         bytes[40] ^= 1;
         fs::write(&path, &bytes).unwrap();
@@ -71,9 +71,9 @@ fn a_copy_without_links_is_checked_too() {
 }
 
 #[test]
-fn files_that_are_gone_or_cut_off_are_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn missing_and_truncated_files_are_found() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(dir, 2));
     let manifest = store::find_snapshot(dir, None).unwrap();
     for entry in &manifest.files {
@@ -83,20 +83,20 @@ fn files_that_are_gone_or_cut_off_are_found() {
             continue;
         }
         fs::remove_file(&path).unwrap();
-        let (code, out, _) = told(dir, &["check", "DIR"]);
+        let (code, out, _) = run_text(dir, &["check", "DIR"]);
         assert!(code == 1 && out.contains(&entry.name), "{out}");
         fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
-        let (code, out, _) = told(dir, &["check", "DIR"]);
+        let (code, out, _) = run_text(dir, &["check", "DIR"]);
         assert!(code == 1 && out.contains(&entry.name), "{out}");
         fs::write(&path, &bytes).unwrap();
     }
-    assert_eq!(told(dir, &["check", "DIR"]).0, 0);
+    assert_eq!(run_text(dir, &["check", "DIR"]).0, 0);
 }
 
 #[test]
-fn it_goes_on_and_tells_which_pages_are_affected() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn all_errors_are_listed_with_the_affected_pages() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(dir, 1));
     let flip = |name: &str, at: u64| {
         let path = dir.join(name);
@@ -106,52 +106,56 @@ fn it_goes_on_and_tells_which_pages_are_affected() {
     };
     let snapshot = store::Snapshot::open(dir, None).unwrap();
     for page in [1, 3] {
-        let place = snapshot.pages.get(model::PageId(page)).unwrap().unwrap().stored.unwrap();
-        flip("pages/weir-000000.warc.gz", place.offset + u64::from(place.length) / 2);
+        let location =
+            snapshot.page_state.get(model::PageId(page)).unwrap().unwrap().record_location.unwrap();
+        flip("pages/weir-000000.warc.gz", location.offset + u64::from(location.length) / 2);
     }
     flip("links/0000000002-0000000002.links", 20);
     fs::write(dir.join("urls/stranger"), "x").unwrap();
 
-    let (code, out, _) = told(dir, &["check", "DIR"]);
+    let (code, out, _) = run_text(dir, &["check", "DIR"]);
     assert_eq!(code, 1);
-    for words in [
+    for text in [
         "  affects the stored page https://a.test/docs/Guide\n",
         "  affects the stored page http://b.test:8080/\n",
         "  affects the links of some pages\n",
-        "urls/stranger belongs to no commit",
+        "urls/stranger is not referenced by any commit",
     ] {
-        assert!(out.contains(words), "{words}\n{out}");
+        assert!(out.contains(text), "{text}\n{out}");
     }
-    let (code, out, _) = told(dir, &["check", "DIR", "--json"]);
-    let answers: Vec<serde_json::Value> =
+    let (code, out, _) = run_text(dir, &["check", "DIR", "--json"]);
+    let findings: Vec<serde_json::Value> =
         out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(answers.iter().any(|answer| answer["url"] == "https://a.test/docs/Guide"), "{out}");
-    let end = answers.last().unwrap();
-    assert_eq!((code, &end["sound"], &end["unnamed"][0]), (1, &false.into(), &"urls/stranger".into()));
+    assert!(findings.iter().any(|finding| finding["url"] == "https://a.test/docs/Guide"), "{out}");
+    let summary = findings.last().unwrap();
+    assert_eq!(
+        (code, &summary["ok"], &summary["unreferenced_files"][0]),
+        (1, &false.into(), &"urls/stranger".into())
+    );
 }
 
 #[test]
-fn a_page_whose_state_leads_elsewhere_is_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn a_page_state_that_points_to_the_record_of_another_page_is_found() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     let mut collection = sample::make(dir, 1);
-    let other = collection.pages.reader().get(model::PageId(0)).unwrap().unwrap().stored;
-    collection.pages.update(&[model::PageId(1)], |_, page| page.stored = other).unwrap();
-    collection.pages.update(&[model::PageId(2)], |_, page| page.site = model::SiteId(1)).unwrap();
+    let other = collection.page_state.reader().get(model::PageId(0)).unwrap().unwrap().record_location;
+    collection.page_state.update(&[model::PageId(1)], |_, page| page.record_location = other).unwrap();
+    collection.page_state.update(&[model::PageId(2)], |_, page| page.site = model::SiteId(1)).unwrap();
     collection.commit(1).unwrap();
-    let (code, out, _) = told(dir, &["check", "DIR"]);
+    let (code, out, _) = run_text(dir, &["check", "DIR"]);
     assert_eq!(code, 1);
     assert!(out.contains("there is https://a.test/, where page 1 should be"), "{out}");
     assert!(out.contains("https://a.test/docs/guide?x=1 is not of the site 1"), "{out}");
 }
 
 #[test]
-fn a_sound_collection_is_told_in_one_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
-    // Somebody may be writing.
+fn a_collection_without_errors_prints_one_line() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    // The check does not need the lock of the writer.
     let _writer = sample::make(dir, 1);
-    let (code, out, err) = told(dir, &["check", "DIR"]);
+    let (code, out, err) = run_text(dir, &["check", "DIR"]);
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.starts_with("sound: ") && out.ends_with(" 6 pages, 7 records\n"), "{out}");
+    assert!(out.starts_with("ok: ") && out.ends_with(" 6 pages, 7 records\n"), "{out}");
 }

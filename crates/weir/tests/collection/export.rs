@@ -4,10 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use store::{Snapshot, Verify, WarcKind, WarcReader, WarcRecord};
+use store::{Snapshot, VerifyLevel};
+use warc::{WarcReader, WarcRecord, WarcType};
 
 use super::venv::{run, venv};
-use super::{objects, sample, told};
+use super::{objects, run_text, sample};
 
 fn records(path: &Path) -> Vec<WarcRecord> {
     WarcReader::open(path).unwrap().map(Result::unwrap).collect()
@@ -18,21 +19,21 @@ fn response<'r>(records: &'r [WarcRecord], url: &str) -> &'r WarcRecord {
 }
 
 #[test]
-fn the_newest_versions_become_an_archive_of_their_own() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn a_warc_export_has_the_newest_versions_and_an_index() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(&dir.join("c"), 3));
-    let answer = &objects(dir, &["export", "DIR/c", "--to", "warc", "DIR/out"])[0];
-    assert_eq!((&answer["items"], &answer["files"]), (&6.into(), &1.into()));
+    let output = &objects(dir, &["export", "DIR/c", "--format", "warc", "DIR/out"])[0];
+    assert_eq!((&output["records"], &output["files"]), (&6.into(), &1.into()));
     let records = records(&dir.join("out/weir-000000.warc.gz"));
-    assert_eq!((records.len(), records[0].header.kind()), (7, WarcKind::Warcinfo));
+    assert_eq!((records.len(), records[0].header.warc_type()), (7, WarcType::Warcinfo));
     assert_eq!(response(&records, sample::URLS[1]).payload(), sample::body(1, 2));
     let copy = response(&records, sample::URLS[4]);
-    assert_eq!(copy.header.kind(), WarcKind::Revisit);
+    assert_eq!(copy.header.warc_type(), WarcType::Revisit);
     let original = copy.header.get("WARC-Refers-To-Target-URI").unwrap();
     assert_eq!(response(&records, original).payload(), sample::body(4, 2));
 
-    // Each line of the index leads to its record.
+    // Each line of the index points to its record.
     let index = fs::read_to_string(dir.join("out/index.cdxj")).unwrap();
     let mut lines: Vec<&str> = index.lines().collect();
     assert_eq!(lines.len(), 6);
@@ -50,16 +51,16 @@ fn the_newest_versions_become_an_archive_of_their_own() {
 }
 
 #[test]
-fn one_file_for_a_browser_is_valid_for_others() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn a_wacz_file_passes_the_validator() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(&dir.join("c"), 3));
-    let answer = &objects(dir, &["export", "DIR/c", "--to", "wacz", "DIR/c.wacz", "--site", "a.test"])[0];
-    assert_eq!((&answer["items"], &answer["files"]), (&3.into(), &1.into()));
+    let output = &objects(dir, &["export", "DIR/c", "--format", "wacz", "DIR/c.wacz", "--site", "a.test"])[0];
+    assert_eq!((&output["records"], &output["files"]), (&3.into(), &1.into()));
     let names: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names.len(), 2, "nothing is left beside it: {names:?}");
-    let (code, _, err) = told(dir, &["export", "DIR/c", "--to", "wacz", "DIR/c.wacz"]);
-    assert_eq!((code, err.as_str()), (2, "weir: DIR/c.wacz is there already; give the name of a new file\n"));
+    assert_eq!(names.len(), 2, "temporary files remain: {names:?}");
+    let (code, _, err) = run_text(dir, &["export", "DIR/c", "--format", "wacz", "DIR/c.wacz"]);
+    assert_eq!((code, err.as_str()), (2, "weir: DIR/c.wacz already exists\n"));
     let Some(bin) = venv() else { return };
     let file = dir.join("c.wacz");
     let said = run(Command::new(bin.join("wacz")).arg("validate").arg("-f").arg(&file));
@@ -73,15 +74,15 @@ fn one_file_for_a_browser_is_valid_for_others() {
 }
 
 #[test]
-fn pywb_replays_the_pages_of_one_file() {
+fn pywb_replays_the_pages_of_a_wacz_file() {
     let Some(bin) = venv() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(&dir.join("c"), 3));
-    objects(dir, &["export", "DIR/c", "--to", "wacz", "DIR/c.wacz"]);
+    objects(dir, &["export", "DIR/c", "--format", "wacz", "DIR/c.wacz"]);
     let work = dir.join("work");
     fs::create_dir(&work).unwrap();
-    // All but the last, which is an error; the fifth has its body in another record.
+    // All pages but the last, which is a 404; the fifth is a revisit record.
     let pages = &sample::URLS[..5];
     let list: String = pages.iter().map(|url| format!("20261115083200\t{url}\n")).collect();
     fs::write(work.join("pages.tsv"), list).unwrap();
@@ -94,33 +95,37 @@ fn pywb_replays_the_pages_of_one_file() {
 }
 
 #[test]
-fn versions_and_sites_can_be_chosen() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn versions_and_sites_can_be_selected() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(&dir.join("c"), 3));
-    let items = |arguments: &[&str]| {
-        let answer = &objects(dir, &[&["export", "DIR/c", "--to", "warc"], arguments].concat())[0];
-        answer["items"].as_u64().unwrap()
+    let records = |arguments: &[&str]| {
+        let output = &objects(dir, &[&["export", "DIR/c", "--format", "warc"], arguments].concat())[0];
+        output["records"].as_u64().unwrap()
     };
-    assert_eq!(items(&["DIR/all", "--all-versions"]), 18);
-    assert_eq!(items(&["DIR/site", "--site", "a.test"]), 3);
-    assert_eq!(items(&["DIR/old", "--snapshot", "2", "--all-versions"]), 6);
+    assert_eq!(records(&["DIR/all", "--all-versions"]), 18);
+    assert_eq!(records(&["DIR/site", "--site", "a.test"]), 3);
+    assert_eq!(records(&["DIR/old", "--snapshot", "2", "--all-versions"]), 6);
     let (code, _, err) =
-        told(dir, &["export", "DIR/c", "--to", "warc", "DIR/none", "--site", "https://c.test"]);
+        run_text(dir, &["export", "DIR/c", "--format", "warc", "DIR/none", "--site", "https://c.test"]);
     assert_eq!((code, err.as_str()), (2, "weir: the collection knows no site https://c.test\n"));
 }
 
 #[test]
-fn a_mirror_has_the_bodies_of_the_pages_that_were_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn a_mirror_has_the_bodies_of_the_fetched_pages() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(&dir.join("c"), 2));
-    let (code, out, err) = told(dir, &["export", "DIR/c", "--to", "mirror", "DIR/out"]);
+    let (code, out, err) = run_text(dir, &["export", "DIR/c", "--format", "mirror", "DIR/out"]);
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.starts_with("wrote 5 records in 5 files of "), "{out}");
+    assert!(out.starts_with("exported 5 records (5 files, "), "{out}");
     let file = |name: &str| fs::read(dir.join("out").join(name)).unwrap();
     assert_eq!(file("a.test/index.html"), sample::body(0, 1));
-    assert_eq!(file("b.test%3A8080/copy.html"), sample::body(4, 1), "the body of another record");
+    assert_eq!(
+        file("b.test%3A8080/copy.html"),
+        sample::body(4, 1),
+        "the body of a duplicate is in another record"
+    );
     let docs: Vec<_> =
         fs::read_dir(dir.join("out/a.test/docs")).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(docs.len(), 2, "{docs:?}");
@@ -128,27 +133,27 @@ fn a_mirror_has_the_bodies_of_the_pages_that_were_found() {
 }
 
 #[test]
-fn a_page_that_had_not_changed_at_its_last_visit_is_in_the_mirror() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn a_mirror_has_pages_whose_last_fetch_was_not_modified() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     let mut collection = sample::make(&dir.join("c"), 1);
-    collection.pages.update(&[model::PageId(0)], |_, page| page.status = 304).unwrap();
+    collection.page_state.update(&[model::PageId(0)], |_, page| page.status = 304).unwrap();
     collection.commit(1).unwrap();
     drop(collection);
-    let answer =
-        &objects(dir, &["export", "DIR/c", "--to", "mirror", "DIR/out", "--site", "https://a.test/"])[0];
-    assert_eq!(answer["items"], 3);
+    let output =
+        &objects(dir, &["export", "DIR/c", "--format", "mirror", "DIR/out", "--site", "https://a.test/"])[0];
+    assert_eq!(output["records"], 3);
     assert!(dir.join("out/a.test/index.html").exists());
 }
 
 #[test]
-fn tables_are_copied_as_they_are_at_the_commit() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn a_parquet_export_has_the_tables_of_the_commit() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(&dir.join("c"), 2));
-    let answer = &objects(dir, &["export", "DIR/c", "--to", "parquet", "DIR/out"])[0];
+    let output = &objects(dir, &["export", "DIR/c", "--format", "parquet", "DIR/out"])[0];
     let manifest = Snapshot::open(&dir.join("c"), None).unwrap().manifest;
-    assert_eq!(answer["files"].as_u64().unwrap() as usize, manifest.files_in("tables").count());
+    assert_eq!(output["files"].as_u64().unwrap() as usize, manifest.files_in("tables").count());
     for entry in manifest.files_in("tables") {
         let name = entry.name.strip_prefix("tables/").unwrap();
         let copy = dir.join("out").join(name.split('-').next().unwrap()).join(name);
@@ -157,50 +162,55 @@ fn tables_are_copied_as_they_are_at_the_commit() {
 }
 
 #[test]
-fn tables_of_the_analysis_come_along_with_their_commit() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn a_parquet_export_has_the_tables_of_the_analysis_of_its_commit() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     let mut collection = sample::make(&dir.join("c"), 2);
     objects(dir, &["analyze", "DIR/c"]);
-    objects(dir, &["export", "DIR/c", "--to", "parquet", "DIR/out"]);
+    objects(dir, &["export", "DIR/c", "--format", "parquet", "DIR/out"]);
     let copies = |out: &str, table: &str| fs::read_dir(dir.join(out).join(table)).map_or(0, Iterator::count);
-    for table in ["pages", "ranks", "components", "site_ranks", "domains", "outside", "files", "anchors"] {
+    for table in
+        ["pages", "ranks", "components", "sites", "domains", "rejected_links", "linked_files", "anchors"]
+    {
         assert_eq!(copies("out", table), 1, "{table}");
     }
     collection.commit(1).unwrap();
-    objects(dir, &["export", "DIR/c", "--to", "parquet", "DIR/later"]);
+    objects(dir, &["export", "DIR/c", "--format", "parquet", "DIR/later"]);
     assert_eq!((copies("later", "pages"), copies("later", "fetches") > 0), (0, true));
 }
 
 #[test]
-fn nothing_is_overwritten() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn existing_files_are_not_overwritten() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(&dir.join("c"), 1));
-    for to in ["warc", "parquet", "mirror"] {
-        let refused = told(dir, &["export", "DIR/c", "--to", to, "DIR/c"]);
-        let sentence = "weir: DIR/c is not empty; give a folder that is, or a new one\n";
-        assert_eq!(refused, (2, String::new(), sentence.to_owned()));
+    for format in ["warc", "parquet", "mirror"] {
+        let refused = run_text(dir, &["export", "DIR/c", "--format", format, "DIR/c"]);
+        let message = "weir: DIR/c is not an empty directory\n";
+        assert_eq!(refused, (2, String::new(), message.to_owned()));
     }
-    let (code, _, err) = told(dir, &["export", "DIR/c", "--to", "parquet", "DIR/out", "--site", "a.test"]);
-    assert!(code == 2 && err.contains("--site cannot be used with --to parquet"), "{err}");
+    let (code, _, err) =
+        run_text(dir, &["export", "DIR/c", "--format", "parquet", "DIR/out", "--site", "a.test"]);
+    assert!(code == 2 && err.contains("--site cannot be used with --format parquet"), "{err}");
 }
 
 #[test]
-fn damage_is_not_passed_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn a_damaged_record_is_not_exported() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     let collection = sample::make(&dir.join("c"), 1);
-    let place = collection.pages.reader().get(model::PageId(0)).unwrap().unwrap().stored.unwrap();
+    let location =
+        collection.page_state.reader().get(model::PageId(0)).unwrap().unwrap().record_location.unwrap();
     drop(collection);
     let path = dir.join("c/pages/weir-000000.warc.gz");
     let mut bytes = fs::read(&path).unwrap();
-    bytes[place.offset as usize + 30] ^= 1;
+    bytes[location.offset as usize + 30] ^= 1;
     fs::write(&path, bytes).unwrap();
     let snapshot = Snapshot::open(&dir.join("c"), None).unwrap();
-    assert!(snapshot.bodies.read(&place, Verify::Checksum).is_err());
-    for to in ["warc", "mirror"] {
-        let (code, out, err) = told(dir, &["export", "DIR/c", "--to", to, &format!("DIR/{to}")]);
+    assert!(snapshot.page_store.read(&location, VerifyLevel::Checksum).is_err());
+    for format in ["warc", "mirror"] {
+        let arguments = ["export", "DIR/c", "--format", format, &format!("DIR/{format}")];
+        let (code, out, err) = run_text(dir, &arguments);
         assert_eq!((code, out.as_str()), (1, ""));
         assert!(err.contains("c/pages/weir-000000.warc.gz is damaged at byte"), "{err}");
     }

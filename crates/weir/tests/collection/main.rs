@@ -1,4 +1,4 @@
-//! The commands about a collection, as their users and their scripts see them.
+//! Tests of the commands on a collection: output, JSON and exit codes.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
@@ -7,12 +7,10 @@ mod anchors;
 mod cat;
 mod check;
 mod compact;
-#[path = "../../../search/tests/index/dump.rs"]
-mod dump;
+mod custom_figures;
 mod export;
 mod index;
 mod init;
-mod own_figures;
 mod report;
 mod sample;
 mod search;
@@ -27,34 +25,39 @@ mod statistics;
 mod status;
 mod stream;
 mod stream_faults;
-#[path = "../../../search/tests/index/sample.rs"]
-#[allow(dead_code, reason = "the library's own tests need more of it")]
-mod texts;
-#[path = "../../../store/tests/python/venv.rs"]
-mod venv;
+mod venv {
+    //! Python tools for the tests of this crate.
+    #![allow(unused_imports, reason = "not every test uses both")]
+
+    pub(crate) use testkit::run;
+
+    pub(crate) fn venv() -> Option<std::path::PathBuf> {
+        testkit::venv(env!("CARGO_MANIFEST_DIR"))
+    }
+}
 mod why;
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs `weir`; `DIR` among the arguments stands for the folder.
-fn weir(folder: &Path, arguments: &[&str]) -> Output {
+/// Runs `weir`; `DIR` in the arguments is replaced by the directory.
+fn weir(dir: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-    let folder = folder.to_str().unwrap();
-    command.args(arguments.iter().map(|argument| argument.replace("DIR", folder)));
+    let dir = dir.to_str().unwrap();
+    command.args(arguments.iter().map(|argument| argument.replace("DIR", dir)));
     command.output().unwrap()
 }
 
-/// The same, with the text of both outputs and the exit code, and the folder's name taken out.
-fn told(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = weir(folder, arguments);
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(folder.to_str().unwrap(), "DIR");
+/// Runs `weir` and returns exit code, stdout and stderr, with the directory replaced by `DIR`.
+fn run_text(dir: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output = weir(dir, arguments);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(dir.to_str().unwrap(), "DIR");
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-/// The objects of the answer of a command that succeeds.
-fn objects(folder: &Path, arguments: &[&str]) -> Vec<serde_json::Value> {
-    let (code, out, err) = told(folder, &[arguments, &["--json"]].concat());
+/// Runs a command with `--json`, which must succeed, and returns the objects of its output.
+fn objects(dir: &Path, arguments: &[&str]) -> Vec<serde_json::Value> {
+    let (code, out, err) = run_text(dir, &[arguments, &["--json"]].concat());
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

@@ -1,12 +1,13 @@
-//! A small collection in which every kind of file occurs.
+//! Small collection with every kind of file.
 
 use std::path::Path;
 
+use model::UrlBatch;
 use model::{PageId, UrlRules};
 use store::{
-    Capture, Collection, FetchRow, Link, LinkRow, PageFlags, PageRecord, SiteRow, Stage, StoreSettings,
-    UrlBatch,
+    Collection, FetchRow, Link, LinkRow, PageFlags, PageRecord, PageStage, SiteLogRow, StoreSettings,
 };
+use warc::Capture;
 
 pub(crate) const URLS: [&str; 6] = [
     "https://a.test/",
@@ -17,12 +18,12 @@ pub(crate) const URLS: [&str; 6] = [
     "http://b.test:8080/gone",
 ];
 
-/// When the first commit was made.
+/// Time of the first commit.
 const START_MS: i64 = 1_794_731_400_000;
 
-/// Makes a collection of a few commits, in which each page but the last has `versions` versions.
-pub(crate) fn make(folder: &Path, versions: u32) -> Collection {
-    let mut collection = Collection::create(folder, StoreSettings::default()).unwrap();
+/// Creates a collection with a few commits, in which each page but the last has `versions` versions.
+pub(crate) fn make(dir: &Path, versions: u32) -> Collection {
+    let mut collection = Collection::create(dir, StoreSettings::default()).unwrap();
     let mut batch = UrlBatch::new();
     for url in URLS {
         batch.push(&UrlRules::default().canonical(url).unwrap());
@@ -37,9 +38,9 @@ pub(crate) fn make(folder: &Path, versions: u32) -> Collection {
     collection
 }
 
-/// Bodies that differ from page to page and from version to version, and do not compress to nothing.
+/// Body that differs by page and version and does not compress well.
 pub(crate) fn body(page: usize, version: u32) -> Vec<u8> {
-    // The copy has the body of the first page of its site.
+    // Page 4 is a duplicate of page 3.
     let page = if page == 4 { 3 } else { page };
     let mut state = u64::from(version) << 8 | page as u64;
     let mut text = format!("<html><title>Page {page}, version {version}</title>");
@@ -62,7 +63,7 @@ pub(crate) fn visit(collection: &mut Collection, pages: &[PageId], version: u32)
         let capture = Capture {
             url,
             fetched_at_ms,
-            address: None,
+            ip_address: None,
             protocols: &[],
             head,
             body: &body,
@@ -70,15 +71,15 @@ pub(crate) fn visit(collection: &mut Collection, pages: &[PageId], version: u32)
             request: None,
             metadata: &[],
         };
-        let stored = collection.bodies.append(&capture, None).unwrap().location;
-        let stage = if status == 200 { Stage::Fetched } else { Stage::Failed };
+        let stored = collection.page_store.append(&capture, None).unwrap().location;
+        let stage = if status == 200 { PageStage::Fetched } else { PageStage::Failed };
         collection
-            .pages
+            .page_state
             .update(&[*page], |_, page| {
-                (page.stage, page.status, page.stored) = (stage, status, Some(stored));
-                page.visits += 1;
-                // So long ago that nothing told of it depends on the day of the test.
-                page.last_content_s = u32::from(status == 200);
+                (page.stage, page.status, page.record_location) = (stage, status, Some(stored));
+                page.fetch_count += 1;
+                // 1970, so that the output does not depend on the day of the test.
+                page.last_success_s = u32::from(status == 200);
             })
             .unwrap();
         collection.tables.fetches.rows.push(&fetch(url, *page, fetched_at_ms));
@@ -88,9 +89,9 @@ pub(crate) fn visit(collection: &mut Collection, pages: &[PageId], version: u32)
     for target in &pages[1..] {
         collection.tables.links.rows.push(&link_row(pages[0], *target, fetched_at_ms));
     }
-    collection.tables.sites.rows.push(&site_row(fetched_at_ms));
+    collection.tables.site_log.rows.push(&site_row(fetched_at_ms));
     let robots = format!("User-agent: *\nDisallow: /private/{version}\n");
-    collection.sites.set_robots_text(model::SiteId(0), robots.as_bytes()).unwrap();
+    collection.site_state.set_robots_text(model::SiteId(0), robots.as_bytes()).unwrap();
 }
 
 fn fetch(url: &'static str, page: PageId, fetch_time: i64) -> FetchRow<'static> {
@@ -114,12 +115,17 @@ fn link_row(source: PageId, target: PageId, fetch_time: i64) -> LinkRow<'static>
         target_page_id: Some(target.0),
         target_url: "https://a.test/",
         fetch_time,
-        kind: "a",
-        internal: true,
+        element: "a",
+        is_internal: true,
         ..LinkRow::default()
     }
 }
 
-fn site_row(time: i64) -> SiteRow<'static> {
-    SiteRow { site: "https://a.test", host: "a.test", time, ..SiteRow::default() }
+fn site_row(time: i64) -> SiteLogRow<'static> {
+    SiteLogRow {
+        site: "https://a.test",
+        url_host_name: "a.test",
+        observed_time: time,
+        ..SiteLogRow::default()
+    }
 }

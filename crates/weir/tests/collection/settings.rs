@@ -1,62 +1,59 @@
-//! `weir.toml`, as those see it who wrote something wrong.
+//! Error messages about `weir.toml`.
 
 use std::fs;
 use std::path::Path;
 
-use super::{sample, told};
+use super::{run_text, sample};
 
-/// What a command says that reads these settings.
-fn complaint(dir: &Path, settings: &str) -> String {
+/// Error of a command that reads these settings.
+fn error(dir: &Path, settings: &str) -> String {
     fs::write(dir.join("weir.toml"), settings).unwrap();
-    let (code, out, err) = told(dir, &["sites", "DIR"]);
+    let (code, out, err) = run_text(dir, &["sites", "DIR"]);
     assert_eq!((code, out.as_str()), (2, ""), "{err}");
     err
 }
 
 #[test]
-fn an_error_names_file_and_setting_and_says_what_to_write() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn an_error_names_the_file_and_the_setting_and_has_an_example() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(dir, 0));
-    let complaints = [
-        "[politeness]\nwiat = '5s'",
-        "[politeness]\nwait = 5",
+    let errors = [
+        "[politeness]\ndealy = '5s'",
+        "[politeness]\ndelay = 5",
         "accept = ['.example.org']",
-        "[fetch]\nbody = '400k'",
-        "[fetch]\nroots = 'missing.pem'",
+        "[fetch]\nmax_body_size = '400k'",
+        "[fetch]\nca_file = 'missing.pem'",
         "[crawl]\nstrategy = 'fast'",
-        "[[site]]\nsite = 'http://a.test/'",
-        "[pages\n",
+        "[[site]]\nmatch = 'http://a.test/'",
+        "[warc\n",
     ]
-    .map(|settings| complaint(dir, settings));
-    insta::assert_snapshot!(complaints.concat(), @r#"
-    weir: DIR/weir.toml: there is no setting `politeness.wiat`; is `politeness.wait` meant?
-    weir: DIR/weir.toml: politeness.wait: `5` has no unit; write "5s" for seconds, or "5ms", "5m", "5h", "5d"
-    weir: DIR/weir.toml: there is no setting `accept`; is `scope.accept` meant?
-    weir: DIR/weir.toml: fetch.body: `400k` is no size; write a number and a unit in quotes, such as "400 kB" or "512 MiB"
-    weir: weir.toml: fetch.roots: cannot read DIR/missing.pem: No such file or directory (os error 2); write the name of a file, or ""
-    weir: DIR/weir.toml: crawl.strategy: `fast` is none of the words for it; write "wire" or "breadth-first" or "larger-sites-first" or "bfs-larger-sites" or "backlinks" or "opic" or "batch-pagerank" or "partial-pagerank" or "focused" or "random"
-    weir: DIR/weir.toml: site.site: `http://a.test/` names no site; write a host such as "www.example.org", an ending such as ".example.org", or the start of a SURT such as "org,example,"
-    weir: DIR/weir.toml: TOML parse error at line 1, column 7
+    .map(|settings| error(dir, settings));
+    insta::assert_snapshot!(errors.concat(), @r#"
+    weir: DIR/weir.toml: unknown setting `politeness.dealy`; did you mean `politeness.delay`?
+    weir: DIR/weir.toml: politeness.delay: `5` has no unit; use "5s", "5ms", "5m", "5h" or "5d"
+    weir: DIR/weir.toml: unknown setting `accept`; did you mean `scope.accept`?
+    weir: DIR/weir.toml: fetch.max_body_size: invalid size `400k`; examples: "400 kB", "512 MiB"
+    weir: weir.toml: fetch.ca_file: cannot read DIR/missing.pem: No such file or directory (os error 2)
+    weir: DIR/weir.toml: crawl.strategy: invalid choice `fast`; use "wire" or "breadth-first" or "larger-sites-first" or "bfs-larger-sites" or "backlinks" or "opic" or "batch-pagerank" or "partial-pagerank" or "focused" or "random"
+    weir: DIR/weir.toml: site.match: invalid site pattern `http://a.test/`; examples: "www.example.org", ".example.org", "org,example," (SURT prefix)
+    weir: DIR/weir.toml: TOML parse error at line 1, column 6
       |
-    1 | [pages
-      |       ^
+    1 | [warc
+      |      ^
     unclosed table, expected `]`
     "#);
 }
 
 #[test]
-fn whoever_asks_others_says_who_asks() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
-    assert_eq!(told(dir, &["init", "DIR/c", "--seed", "https://www.example.org/"]).0, 0);
-    let (code, out, err) = told(dir, &["crawl", "DIR/c"]);
+fn a_crawl_of_other_machines_needs_a_contact() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    assert_eq!(run_text(dir, &["init", "DIR/c", "--seed", "https://www.example.org/"]).0, 0);
+    let (code, out, err) = run_text(dir, &["crawl", "DIR/c"]);
     assert_eq!((code, out.as_str()), (2, ""));
-    insta::assert_snapshot!(err, @r#"weir: whoever runs www.example.org must be able to reach you: write your web page or mail address into DIR/c/weir.toml, in section [crawl], such as contact = "https://example.org/crawl", or give --contact"#);
-    let (code, _, err) = told(dir, &["crawl", "DIR/c", "--contact", "me"]);
+    insta::assert_snapshot!(err, @r#"weir: crawl.contact is required to fetch from www.example.org: set a contact URL or e-mail address in DIR/c/weir.toml, section [crawl], such as contact = "https://example.org/crawl", or use --contact"#);
+    let (code, _, err) = run_text(dir, &["crawl", "DIR/c", "--contact", "me"]);
     assert_eq!(code, 2);
-    assert!(
-        err.contains("`me` is neither the URL of a web page nor a mail address; write one such as"),
-        "{err}"
-    );
+    assert!(err.contains("invalid contact `me`; examples: "), "{err}");
 }

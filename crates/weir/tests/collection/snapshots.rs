@@ -1,13 +1,13 @@
 //! `weir snapshots`.
 
-use super::{objects, sample, told};
+use super::{objects, run_text, sample};
 
 #[test]
-fn a_commit_is_kept_by_name_and_let_go() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn a_snapshot_is_created_and_deleted() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     let mut collection = sample::make(dir, 1);
-    let (code, out, _) = told(dir, &["snapshots", "DIR", "--keep", "the first", "--generation", "1"]);
+    let (code, out, _) = run_text(dir, &["snapshots", "DIR", "--create", "the first", "--generation", "1"]);
     assert_eq!(code, 0);
     insta::assert_snapshot!(out, @r"
              0  empty
@@ -24,26 +24,26 @@ fn a_commit_is_kept_by_name_and_let_go() {
     assert_eq!(objects(dir, &["status", "DIR", "--snapshot", "the first"])[0]["pages_fetched"], 0);
     assert_eq!(objects(dir, &["check", "DIR", "--snapshot", "the first"])[0]["generation"], 1);
 
-    assert_eq!(told(dir, &["snapshots", "DIR", "--drop", "the first"]).0, 0);
+    assert_eq!(run_text(dir, &["snapshots", "DIR", "--delete", "the first"]).0, 0);
     collection.commit(9).unwrap();
     assert_eq!(generations(objects(dir, &["snapshots", "DIR"])), [8, 9, 10, 11]);
 }
 
 #[test]
-fn names_are_for_one_commit_each() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn invalid_and_duplicate_names_are_rejected() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(dir, 1));
     let refused = |arguments: &[&str]| {
-        let (code, out, err) = told(dir, &[&["snapshots", "DIR"], arguments].concat());
+        let (code, out, err) = run_text(dir, &[&["snapshots", "DIR"], arguments].concat());
         assert_eq!((code, out.as_str()), (2, ""));
         err
     };
-    assert!(refused(&["--keep", "12"]).contains("it needs a letter"));
-    assert!(refused(&["--keep", ""]).contains("cannot be a name"));
-    assert_eq!(told(dir, &["snapshots", "DIR", "--keep", "a"]).0, 0);
-    assert!(refused(&["--keep", "a"]).contains("commit 2 is kept as `a` already"));
-    assert!(refused(&["--keep", "b"]).contains("commit 2 is kept as `a` already"));
-    assert!(refused(&["--keep", "c", "--generation", "77"]).contains("there is no snapshot 77"));
-    assert!(refused(&["--drop", "z"]).contains("there is no snapshot z"));
+    assert!(refused(&["--create", "12"]).contains("it needs a letter"));
+    assert!(refused(&["--create", ""]).contains("cannot be a name"));
+    assert_eq!(run_text(dir, &["snapshots", "DIR", "--create", "a"]).0, 0);
+    assert!(refused(&["--create", "a"]).contains("commit 2 is kept as `a` already"));
+    assert!(refused(&["--create", "b"]).contains("commit 2 is kept as `a` already"));
+    assert!(refused(&["--create", "c", "--generation", "77"]).contains("there is no snapshot 77"));
+    assert!(refused(&["--delete", "z"]).contains("there is no snapshot z"));
 }

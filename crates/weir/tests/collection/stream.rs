@@ -1,30 +1,30 @@
-//! Streams of `weir serve`, as other programs read them: `weir cat`, curl, and the Python package with the tools of others.
+//! Streams of `weir serve`, read by `weir cat`, curl and the Python package.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::venv::{run, venv};
-use super::{sample, told, weir};
+use super::{run_text, sample, weir};
 
-/// A server, until this is gone.
+/// Running server; killed when this value is dropped.
 pub(super) struct Server {
     child: Child,
-    folder: PathBuf,
+    dir: PathBuf,
     arguments: Vec<String>,
     pub(super) url: String,
     pub(super) flight: Option<String>,
 }
 
 impl Server {
-    pub(super) fn start(folder: &Path, arguments: &[&str]) -> Server {
+    pub(super) fn start(dir: &Path, arguments: &[&str]) -> Server {
         let arguments: Vec<String> =
             ["--listen", "127.0.0.1:0"].iter().chain(arguments).map(ToString::to_string).collect();
-        let (child, url, flight) = spawn(folder, &arguments);
-        Server { child, folder: folder.to_owned(), arguments, url, flight }
+        let (child, url, flight) = spawn(dir, &arguments);
+        Server { child, dir: dir.to_owned(), arguments, url, flight }
     }
 
-    /// Ends it by SIGKILL, and starts another in its place.
+    /// Kills the server (SIGKILL) and starts another at the same address.
     pub(super) fn restart(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -35,12 +35,12 @@ impl Server {
         for argument in self.arguments.iter_mut().filter(|argument| argument.starts_with("127.0.0.1:")) {
             *argument = addresses.next().unwrap().to_owned();
         }
-        let (child, url, flight) = spawn(&self.folder, &self.arguments);
+        let (child, url, flight) = spawn(&self.dir, &self.arguments);
         self.child = child;
         assert_eq!((&url, &flight), (&self.url, &self.flight));
     }
 
-    /// The most memory that it has had so far.
+    /// Peak memory so far.
     pub(super) fn peak_bytes(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -48,18 +48,18 @@ impl Server {
     }
 }
 
-/// A server, and where it is.
-fn spawn(folder: &Path, arguments: &[String]) -> (Child, String, Option<String>) {
+/// Starts a server and reads its URLs.
+fn spawn(dir: &Path, arguments: &[String]) -> (Child, String, Option<String>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-    command.arg("serve").arg(folder).arg("--json").args(arguments);
+    command.arg("serve").arg(dir).arg("--json").args(arguments);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut told = |name: &str| {
+    let mut read_url = |name: &str| {
         let object: serde_json::Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
         object[name].as_str().unwrap().to_owned()
     };
-    let url = told("url");
-    let flight = arguments.iter().any(|argument| argument == "--flight").then(|| told("flight"));
+    let url = read_url("url");
+    let flight = arguments.iter().any(|argument| argument == "--flight-listen").then(|| read_url("flight"));
     (child, url, flight)
 }
 
@@ -71,9 +71,9 @@ impl Drop for Server {
 }
 
 #[test]
-fn cat_reads_from_another_machine_what_it_reads_here() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn cat_writes_the_same_pages_from_a_server_and_from_the_directory() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(&dir.join("c"), 2));
     let server = Server::start(&dir.join("c"), &[]);
     for arguments in [
@@ -82,40 +82,43 @@ fn cat_reads_from_another_machine_what_it_reads_here() {
         &["--format", "urls"],
         &["--where", "status < 400"],
     ] {
-        let here = weir(dir, &[&["cat", "DIR/c"], arguments].concat());
-        let there = weir(dir, &[&["cat", server.url.as_str()], arguments].concat());
+        let local = weir(dir, &[&["cat", "DIR/c"], arguments].concat());
+        let remote = weir(dir, &[&["cat", server.url.as_str()], arguments].concat());
         assert!(
-            there.status.success() && here.stdout == there.stdout && !here.stdout.is_empty(),
+            remote.status.success() && local.stdout == remote.stdout && !local.stdout.is_empty(),
             "{arguments:?}"
         );
     }
-    let (code, _, err) = told(dir, &["cat", &server.url, "--where", "status"]);
+    let (code, _, err) = run_text(dir, &["cat", &server.url, "--where", "status"]);
     assert!(code == 2 && err.contains("at character 7: expected ="), "{err}");
-    let (code, out, err) = told(dir, &["cat", &server.url, "--site", "nowhere.test"]);
+    let (code, out, err) = run_text(dir, &["cat", &server.url, "--site", "nowhere.test"]);
     assert_eq!((code, out.as_str()), (2, ""));
-    assert!(err.ends_with("answers 404: the collection knows no site nowhere.test\n"), "{err}");
+    assert!(
+        err.ends_with("rejected the request: HTTP 404: the collection knows no site nowhere.test\n"),
+        "{err}"
+    );
 }
 
 #[test]
-fn who_does_not_know_the_token_gets_no_stream() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn a_stream_needs_the_token() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(&dir.join("c"), 1));
     let secret = dir.join("secret");
     std::fs::write(&secret, "0123456789abcdef\n").unwrap();
     let server = Server::start(&dir.join("c"), &["--token-file", secret.to_str().unwrap()]);
-    let (code, out, err) = told(dir, &["cat", &server.url]);
+    let (code, out, err) = run_text(dir, &["cat", &server.url]);
     assert_eq!((code, out.as_str()), (2, ""));
-    assert!(err.contains("answers 401"), "{err}");
+    assert!(err.contains("rejected the request: HTTP 401"), "{err}");
     let output =
         weir(dir, &["cat", &server.url, "--format", "urls", "--token-file", secret.to_str().unwrap()]);
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().collect::<Vec<_>>(), sample::URLS);
 }
 
-/// A certificate for this machine, and its key.
+/// Creates a self-signed certificate for this machine, and its key.
 fn certificate(dir: &Path) -> [String; 2] {
-    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
-    let files = [("cert.pem", made.cert.pem()), ("key.pem", made.signing_key.serialize_pem())];
+    let generated = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let files = [("cert.pem", generated.cert.pem()), ("key.pem", generated.signing_key.serialize_pem())];
     files.map(|(name, pem)| {
         std::fs::write(dir.join(name), pem).unwrap();
         dir.join(name).to_str().unwrap().to_owned()
@@ -123,20 +126,20 @@ fn certificate(dir: &Path) -> [String; 2] {
 }
 
 #[test]
-fn cat_and_python_read_over_tls_from_whom_they_trust() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn cat_and_python_read_over_tls_only_with_a_trusted_certificate() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(&dir.join("c"), 1));
     let [certificate, key] = certificate(dir);
     let server = Server::start(&dir.join("c"), &["--tls-cert", &certificate, "--tls-key", &key]);
     assert!(server.url.starts_with("https://"), "{}", server.url);
     let output = weir(dir, &["cat", &server.url, "--format", "urls", "--ca-file", &certificate]);
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().collect::<Vec<_>>(), sample::URLS);
-    let (code, out, err) = told(dir, &["cat", &server.url]);
+    let (code, out, err) = run_text(dir, &["cat", &server.url]);
     assert_eq!((code, out.as_str()), (1, ""));
     assert!(err.contains("cannot be trusted") && err.contains("--ca-file"), "{err}");
-    let (code, _, err) = told(dir, &["cat", &server.url, "--ca-file", "DIR/none"]);
-    assert!(code == 2 && err.starts_with("weir: --ca-file cannot be read"), "{err}");
+    let (code, _, err) = run_text(dir, &["cat", &server.url, "--ca-file", "DIR/none"]);
+    assert!(code == 2 && err.starts_with("weir: --ca-file: cannot read the file"), "{err}");
 
     let Some(bin) = venv() else { return };
     let script = "import sys, weir; print(len(list(weir.stream(sys.argv[1], ca_file=sys.argv[2]))))\n\
@@ -150,9 +153,9 @@ fn cat_and_python_read_over_tls_from_whom_they_trust() {
 }
 
 #[test]
-fn curl_gets_the_records_and_goes_on_with_a_file_that_it_has_begun() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn curl_continues_a_partial_download() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(&dir.join("c"), 2));
     let server = Server::start(&dir.join("c"), &[]);
     let whole = weir(dir, &["cat", "DIR/c"]).stdout;
@@ -167,10 +170,10 @@ fn curl_gets_the_records_and_goes_on_with_a_file_that_it_has_begun() {
 }
 
 #[test]
-fn the_python_package_reads_streams_in_every_way() {
+fn the_python_package_reads_all_stream_formats() {
     let Some(bin) = venv() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(&dir.join("c"), 2));
     let server = Server::start(&dir.join("c"), &[]);
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python");
@@ -193,10 +196,10 @@ fn the_python_package_reads_streams_in_every_way() {
 #[cfg(feature = "flight")]
 fn pyarrow_reads_by_flight() {
     let Some(bin) = venv() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(&dir.join("c"), 2));
-    let server = Server::start(&dir.join("c"), &["--flight", "127.0.0.1:0"]);
+    let server = Server::start(&dir.join("c"), &["--flight-listen", "127.0.0.1:0"]);
     let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/src");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/read_flight.py");
     let mut command = Command::new(bin.join("python"));
@@ -208,14 +211,14 @@ fn pyarrow_reads_by_flight() {
 #[cfg(feature = "flight")]
 fn pyarrow_reads_by_flight_over_tls_with_the_token() {
     let Some(bin) = venv() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(&dir.join("c"), 1));
     let [certificate, key] = certificate(dir);
     let secret = dir.join("secret");
     std::fs::write(&secret, "0123456789abcdef\n").unwrap();
-    let door = ["--token-file", secret.to_str().unwrap(), "--tls-cert", &certificate, "--tls-key", &key];
-    let server = Server::start(&dir.join("c"), &[&["--flight", "127.0.0.1:0"], &door[..]].concat());
+    let auth = ["--token-file", secret.to_str().unwrap(), "--tls-cert", &certificate, "--tls-key", &key];
+    let server = Server::start(&dir.join("c"), &[&["--flight-listen", "127.0.0.1:0"], &auth[..]].concat());
     let location = server.flight.as_deref().unwrap();
     assert!(location.starts_with("grpc+tls://"), "{location}");
     let script = "import sys, weir\n\
@@ -231,11 +234,15 @@ fn pyarrow_reads_by_flight_over_tls_with_the_token() {
 
 #[test]
 #[cfg(not(feature = "flight"))]
-fn a_build_without_flight_says_so() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn a_build_without_flight_prints_how_to_build_it() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     drop(sample::make(&dir.join("c"), 1));
-    let (code, _, err) = told(dir, &["serve", "DIR/c", "--listen", "127.0.0.1:0", "--flight", "127.0.0.1:0"]);
+    let (code, _, err) =
+        run_text(dir, &["serve", "DIR/c", "--listen", "127.0.0.1:0", "--flight-listen", "127.0.0.1:0"]);
     assert_eq!(code, 2);
-    assert_eq!(err, "weir: this build has no Arrow Flight; build it with `--features flight` (or `full`)\n");
+    assert_eq!(
+        err,
+        "weir: this build has no Arrow Flight support; build with `--features flight` (or `full`)\n"
+    );
 }

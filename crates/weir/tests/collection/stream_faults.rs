@@ -1,26 +1,28 @@
-//! Streams when something goes wrong: many clients at once that do not take what they asked for, and servers that are killed.
+//! Faults of streams: many concurrent slow clients, and servers that are killed.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use model::UrlBatch;
 use model::UrlRules;
-use store::{Capture, Collection, PageFlags, PageRecord, StoreSettings, UrlBatch};
+use store::{Collection, PageFlags, PageRecord, StoreSettings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
+use warc::Capture;
 
 use super::stream::Server;
 use super::venv::venv;
 use super::weir;
 
 const CLIENTS: u8 = 100;
-/// What the memory of a server may grow by for each of them; a large collection takes 6 MB more for places.
+/// Maximum growth of the memory of a server per client; a large collection takes 6 MB more for locations.
 const CLIENT_BYTES: u64 = 4 << 20;
 
-/// Pages of 60 kB that do not compress well: more than waits in all buffers between a server and a client that sleeps.
-fn make(folder: &Path, pages: usize) {
-    let mut collection = Collection::create(folder, StoreSettings::default()).unwrap();
+/// Creates pages of 60 kB that do not compress well: more than fits in all buffers between a server and a stalled client.
+fn make(dir: &Path, pages: usize) {
+    let mut collection = Collection::create(dir, StoreSettings::default()).unwrap();
     let url = |number: usize| format!("https://{}.test/{number}", ["a", "b", "c"][number % 3]);
     let mut batch = UrlBatch::new();
     (0..pages).for_each(|number| batch.push(&UrlRules::default().canonical(&url(number)).unwrap()));
@@ -36,7 +38,7 @@ fn make(folder: &Path, pages: usize) {
         let capture = Capture {
             url: &url(number),
             fetched_at_ms: 1_794_731_400_000 + number as i64,
-            address: None,
+            ip_address: None,
             protocols: &[],
             head: b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n",
             body: &body,
@@ -44,14 +46,14 @@ fn make(folder: &Path, pages: usize) {
             request: None,
             metadata: &[],
         };
-        let stored = collection.bodies.append(&capture, None).unwrap().location;
-        collection.pages.update(&[*page], |_, page| page.stored = Some(stored)).unwrap();
+        let stored = collection.page_store.append(&capture, None).unwrap().location;
+        collection.page_state.update(&[*page], |_, page| page.record_location = Some(stored)).unwrap();
     }
     collection.commit(1_794_731_400_000).unwrap();
 }
 
-/// Asks from an address of its own, with little room for the answer.
-async fn ask(server: SocketAddr, client: u8) -> TcpStream {
+/// Sends a request from an IP address of its own, with a small receive buffer.
+async fn request(server: SocketAddr, client: u8) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(8 << 10).unwrap();
     socket.bind(SocketAddrV4::new(Ipv4Addr::new(127, 0, 0, 2 + client), 0).into()).unwrap();
@@ -61,39 +63,39 @@ async fn ask(server: SocketAddr, client: u8) -> TcpStream {
     connection
 }
 
-/// The rest of an answer, behind its head.
+/// Reads the body of a response.
 async fn body(mut connection: TcpStream) -> Vec<u8> {
-    let mut answer = Vec::new();
-    connection.read_to_end(&mut answer).await.unwrap();
-    let head = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
-    answer.split_off(head + 4)
+    let mut response = Vec::new();
+    connection.read_to_end(&mut response).await.unwrap();
+    let head = response.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
+    response.split_off(head + 4)
 }
 
 #[test]
-fn a_hundred_clients_that_take_their_time_get_everything_from_a_server_that_stays_small() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn a_hundred_slow_clients_get_all_pages_and_the_memory_of_the_server_stays_bounded() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     make(&dir.join("c"), 160);
     let whole = weir(dir, &["cat", "DIR/c"]).stdout;
     let server = Server::start(&dir.join("c"), &[]);
     let address: SocketAddr = server.url["http://".len()..].trim_end_matches('/').parse().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        assert!(body(ask(address, CLIENTS).await).await == whole);
+        assert!(body(request(address, CLIENTS).await).await == whole);
         let before = server.peak_bytes();
-        let mut asleep = Vec::new();
+        let mut stalled = Vec::new();
         for client in 0..CLIENTS {
-            let mut connection = ask(address, client).await;
+            let mut connection = request(address, client).await;
             let mut status = [0; 12];
             connection.read_exact(&mut status).await.unwrap();
             assert_eq!(status.escape_ascii().to_string(), "HTTP/1.0 200");
-            asleep.push(connection);
+            stalled.push(connection);
         }
-        // Some of them never come back.
-        asleep.truncate(usize::from(CLIENTS) * 9 / 10);
-        let awake: Vec<_> =
-            asleep.into_iter().map(|connection| tokio::spawn(async { body(connection).await })).collect();
-        for client in awake {
+        // A tenth of them disconnect.
+        stalled.truncate(usize::from(CLIENTS) * 9 / 10);
+        let clients: Vec<_> =
+            stalled.into_iter().map(|connection| tokio::spawn(async { body(connection).await })).collect();
+        for client in clients {
             assert!(client.await.unwrap() == whole);
         }
         let grown = server.peak_bytes() - before;
@@ -102,9 +104,9 @@ fn a_hundred_clients_that_take_their_time_get_everything_from_a_server_that_stay
 }
 
 #[test]
-fn cat_goes_on_when_the_server_was_killed_and_is_there_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn cat_resumes_after_the_server_was_killed_and_restarted() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     make(&dir.join("c"), 400);
     let mut server = Server::start(&dir.join("c"), &[]);
     for arguments in [&["--format", "warc"][..], &["--format", "jsonl", "--columns", "url,body"]] {
@@ -119,68 +121,68 @@ fn cat_goes_on_when_the_server_was_killed_and_is_there_again() {
             .spawn()
             .unwrap();
         let mut out = cat.stdout.take().unwrap();
-        let mut came = vec![0; 100_000];
-        out.read_exact(&mut came).unwrap();
+        let mut received = vec![0; 100_000];
+        out.read_exact(&mut received).unwrap();
         server.restart();
         let half = whole.len() / 2;
-        came.resize(half, 0);
-        out.read_exact(&mut came[100_000..]).unwrap();
+        received.resize(half, 0);
+        out.read_exact(&mut received[100_000..]).unwrap();
         server.restart();
-        out.read_to_end(&mut came).unwrap();
+        out.read_to_end(&mut received).unwrap();
         let ended = cat.wait_with_output().unwrap();
-        let complaint = String::from_utf8_lossy(&ended.stderr).into_owned();
-        assert_eq!((ended.status.code(), complaint.as_str()), (Some(0), ""));
-        assert!(came == whole, "{} bytes of {}", came.len(), whole.len());
+        let error = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!((ended.status.code(), error.as_str()), (Some(0), ""));
+        assert!(received == whole, "{} bytes of {}", received.len(), whole.len());
     }
 }
 
-/// What a script has seen, while the server was killed twice.
-fn seen_by_python(server: &mut Server, bin: &Path, way: &str) -> Vec<serde_json::Value> {
+/// Pages that a script received while the server was killed twice.
+fn received_by_python(server: &mut Server, bin: &Path, method: &str) -> Vec<serde_json::Value> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let url = if way == "flight" { server.flight.clone().unwrap() } else { server.url.clone() };
+    let url = if method == "flight" { server.flight.clone().unwrap() } else { server.url.clone() };
     let mut script = Command::new(bin.join("python"))
         .env("PYTHONPATH", tests.join("../../python/src"))
         .arg(tests.join("tests/python/resume_stream.py"))
-        .args([way, &url])
+        .args([method, &url])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut go_on = script.stdin.take().unwrap();
+    let mut resume = script.stdin.take().unwrap();
     let mut lines = BufReader::new(script.stdout.take().unwrap()).lines();
     for _ in 0..2 {
-        assert_eq!(lines.next().unwrap().unwrap(), "stopped", "{way}");
+        assert_eq!(lines.next().unwrap().unwrap(), "stopped", "{method}");
         server.restart();
-        writeln!(go_on, "go on").unwrap();
+        writeln!(resume, "resume").unwrap();
     }
-    let seen = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
-    assert!(script.wait().unwrap().success(), "{way}");
-    seen
+    let received = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+    assert!(script.wait().unwrap().success(), "{method}");
+    received
 }
 
-fn resumes_in_python(ways: &[&str], arguments: &[&str]) {
+fn resumes_in_python(methods: &[&str], arguments: &[&str]) {
     let Some(bin) = venv() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     make(&dir.join("c"), 400);
     let mut server = Server::start(&dir.join("c"), arguments);
     let rows = weir(dir, &["cat", "DIR/c", "--format", "jsonl", "--columns", "page_id,url"]).stdout;
     let rows: Vec<serde_json::Value> =
         rows.lines().map(|row| serde_json::from_str(&row.unwrap()).unwrap()).collect();
-    for way in ways {
-        let column = if *way == "records" { "url" } else { "page_id" };
+    for method in methods {
+        let column = if *method == "records" { "url" } else { "page_id" };
         let expected: Vec<serde_json::Value> = rows.iter().map(|row| row[column].clone()).collect();
-        assert!(seen_by_python(&mut server, &bin, way) == expected, "{way}");
+        assert!(received_by_python(&mut server, &bin, method) == expected, "{method}");
     }
 }
 
 #[test]
-fn python_goes_on_when_the_server_was_killed_and_is_there_again() {
+fn python_resumes_after_the_server_was_killed_and_restarted() {
     resumes_in_python(&["stream", "records"], &[]);
 }
 
 #[test]
 #[cfg(feature = "flight")]
-fn python_goes_on_by_flight_when_the_server_was_killed_and_is_there_again() {
-    resumes_in_python(&["flight"], &["--flight", "127.0.0.1:0"]);
+fn python_resumes_by_flight_after_the_server_was_killed_and_restarted() {
+    resumes_in_python(&["flight"], &["--flight-listen", "127.0.0.1:0"]);
 }

@@ -1,69 +1,71 @@
 //! `weir why`.
 
-use super::{objects, sample, told};
+use super::{objects, run_text, sample};
 use model::{PageId, Reason, SiteId};
-use store::Stage;
+use store::PageStage;
 
-/// A collection in which pages have met with all kinds of luck.
+/// Creates a collection with pages of all stages.
 fn make(dir: &std::path::Path) {
     let mut collection = sample::make(dir, 2);
     collection
-        .pages
+        .page_state
         .update(&[PageId(1), PageId(2)], |index, page| {
-            (page.stage, page.reason) = [(Stage::Rejected, Reason::TooDeep), (Stage::New, Reason::TooDeep)]
-                .map(|(stage, reason)| (stage, if stage == Stage::New { 0 } else { reason.code() }))[index];
-            (page.depth, page.in_links) = (16, 1);
+            (page.stage, page.reason) =
+                [(PageStage::Rejected, Reason::TooDeep), (PageStage::Discovered, Reason::TooDeep)]
+                    .map(|(stage, reason)| (stage, (stage != PageStage::Discovered).then_some(reason)))
+                    [index];
+            (page.depth, page.inlinks) = (16, 1);
         })
         .unwrap();
-    collection.pages.update(&[PageId(5)], |_, page| page.reason = Reason::Refused.code()).unwrap();
-    collection.sites.set_robots_text(SiteId(0), b"User-agent: *\nAllow: /\nDisallow: /docs/\n").unwrap();
+    collection.page_state.update(&[PageId(5)], |_, page| page.reason = Some(Reason::ClientError)).unwrap();
+    collection.site_state.set_robots_text(SiteId(0), b"User-agent: *\nAllow: /\nDisallow: /docs/\n").unwrap();
     collection
-        .sites
+        .site_state
         .update(&[SiteId(0)], |_, site| (site.robots_fetched_s, site.robots_status) = (1_794_731_400, 200))
         .unwrap();
     collection.commit(0).unwrap();
 }
 
 #[test]
-fn a_fetched_page_has_its_visits() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn a_fetched_page_is_listed_with_its_fetches() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     make(dir);
-    let (code, out, err) = told(dir, &["why", "DIR", "HTTPS://A.test"]);
+    let (code, out, err) = run_text(dir, &["why", "DIR", "HTTPS://A.test"]);
     assert_eq!((code, err.as_str()), (0, ""));
     insta::assert_snapshot!(out, @r"
     https://a.test/
-      it was fetched
-      page      number 0, a seed, static, 0 links to it, 2 visits
-      quality   0.750 = depth 0.700 + in-links 0.000 + site-pending 0.000 + cash 0.050
-      profit    22.500 for freshness, 0 % sure to be as it was seen, changes every 30 days, due
-      site      https://a.test: 0 pages known, 0 fetched of at most 25,000, 0 queued
-                no address is known; 15 s between two requests
-      robots    allowed by line 2: Allow: /; asked 2026-11-15 08:30:00 UTC
-      visits    2026-11-15 08:30:00 UTC, ok, status 200
-                2026-11-15 08:31:00 UTC, ok, status 200
+      fetched
+      page      page 0, seed, static, 0 inlinks, 2 fetches
+      quality   0.750 = depth 0.700 + inlinks 0.000 + site-queue 0.000 + cash 0.050
+      priority  22.500 (freshness), freshness 0 %, changes every 30 days, due
+      site      https://a.test: 0 pages known, 0 fetched (maximum 25,000), 0 queued
+                IP unknown; delay 15 s
+      robots    allowed by line 2: Allow: /; fetched 2026-11-15 08:30:00 UTC
+      fetches   2026-11-15 08:30:00 UTC, ok, HTTP 200
+                2026-11-15 08:31:00 UTC, ok, HTTP 200
     ");
     let story = &objects(dir, &["why", "DIR", "https://a.test/#top"])[0];
     assert_eq!(story["url"], "https://a.test/");
-    assert_eq!((story["page_id"].as_u64(), story["state"].as_str()), (Some(0), Some("fetched")));
-    assert_eq!((story["reason"].is_null(), story["history"].as_array().unwrap().len()), (true, 2));
-    assert_eq!(story["history"][1]["status"], 200);
+    assert_eq!((story["page_id"].as_u64(), story["stage"].as_str()), (Some(0), Some("fetched")));
+    assert_eq!((story["reason"].is_null(), story["fetches"].as_array().unwrap().len()), (true, 2));
+    assert_eq!(story["fetches"][1]["status"], 200);
 }
 
 #[test]
-fn whoever_was_not_fetched_has_a_reason() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn every_page_that_was_not_fetched_has_a_reason() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     make(dir);
     std::fs::write(
         dir.join("weir.toml"),
-        "[scope]\naccept = ['.test']\n[[site]]\nsite = 'c.test'\nskip = true\n",
+        "[scope]\naccept = ['.test']\n[[site]]\nmatch = 'c.test'\nskip = true\n",
     )
     .unwrap();
-    let told = |url: &str| {
+    let summary = |url: &str| {
         let story = &objects(dir, &["why", "DIR", url])[0];
         let text = |name: &str| story[name].as_str().unwrap_or("-").to_owned();
-        format!("{url}: {}, {}: {}; {}\n", text("state"), text("reason"), text("because"), story["notes"])
+        format!("{url}: {}, {}: {}; {}\n", text("stage"), text("reason"), text("summary"), story["notes"])
     };
     let stories = [
         "https://a.test/docs/Guide",
@@ -76,48 +78,48 @@ fn whoever_was_not_fetched_has_a_reason() {
         "https://example.org/",
         "mailto:me@example.org",
     ]
-    .map(told);
+    .map(summary);
     insta::assert_snapshot!(stories.concat(), @r#"
-    https://a.test/docs/Guide: rejected, too-deep: it is not fetched: it lies too many links away from where its site was entered; []
-    https://a.test/docs/guide?x=1: new, -: it is known, and waits to be chosen; ["robots.txt forbids it"]
-    http://b.test:8080/gone: failed, refused: the last visit brought nothing: the server answered that there is nothing for us; []
-    https://a.test/other: unknown, -: it is no page of this collection: nothing is against it, but no page that was read links to it; []
-    https://a.test/docs/other: unknown, robots-forbid: it is no page of this collection: robots.txt forbids it; []
-    https://a.test/picture.jpg: unknown, not-a-page: it is no page of this collection: its URL is that of a file which is counted and not fetched; []
-    https://c.test/: unknown, skipped-site: it is no page of this collection: the settings leave its site out; []
-    https://example.org/: unknown, out-of-scope: it is no page of this collection: its host is not among those that this crawl accepts; []
-    mailto:me@example.org: no-url, -: it cannot be fetched: the scheme `mailto` is not fetched, only http, https, ftp and gopher are; []
+    https://a.test/docs/Guide: rejected, too-deep: rejected: exceeds limits.max_depth_static or max_depth_dynamic; []
+    https://a.test/docs/guide?x=1: discovered, -: discovered, not yet in a batch; ["disallowed by robots.txt"]
+    http://b.test:8080/gone: failed, client-error: last fetch failed: client error (HTTP 4xx); []
+    https://a.test/other: unknown, -: not in the collection: in scope, but no fetched page links to it; []
+    https://a.test/docs/other: unknown, robots-disallowed: not in the collection: disallowed by robots.txt; []
+    https://a.test/picture.jpg: unknown, file-extension: not in the collection: file extension is not fetched ([extensions]); []
+    https://c.test/: unknown, site-skipped: not in the collection: site is skipped by a [[site]] entry (skip = true); []
+    https://example.org/: unknown, out-of-scope: not in the collection: host does not match scope.accept; []
+    mailto:me@example.org: invalid-url, -: invalid URL: unsupported scheme `mailto` (http, https, ftp, gopher); []
     "#);
 }
 
 #[test]
-fn links_to_a_page_are_found_and_those_not_followed_give_the_reason() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path();
+fn rejected_links_to_a_page_are_listed_with_their_reason() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
     let mut collection = sample::make(dir, 1);
     let refused = store::LinkRow {
         source_page_id: 3,
         target_page_id: None,
         target_url: "https://a.test/secret",
         fetch_time: 0,
-        kind: "a",
+        element: "a",
         rel: Some("nofollow"),
         anchor: Some("a \u{1b}[2Jsecret"),
-        internal: false,
-        position: 0.0,
+        is_internal: false,
+        text_position: 0.0,
         reason: Some("nofollow"),
     };
     collection.tables.links.rows.push(&refused);
     collection.commit(0).unwrap();
-    let (_, out, _) = told(dir, &["why", "DIR", "https://a.test/secret"]);
+    let (_, out, _) = run_text(dir, &["why", "DIR", "https://a.test/secret"]);
     insta::assert_snapshot!(out, @r#"
     https://a.test/secret
-      it is no page of this collection: the page or the link that leads to it asks not to follow
-      site      https://a.test: 0 pages known, 0 fetched of at most 25,000, 0 queued
-                no address is known; 15 s between two requests
-      robots    robots.txt was not asked for yet
-      links     http://b.test:8080/ <a> "a \u{1b}[2Jsecret" (not followed: nofollow)
+      not in the collection: nofollow in rel, meta robots or X-Robots-Tag
+      site      https://a.test: 0 pages known, 0 fetched (maximum 25,000), 0 queued
+                IP unknown; delay 15 s
+      robots    robots.txt not fetched
+      inlinks   http://b.test:8080/ <a> "a \u{1b}[2Jsecret" (not followed: nofollow)
     "#);
     let story = &objects(dir, &["why", "DIR", "http://b.test:8080/gone"])[0];
-    assert_eq!(story["linked_from"][0]["url"], "https://a.test/");
+    assert_eq!(story["inlinks_sample"][0]["url"], "https://a.test/");
 }

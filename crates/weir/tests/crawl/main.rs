@@ -1,28 +1,28 @@
-//! Does `weir crawl` do what it promises, as seen from outside: by its users, by the servers it asks, and by those who would
-//! harm it? All tests run the real program against real sockets of this machine.
+//! Tests of `weir crawl` from outside: output, requests at the servers, hostile servers. They run the real program against
+//! sockets on this machine.
 //!
-//! `WEIR_LONG=1` has them run in their long form.
+//! `WEIR_LONG=1` runs longer versions of the tests.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
-mod beside;
-mod choosing;
 mod clocks;
+mod concurrent_commands;
 mod hostile;
 mod kills;
 mod politeness;
 mod process;
 mod reasons;
-mod report_truth;
+mod report_ground_truth;
 mod request_log;
 mod retry_after;
 mod roles;
 mod round_trip;
+mod scheduling;
 mod servers;
 mod stops;
 mod terminal;
 mod workers;
 
-/// Whether there is time.
+/// Whether the long versions of the tests run.
 fn long() -> bool {
     std::env::var_os("WEIR_LONG").is_some_and(|value| !value.is_empty() && value != "0")
 }

@@ -1,4 +1,4 @@
-//! The program and its collection: how tests start, stop and question it.
+//! Collections and processes of tests: start, stop, output.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -13,29 +13,29 @@ use simweb::{PageRef, SimWeb};
 use store::{PageRecord, Snapshot};
 use tempfile::TempDir;
 
-/// No condition is waited for longer than this.
-fn patience() -> Duration {
+/// Timeout of all conditions.
+fn timeout() -> Duration {
     Duration::from_secs(if crate::long() { 900 } else { 90 })
 }
 
-/// A collection in a folder of its own.
+/// Collection in a temporary directory.
 pub(crate) struct Collection {
-    folder: TempDir,
+    temp: TempDir,
 }
 
 impl Collection {
     pub(crate) fn new(seeds: &[impl AsRef<str>], settings: &str) -> Collection {
-        let collection = Collection { folder: tempfile::tempdir().unwrap() };
-        let list = collection.folder.path().join("seeds");
+        let collection = Collection { temp: tempfile::tempdir().unwrap() };
+        let list = collection.temp.path().join("seeds");
         let lines: Vec<&str> = seeds.iter().map(AsRef::as_ref).collect();
         fs::write(&list, lines.join("\n")).unwrap();
-        let made = run(&["init", &collection.dir(), "--seeds", list.to_str().unwrap()]);
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let created = run(&["init", &collection.dir(), "--seeds", list.to_str().unwrap()]);
+        assert!(created.status.success(), "{}", String::from_utf8_lossy(&created.stderr));
         collection.set(settings);
         collection
     }
 
-    /// A collection that begins at the portal of a synthetic Web.
+    /// Creates a collection with the portal of a synthetic Web as its seed.
     pub(crate) fn of_web(web: &SimWeb, settings: &str) -> Collection {
         let portal = web.world.url(PageRef { site: 0, page: 0 });
         let collection = Collection::new(&[portal], "");
@@ -43,20 +43,20 @@ impl Collection {
         collection
     }
 
-    /// Writes its settings; they begin outside of any section.
+    /// Writes the settings file.
     pub(crate) fn set(&self, settings: &str) {
         fs::write(self.path().join("weir.toml"), settings).unwrap();
     }
 
     pub(crate) fn path(&self) -> PathBuf {
-        self.folder.path().join("c")
+        self.temp.path().join("c")
     }
 
     pub(crate) fn dir(&self) -> String {
         self.path().into_os_string().into_string().unwrap()
     }
 
-    /// What the journals hold that a run has not put in order.
+    /// Text of the journals; `None` after a graceful end.
     pub(crate) fn journals(&self) -> Option<String> {
         let files = fs::read_dir(self.path().join("journal")).ok()?;
         Some(files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap_or_default()).collect())
@@ -69,7 +69,7 @@ impl Collection {
         Crawl::new(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
     }
 
-    /// Starts one of the four programs that a crawl consists of.
+    /// Starts one of the four programs of a crawl.
     pub(crate) fn start_role(&self, name: &str) -> Crawl {
         self.start_as(&[name, &self.dir(), "--json"])
     }
@@ -79,7 +79,7 @@ impl Collection {
         self.start_with(arguments, [])
     }
 
-    /// The same with variables of the environment.
+    /// Starts the program with arguments and environment variables.
     pub(crate) fn start_with<'v>(
         &self,
         arguments: &[&str],
@@ -90,38 +90,38 @@ impl Collection {
         Crawl::new(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
     }
 
-    /// Crawls to the end, and tells the summary.
+    /// Crawls to the end and returns the summary.
     pub(crate) fn crawl(&self, arguments: &[&str]) -> Value {
         let ended = self.start(arguments).wait();
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
         ended.summary()
     }
 
-    /// The story of a URL.
+    /// Output of `weir why`.
     pub(crate) fn why(&self, url: &str) -> Value {
         let output = run(&["why", &self.dir(), url, "--json"]);
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// The URLs of all pages with such a record.
-    pub(crate) fn urls(&self, wanted: impl Fn(&PageRecord) -> bool) -> std::collections::BTreeSet<String> {
+    /// URLs of all pages whose record fulfils a condition.
+    pub(crate) fn urls(&self, condition: impl Fn(&PageRecord) -> bool) -> std::collections::BTreeSet<String> {
         let snapshot = Snapshot::open(&self.path(), None).unwrap();
-        let all = (0..snapshot.pages.pages()).map(model::PageId);
-        let found = all.filter(|page| wanted(&snapshot.pages.get(*page).unwrap().unwrap()));
+        let all = (0..snapshot.page_state.pages()).map(model::PageId);
+        let found = all.filter(|page| condition(&snapshot.page_state.get(*page).unwrap().unwrap()));
         found.map(|page| snapshot.urls.url(page).unwrap().unwrap()).collect()
     }
 
-    /// Whether everything in it is as it should be.
+    /// Checks the collection with `weir check`.
     pub(crate) fn assert_sound(&self) {
         let output = run(&["check", &self.dir()]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
 }
 
-/// Settings by which a synthetic Web can be reached.
+/// Settings to reach a synthetic Web.
 pub(crate) fn reach(web: &SimWeb) -> String {
     format!(
-        "dns.servers = ['{}']\nnetwork.allowed = ['127.0.0.0/8']\nscope.accept = ['.test']\n",
+        "dns.servers = ['{}']\nnetwork.allowed_networks = ['127.0.0.0/8']\nscope.accept = ['.test']\n",
         web.dns.unwrap()
     )
 }
@@ -134,7 +134,7 @@ pub(crate) fn run(arguments: &[&str]) -> Output {
     weir().args(arguments).output().unwrap()
 }
 
-/// A crawl that runs.
+/// Running process.
 pub(crate) struct Crawl {
     child: Child,
     stdout: JoinHandle<String>,
@@ -142,9 +142,9 @@ pub(crate) struct Crawl {
     stderr: JoinHandle<()>,
 }
 
-/// A crawl that has ended.
+/// Result of a process.
 pub(crate) struct Ended {
-    /// None if a signal ended it.
+    /// `None` if a signal ended it.
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -160,7 +160,7 @@ impl Crawl {
     fn new(mut child: Child) -> Crawl {
         let (mut out, err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
         let lines = Arc::new(Mutex::new(String::new()));
-        let kept = Arc::clone(&lines);
+        let thread_lines = Arc::clone(&lines);
         Crawl {
             child,
             stdout: std::thread::spawn(move || {
@@ -170,40 +170,40 @@ impl Crawl {
             }),
             stderr: std::thread::spawn(move || {
                 for line in BufReader::new(err).lines() {
-                    let mut kept = kept.lock().unwrap();
-                    kept.push_str(&line.unwrap());
-                    kept.push('\n');
+                    let mut lines = thread_lines.lock().unwrap();
+                    lines.push_str(&line.unwrap());
+                    lines.push('\n');
                 }
             }),
             lines,
         }
     }
 
-    /// What it has said on stderr so far.
-    pub(crate) fn told(&self) -> String {
+    /// Text on stderr so far.
+    pub(crate) fn stderr_so_far(&self) -> String {
         self.lines.lock().unwrap().clone()
     }
 
-    /// Waits until it has said something.
+    /// Waits for a text on stderr.
     pub(crate) fn wait_for(&mut self, text: &str) {
         let lines = Arc::clone(&self.lines);
         self.until(|| lines.lock().unwrap().contains(text));
     }
 
-    /// Waits for a condition, which must come while the crawl runs.
+    /// Waits for a condition, which must occur while the process runs.
     pub(crate) fn until(&mut self, condition: impl Fn() -> bool) {
         let held = self.until_or_end(condition);
-        assert!(held, "the crawl ended first: {}", self.lines.lock().unwrap());
+        assert!(held, "the process ended first: {}", self.lines.lock().unwrap());
     }
 
-    /// Waits for a condition, or the end of the crawl; tells whether the condition came.
+    /// Waits for a condition or the end of the process. Returns whether the condition holds.
     pub(crate) fn until_or_end(&mut self, condition: impl Fn() -> bool) -> bool {
         let began = Instant::now();
         while !condition() {
             if self.child.try_wait().unwrap().is_some() {
                 return condition();
             }
-            assert!(began.elapsed() < patience(), "in vain: {}", self.lines.lock().unwrap());
+            assert!(began.elapsed() < timeout(), "timeout: {}", self.lines.lock().unwrap());
             std::thread::sleep(Duration::from_millis(10));
         }
         true
@@ -214,17 +214,17 @@ impl Crawl {
         assert!(sent.unwrap().success());
     }
 
-    /// Ends it without a chance to put anything in order; tells when, in Unix microseconds.
+    /// Sends SIGKILL. Returns the time, in Unix microseconds.
     pub(crate) fn kill(mut self) -> u64 {
         self.child.kill().unwrap();
-        // It is dead when it has been waited for.
+        // The process is dead only after `wait`.
         self.child.wait().unwrap();
         let killed_us = now_us();
         self.wait();
         killed_us
     }
 
-    /// The number of its process.
+    /// Process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -232,9 +232,9 @@ impl Crawl {
     pub(crate) fn wait(mut self) -> Ended {
         let began = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
-            if began.elapsed() > patience() {
+            if began.elapsed() > timeout() {
                 self.child.kill().unwrap();
-                panic!("it does not end: {}", self.lines.lock().unwrap());
+                panic!("the process does not end: {}", self.lines.lock().unwrap());
             }
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -246,7 +246,7 @@ impl Crawl {
     }
 }
 
-/// The most memory a process had so far, in bytes; none when it has ended.
+/// Peak memory of a process so far, in bytes; `None` when it has ended.
 pub(crate) fn memory_bytes(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

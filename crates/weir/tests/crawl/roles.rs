@@ -1,5 +1,5 @@
-//! Do the four programs, each alone, make the same collection as `weir crawl`? And what if one of them is stopped, killed,
-//! or runs elsewhere?
+//! The four programs of a crawl create the same collection as `weir crawl`, also if one of them is stopped, killed or runs
+//! on another machine.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,57 +9,58 @@ use std::process::Command;
 use model::PageId;
 use serde_json::Value;
 use simweb::{Endpoints, Settings, SimWeb};
-use store::{PageRecord, Snapshot, Stage};
+use store::{PageRecord, PageStage, Snapshot};
 
 use crate::process::{Collection, run};
 use crate::request_log::Requests;
 
-const QUICK: &str = "[politeness]\nwait = '1ms'\nlarge_site_wait = '1ms'\n";
-const SLOW: &str = "[politeness]\nwait = '50ms'\nlarge_site_wait = '50ms'\n";
+const QUICK: &str = "[politeness]\ndelay = '1ms'\nlarge_site_delay = '1ms'\n";
+const SLOW: &str = "[politeness]\ndelay = '50ms'\nlarge_site_delay = '50ms'\n";
 
 fn web() -> SimWeb {
     let settings = Settings { sites: 20, pages: 300, page_bytes: 4_000.0, ..Settings::plain() };
     SimWeb::start(settings, &Endpoints::default()).unwrap()
 }
 
-/// Runs a command, which must succeed, and gives its answer.
-fn answer(arguments: &[&str]) -> Value {
+/// Runs a command, which must succeed, and returns its JSON output.
+fn output(arguments: &[&str]) -> Value {
     let output = run(&[arguments, &["--json"]].concat());
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {text}");
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Makes batches; gives their folders.
-fn manage(collection: &Collection, most: &str) -> Vec<PathBuf> {
-    let made = answer(&["manager", &collection.dir(), "--batches", most]);
-    made["batches"].as_array().unwrap().iter().map(|batch| batch["folder"].as_str().unwrap().into()).collect()
+/// Creates batches and returns their directories.
+fn create_batches(collection: &Collection, count: &str) -> Vec<PathBuf> {
+    let created = output(&["manager", &collection.dir(), "--batches", count]);
+    let batches = created["batches"].as_array().unwrap().iter();
+    batches.map(|batch| batch["directory"].as_str().unwrap().into()).collect()
 }
 
-/// Takes in what was harvested.
-fn take_in(collection: &Collection) {
-    answer(&["gatherer", &collection.dir()]);
-    answer(&["seeder", &collection.dir()]);
+/// Runs gatherer and seeder.
+fn ingest(collection: &Collection) {
+    output(&["gatherer", &collection.dir()]);
+    output(&["seeder", &collection.dir()]);
 }
 
-/// Goes on until there is nothing left.
-fn go_on(collection: &Collection) {
-    while !manage(collection, "2").is_empty() {
-        answer(&["harvester", &collection.dir()]);
-        take_in(collection);
+/// Runs all programs until no page is left.
+fn run_to_end(collection: &Collection) {
+    while !create_batches(collection, "2").is_empty() {
+        output(&["harvester", &collection.dir()]);
+        ingest(collection);
     }
     collection.assert_sound();
-    for place in ["batches", "harvests", "found"] {
-        let left: Vec<_> = fs::read_dir(collection.path().join(place)).unwrap().collect();
-        assert!(left.is_empty(), "{place}: {left:?}");
+    for dir in ["batches", "harvests", "outlinks"] {
+        let left: Vec<_> = fs::read_dir(collection.path().join(dir)).unwrap().collect();
+        assert!(left.is_empty(), "{dir}: {left:?}");
     }
 }
 
 fn fetched(collection: &Collection) -> BTreeSet<String> {
-    collection.urls(|record: &PageRecord| record.stage == Stage::Fetched)
+    collection.urls(|record: &PageRecord| record.stage == PageStage::Fetched)
 }
 
-/// All links, by URLs, and for each page how many lead there and how often it was visited.
+/// All links by URL, and the numbers of inlinks and fetches of each page.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Graph {
     links: BTreeSet<(String, String)>,
@@ -70,19 +71,19 @@ fn graph(collection: &Collection) -> Graph {
     let snapshot = Snapshot::open(&collection.path(), None).unwrap();
     let url = |page: PageId| snapshot.urls.url(page).unwrap().unwrap();
     let mut graph = Graph::default();
-    let take = |source, links: &[store::Link]| {
+    let add = |source, links: &[store::Link]| {
         graph.links.extend(links.iter().map(|link| (url(source), url(link.target))));
         Ok(())
     };
-    snapshot.links.for_each(take).unwrap();
-    for page in (0..snapshot.pages.pages()).map(PageId) {
-        let record = snapshot.pages.get(page).unwrap().unwrap();
-        graph.pages.insert((url(page), record.in_links, record.visits));
+    snapshot.links.for_each(add).unwrap();
+    for page in (0..snapshot.page_state.pages()).map(PageId) {
+        let record = snapshot.page_state.get(page).unwrap().unwrap();
+        graph.pages.insert((url(page), record.inlinks, record.fetch_count));
     }
     graph
 }
 
-/// The rows of a table.
+/// Number of rows of a table.
 fn rows(collection: &Collection, table: &str) -> u64 {
     let manifest = Snapshot::open(&collection.path(), None).unwrap().manifest;
     store::count_rows(&collection.path(), &manifest, table).unwrap()
@@ -98,33 +99,33 @@ fn text(path: &Path) -> &str {
 }
 
 #[test]
-fn four_programs_make_the_collection_of_one() {
+fn the_four_programs_create_the_collection_of_weir_crawl() {
     let web = web();
     let one = Collection::of_web(&web, QUICK);
     one.crawl(&[]);
     let four = Collection::of_web(&web, QUICK);
     let requests_before = web.log.entries().len();
 
-    // The first batch is harvested elsewhere, by somebody who has nothing but the batch and the settings.
-    let batches = manage(&four, "1");
+    // The first batch is harvested on another machine, with only the batch and the settings.
+    let batches = create_batches(&four, "1");
     assert_eq!(batches.len(), 1, "{batches:?}");
-    assert!(manage(&four, "1").is_empty(), "the only site that is known is in a batch");
-    let elsewhere = tempfile::tempdir().unwrap();
-    let (batch, out) = (elsewhere.path().join("batch"), elsewhere.path().join("harvest"));
-    let settings = elsewhere.path().join("weir.toml");
+    assert!(create_batches(&four, "1").is_empty(), "the only known site is in a batch");
+    let remote = tempfile::tempdir().unwrap();
+    let (batch, out) = (remote.path().join("batch"), remote.path().join("harvest"));
+    let settings = remote.path().join("weir.toml");
     copy(&batches[0], &batch);
     copy(&four.path().join("weir.toml"), &settings);
     let arguments =
         ["harvester", "--batch", text(&batch), "--out", text(&out), "--settings", text(&settings)];
-    let harvest = answer(&arguments);
-    assert_eq!((&harvest["visits"], &harvest["stopped"]), (&1.into(), &false.into()), "{harvest}");
-    assert!(!run(&arguments).status.success(), "a harvest is not written over");
+    let harvest = output(&arguments);
+    assert_eq!((&harvest["fetches"], &harvest["stopped_early"]), (&1.into(), &false.into()), "{harvest}");
+    assert!(!run(&arguments).status.success(), "a harvest is not overwritten");
     assert!(out.join("pages.warc.gz").exists());
     fs::create_dir_all(four.path().join("harvests")).unwrap();
     copy(&out, &four.path().join("harvests").join(batches[0].file_name().unwrap()));
-    take_in(&four);
+    ingest(&four);
 
-    go_on(&four);
+    run_to_end(&four);
     assert_eq!(fetched(&four), fetched(&one));
     assert!(fetched(&four).len() > 100);
     let graph_of_four = graph(&four);
@@ -133,7 +134,7 @@ fn four_programs_make_the_collection_of_one() {
     for table in ["fetches", "documents", "links"] {
         assert_eq!(rows(&four, table), rows(&one, table), "{table}");
     }
-    // Nothing was asked for twice, and robots.txt first.
+    // No URL was requested twice.
     let again: BTreeSet<_> = web.log.entries()[requests_before..]
         .iter()
         .map(|entry| (entry.host.clone(), entry.path.clone()))
@@ -142,16 +143,16 @@ fn four_programs_make_the_collection_of_one() {
 }
 
 #[test]
-fn a_harvest_that_is_stopped_or_killed_loses_nothing() {
+fn a_stopped_or_killed_harvester_loses_nothing() {
     let web = web();
     let collection = Collection::of_web(&web, SLOW);
-    // Enough sites are known after two cycles.
+    // Enough sites are known after two batches.
     for _ in 0..2 {
-        manage(&collection, "1");
-        answer(&["harvester", &collection.dir()]);
-        take_in(&collection);
+        create_batches(&collection, "1");
+        output(&["harvester", &collection.dir()]);
+        ingest(&collection);
     }
-    let batch = manage(&collection, "1").remove(0);
+    let batch = create_batches(&collection, "1").remove(0);
     let harvest = collection.path().join("harvests").join(batch.file_name().unwrap());
 
     let before = web.log.entries().len();
@@ -167,18 +168,21 @@ fn a_harvest_that_is_stopped_or_killed_loses_nothing() {
     stopped.signal("TERM");
     let ended = stopped.wait();
     assert_eq!(ended.code, Some(130), "{}", ended.stderr);
-    assert_eq!(ended.summary()["stopped"], true, "{}", ended.stdout);
+    assert_eq!(ended.summary()["stopped_early"], true, "{}", ended.stdout);
     assert!(harvest.join("HARVEST").exists());
     assert!(!collection.path().join("harvests/journal").exists());
-    let taken = answer(&["gatherer", &collection.dir()]);
-    assert!(taken["pages"].as_u64() > Some(0) && taken["not_asked"].as_u64() > Some(0), "{taken}");
-    answer(&["seeder", &collection.dir()]);
+    let gathered = output(&["gatherer", &collection.dir()]);
+    assert!(
+        gathered["pages"].as_u64() > Some(0) && gathered["pages_not_fetched"].as_u64() > Some(0),
+        "{gathered}"
+    );
+    output(&["seeder", &collection.dir()]);
 
-    go_on(&collection);
+    run_to_end(&collection);
     let requests = Requests::of(&web, vec![killed_us]);
     requests.assert_robots_first_and_once();
     requests.assert_gaps(|entry| entry.host.clone(), |_| 50);
-    requests.assert_gaps(|entry| entry.address, |_| 50);
+    requests.assert_gaps(|entry| entry.ip_address, |_| 50);
     let one = Collection::of_web(&web, QUICK);
     one.crawl(&[]);
     assert_eq!(fetched(&collection), fetched(&one));
@@ -186,75 +190,75 @@ fn a_harvest_that_is_stopped_or_killed_loses_nothing() {
 }
 
 #[test]
-fn what_was_taken_in_is_not_taken_in_again() {
+fn a_harvest_is_ingested_only_once() {
     let web = web();
     let collection = Collection::of_web(&web, QUICK);
-    let kept = tempfile::tempdir().unwrap();
-    let place = |name: &str| (collection.path().join(name), kept.path().join(name));
-    for cycle in 0..3 {
-        manage(&collection, "1");
-        answer(&["harvester", &collection.dir()]);
-        let number = fs::read_dir(collection.path().join("harvests")).unwrap().next().unwrap().unwrap();
-        let number = number.file_name().into_string().unwrap();
+    let copies = tempfile::tempdir().unwrap();
+    let paths = |name: &str| (collection.path().join(name), copies.path().join(name));
+    for round in 0..3 {
+        create_batches(&collection, "1");
+        output(&["harvester", &collection.dir()]);
+        let id = fs::read_dir(collection.path().join("harvests")).unwrap().next().unwrap().unwrap();
+        let id = id.file_name().into_string().unwrap();
 
-        // A gatherer that dies anywhere before its commit has done nothing.
+        // A gatherer that is killed before its commit has no effect.
         let mut gatherer = collection.start_role("gatherer");
-        let found = collection.path().join("found");
-        gatherer.until_or_end(|| found.join(format!("{number}.unfinished")).exists());
+        let found = collection.path().join("outlinks");
+        gatherer.until_or_end(|| found.join(format!("{id}.unfinished")).exists());
         gatherer.kill();
         for name in ["batches", "harvests"] {
-            let (there, here) = place(&format!("{name}/{number}"));
-            fs::create_dir_all(here.parent().unwrap()).unwrap();
-            if there.exists() {
-                copy(&there, &here);
+            let (original, copied) = paths(&format!("{name}/{id}"));
+            fs::create_dir_all(copied.parent().unwrap()).unwrap();
+            if original.exists() {
+                copy(&original, &copied);
             }
         }
-        answer(&["gatherer", &collection.dir()]);
+        output(&["gatherer", &collection.dir()]);
         let fetches = rows(&collection, "fetches");
 
-        // One that dies behind it leaves folders, which go.
+        // A gatherer that is killed after its commit leaves directories, which the next one removes.
         for name in ["batches", "harvests"] {
-            let (there, here) = place(&format!("{name}/{number}"));
-            if here.exists() {
-                copy(&here, &there);
+            let (original, copied) = paths(&format!("{name}/{id}"));
+            if copied.exists() {
+                copy(&copied, &original);
             }
         }
-        let again = answer(&["gatherer", &collection.dir()]);
-        assert_eq!((&again["harvests"], &again["pages"]), (&0.into(), &0.into()), "cycle {cycle}: {again}");
+        let again = output(&["gatherer", &collection.dir()]);
+        assert_eq!((&again["harvests"], &again["pages"]), (&0.into(), &0.into()), "round {round}: {again}");
         assert_eq!(rows(&collection, "fetches"), fetches);
-        assert!(!place(&format!("batches/{number}")).0.exists());
+        assert!(!paths(&format!("batches/{id}")).0.exists());
 
-        let (there, here) = place(&format!("found/{number}"));
-        fs::create_dir_all(here.parent().unwrap()).unwrap();
-        copy(&there, &here);
-        answer(&["seeder", &collection.dir()]);
-        copy(&here, &there);
-        let again = answer(&["seeder", &collection.dir()]);
+        let (original, copied) = paths(&format!("outlinks/{id}"));
+        fs::create_dir_all(copied.parent().unwrap()).unwrap();
+        copy(&original, &copied);
+        output(&["seeder", &collection.dir()]);
+        copy(&copied, &original);
+        let again = output(&["seeder", &collection.dir()]);
         assert_eq!((&again["links"], &again["new_pages"]), (&0.into(), &0.into()), "{again}");
     }
-    go_on(&collection);
+    run_to_end(&collection);
     let one = Collection::of_web(&web, QUICK);
     one.crawl(&[]);
     assert_eq!(graph(&collection), graph(&one));
 }
 
 #[test]
-fn seeds_can_be_added_and_strange_harvests_are_refused() {
+fn seeds_can_be_added_and_harvests_of_unknown_batches_are_refused() {
     let web = web();
     let collection = Collection::of_web(&web, QUICK);
     let seed = "http://other.test/start?a=1";
     let list = collection.path().join("list");
-    fs::write(&list, format!("{seed} wait=7s\n")).unwrap();
-    let added = answer(&["seeder", &collection.dir(), "--seeds", text(&list)]);
+    fs::write(&list, format!("{seed} delay=7s\n")).unwrap();
+    let added = output(&["seeder", &collection.dir(), "--seeds", text(&list)]);
     assert_eq!(added["new_seeds"], 1, "{added}");
-    assert_eq!(answer(&["seeder", &collection.dir(), "--seed", seed])["new_seeds"], 0);
-    assert_eq!(collection.why(seed)["state"], "new");
+    assert_eq!(output(&["seeder", &collection.dir(), "--seed", seed])["new_seeds"], 0);
+    assert_eq!(collection.why(seed)["stage"], "discovered");
     assert!(fs::read_to_string(collection.path().join("weir.toml")).unwrap().contains("7s"));
 
-    let batch = manage(&collection, "1").remove(0);
-    answer(&["harvester", &collection.dir()]);
+    let batch = create_batches(&collection, "1").remove(0);
+    output(&["harvester", &collection.dir()]);
     fs::remove_dir_all(&batch).unwrap();
     let refused = run(&["gatherer", &collection.dir()]);
-    let sentence = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && sentence.contains("is the harvest of no open batch"), "{sentence}");
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && message.contains("cannot ingest the harvest"), "{message}");
 }

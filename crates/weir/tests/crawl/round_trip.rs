@@ -1,11 +1,11 @@
-//! Does what was crawled come back whole when it is exported as an archive and imported again?
+//! Export of a crawl to WARC and import into another collection.
 
 use crate::process::{Collection, run};
 use crate::servers::{Server, hosts};
 
 #[test]
-fn redirects_come_back_with_the_pages_they_lead_to() {
-    // Their bodies are the same, and the archive has them once.
+fn redirects_and_their_targets_survive_export_and_import() {
+    // The redirects have the same body, which is stored once.
     let site = Server::site("moves", [127, 77, 7, 1], |path, peer| match path {
         "/" => peer.page("<a href=/a>a</a><a href=/b>b</a><a href=/c>c</a><a href=/gone>gone</a>"),
         "/a" | "/b" | "/c" => peer.redirect(&format!("/to{path}")),
@@ -13,14 +13,15 @@ fn redirects_come_back_with_the_pages_they_lead_to() {
         _ => peer.page(path),
     });
     let settings =
-        "[politeness]\nwait = '1ms'\n[crawl]\nlongest_pause = '100ms'\n[sitemaps]\nrobots_rdf = false\n";
+        "[politeness]\ndelay = '1ms'\n[crawl]\nmax_idle = '100ms'\n[sitemaps]\nrobots_rdf = false\n";
     let crawled = Collection::new(&[site.url("/")], &(hosts(&[&site]) + settings));
     crawled.crawl(&[]);
-    let fetched = |collection: &Collection| collection.urls(|record| record.stage == store::Stage::Fetched);
+    let fetched =
+        |collection: &Collection| collection.urls(|record| record.stage == store::PageStage::Fetched);
     assert_eq!(fetched(&crawled).len(), 7);
 
     let archive = crawled.path().join("archive");
-    let exported = run(&["export", &crawled.dir(), archive.to_str().unwrap(), "--to", "warc"]);
+    let exported = run(&["export", &crawled.dir(), archive.to_str().unwrap(), "--format", "warc"]);
     assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
     let again = Collection::new(&[site.url("/")], &hosts(&[&site]));
     let files = std::fs::read_dir(&archive).unwrap().map(|file| file.unwrap().path());
@@ -29,6 +30,6 @@ fn redirects_come_back_with_the_pages_they_lead_to() {
         assert!(imported.status.success(), "{}", String::from_utf8_lossy(&imported.stderr));
     }
     assert_eq!(fetched(&again), fetched(&crawled));
-    assert_eq!(again.why(&site.url("/b"))["history"][0]["redirect"], site.url("/to/b"));
-    assert_eq!(again.why(&site.url("/to/b"))["page"]["in_links"], 1);
+    assert_eq!(again.why(&site.url("/b"))["fetches"][0]["redirect_url"], site.url("/to/b"));
+    assert_eq!(again.why(&site.url("/to/b"))["page"]["inlinks"], 1);
 }

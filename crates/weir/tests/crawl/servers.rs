@@ -1,35 +1,35 @@
-//! Little servers that do what they are told, each on an address of its own, and a name server.
+//! Programmable HTTP servers, each on its own IP address, and a DNS server.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// A server that keeps a log. Each connection gets one request.
+/// HTTP server with a request log. Each connection has one request.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) name: String,
-    log: Arc<Mutex<Vec<Asked>>>,
+    log: Arc<Mutex<Vec<LoggedRequest>>>,
 }
 
-/// A request and when it was dealt with.
+/// Request with its times.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct LoggedRequest {
     pub(crate) path: String,
     pub(crate) began: Instant,
-    /// When the last byte of the answer was given away.
+    /// Time at which the last byte of the response was written.
     pub(crate) ended: Option<Instant>,
 }
 
-/// The other side of a connection.
+/// Client of a connection.
 pub(crate) struct Peer {
     stream: TcpStream,
-    /// What was read of the request.
+    /// Bytes of the request that were read.
     head: Vec<u8>,
 }
 
 impl Server {
-    /// A site of this name, on this address. It has no robots.txt.
+    /// Starts a site without robots.txt.
     pub(crate) fn site(
         name: &str,
         ip: impl Into<Ipv4Addr>,
@@ -53,7 +53,7 @@ impl Server {
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let (serve, log) = (Arc::clone(&serve), Arc::clone(&kept));
-                std::thread::spawn(move || talk(Peer { stream, head: Vec::new() }, &log, &*serve));
+                std::thread::spawn(move || handle(Peer { stream, head: Vec::new() }, &log, &*serve));
             }
         });
         Server { address, name: format!("{name}.test"), log }
@@ -63,28 +63,28 @@ impl Server {
         format!("http://{}:{}{path}", self.name, self.address.port())
     }
 
-    /// All requests so far, in order; a connection without one counts as a request for nothing.
-    pub(crate) fn log(&self) -> Vec<Asked> {
+    /// All requests so far, in order; a connection without a request has an empty path.
+    pub(crate) fn log(&self) -> Vec<LoggedRequest> {
         self.log.lock().unwrap().clone()
     }
 
     pub(crate) fn paths(&self) -> Vec<String> {
-        self.log().into_iter().map(|asked| asked.path).collect()
+        self.log().into_iter().map(|request| request.path).collect()
     }
 }
 
-/// The settings by which sites are found without a name server.
+/// Settings with static addresses of the servers.
 pub(crate) fn hosts(servers: &[&Server]) -> String {
     let hosts: Vec<String> =
         servers.iter().map(|server| format!("'{}' = '{}'", server.name, server.address.ip())).collect();
-    format!("dns.hosts = {{ {} }}\nnetwork.allowed = ['127.0.0.0/8']\n", hosts.join(", "))
+    format!("dns.hosts = {{ {} }}\nnetwork.allowed_networks = ['127.0.0.0/8']\n", hosts.join(", "))
 }
 
-fn talk(mut peer: Peer, log: &Mutex<Vec<Asked>>, serve: &dyn Fn(&str, &mut Peer)) {
+fn handle(mut peer: Peer, log: &Mutex<Vec<LoggedRequest>>, serve: &dyn Fn(&str, &mut Peer)) {
     let path = peer.request().unwrap_or_default();
     let number = {
         let mut log = log.lock().unwrap();
-        log.push(Asked { path: path.clone(), began: Instant::now(), ended: None });
+        log.push(LoggedRequest { path: path.clone(), began: Instant::now(), ended: None });
         log.len() - 1
     };
     serve(&path, &mut peer);
@@ -92,7 +92,7 @@ fn talk(mut peer: Peer, log: &Mutex<Vec<Asked>>, serve: &dyn Fn(&str, &mut Peer)
 }
 
 impl Peer {
-    /// Reads the first line of a request and tells its path.
+    /// Reads the request line and returns the path.
     fn request(&mut self) -> Option<String> {
         self.read_to("\r\n")
             .then(|| String::from_utf8_lossy(&self.head).split(' ').nth(1).map(str::to_owned))?
@@ -109,59 +109,59 @@ impl Peer {
         true
     }
 
-    /// Sends; whether the client still takes it.
-    pub(crate) fn say(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+    /// Sends bytes. Returns whether the connection is open.
+    pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         self.read_to("\r\n\r\n") && self.stream.write_all(bytes.as_ref()).is_ok()
     }
 
-    /// Sends without having listened to the end: a connection that is then closed is reset.
+    /// Sends bytes before the request is read completely, so that the connection is reset when it is closed.
     pub(crate) fn interrupt(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.stream.write_all(bytes.as_ref());
     }
 
-    /// Sends the same again and again, until the client has had enough.
-    pub(crate) fn say_for_ever(&mut self, bytes: impl AsRef<[u8]>) {
-        while self.say(bytes.as_ref()) {}
+    /// Sends the same bytes repeatedly until the client closes the connection.
+    pub(crate) fn send_forever(&mut self, bytes: impl AsRef<[u8]>) {
+        while self.send(bytes.as_ref()) {}
     }
 
-    /// An answer with a status, further header lines, and no content.
+    /// Sends a response with a status, additional header lines and an empty body.
     pub(crate) fn status(&mut self, status: &str, lines: &str) {
-        self.say(format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n{lines}\r\n"));
+        self.send(format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n{lines}\r\n"));
     }
 
     pub(crate) fn redirect(&mut self, to: &str) {
         self.status("302 Found", &format!("Location: {to}\r\n"));
     }
 
-    /// A page of HTML.
+    /// Sends an HTML page.
     pub(crate) fn page(&mut self, body: &str) {
         self.content("text/html", "", body);
     }
 
-    /// Any content, with further header lines.
-    pub(crate) fn content(&mut self, media_type: &str, lines: &str, body: impl AsRef<[u8]>) {
+    /// Sends a body with additional header lines.
+    pub(crate) fn content(&mut self, mime_type: &str, lines: &str, body: impl AsRef<[u8]>) {
         let length = body.as_ref().len();
-        self.say(format!(
-            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: {media_type}\r\nContent-Length: {length}\r\n{lines}\r\n"
+        self.send(format!(
+            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: {mime_type}\r\nContent-Length: {length}\r\n{lines}\r\n"
         ));
-        self.say(body);
+        self.send(body);
     }
 }
 
-/// A name server that answers each question for an address by a function of the name and how often it was asked for.
-pub(crate) fn name_server(answer: impl Fn(&str, usize) -> Option<Ipv4Addr> + Send + 'static) -> SocketAddr {
+/// Starts a DNS server. `resolve` returns the address of a name, given the number of earlier queries for it.
+pub(crate) fn name_server(resolve: impl Fn(&str, usize) -> Option<Ipv4Addr> + Send + 'static) -> SocketAddr {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = socket.local_addr().unwrap();
     std::thread::spawn(move || {
-        let mut asked: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
+        let mut queries: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
         let mut buffer = [0; 1024];
         while let Ok((length, client)) = socket.recv_from(&mut buffer) {
             let Some((name, end)) = question(&buffer[..length]) else { continue };
-            let wants_ipv4 = buffer[end..end + 2] == [0, 1];
+            let is_ipv4 = buffer[end..end + 2] == [0, 1];
             let mut found = None;
-            if wants_ipv4 {
-                let times = asked.entry(name.clone()).or_default();
-                found = answer(&name, *times);
+            if is_ipv4 {
+                let times = queries.entry(name.clone()).or_default();
+                found = resolve(&name, *times);
                 *times += 1;
             }
             let _ = socket.send_to(&reply(&buffer[..end + 4], found), client);
@@ -170,7 +170,7 @@ pub(crate) fn name_server(answer: impl Fn(&str, usize) -> Option<Ipv4Addr> + Sen
     address
 }
 
-/// The name that is asked for, and where it ends.
+/// Name of a query and the offset of its end.
 fn question(message: &[u8]) -> Option<(String, usize)> {
     let (mut labels, mut at) = (Vec::new(), 12);
     loop {
@@ -186,7 +186,7 @@ fn question(message: &[u8]) -> Option<(String, usize)> {
 
 fn reply(question: &[u8], found: Option<Ipv4Addr>) -> Vec<u8> {
     let mut message = question.to_vec();
-    // An answer, without an error; one question, and the answer that counts for no time.
+    // Flags: authoritative response without an error. One question, and one answer with TTL 0.
     message[2..4].copy_from_slice(&[0x85, 0x80]);
     message[4..12].copy_from_slice(&[0, 1, 0, u8::from(found.is_some()), 0, 0, 0, 0]);
     if let Some(address) = found {

@@ -1,4 +1,4 @@
-//! `weir crawl` and `weir demo` on a synthetic Web, as their users and the shell see them.
+//! Output of `weir crawl` and `weir demo`, and help texts.
 
 use std::fs;
 
@@ -7,52 +7,56 @@ use simweb::{Endpoints, PageRef, Settings, SimWeb};
 use crate::process::{Collection, run};
 
 #[test]
-fn a_crawl_finds_the_web_and_sums_it_up() {
+fn a_crawl_prints_a_json_summary() {
     let settings = Settings { sites: 10, pages: 200, ..Settings::plain() };
     let web = SimWeb::start(settings, &Endpoints::default()).unwrap();
-    let collection = Collection::of_web(&web, "[politeness]\nwait = '1ms'\nlarge_site_wait = '1ms'\n");
+    let collection = Collection::of_web(&web, "[politeness]\ndelay = '1ms'\nlarge_site_delay = '1ms'\n");
     let output = run(&["crawl", &collection.dir(), "--json"]);
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!((output.status.code(), err.as_ref()), (Some(0), ""), "{out}");
     let summary: serde_json::Value = serde_json::from_str(&out).unwrap();
-    for name in ["pages_known", "pages_fetched", "sites", "bytes", "links", "cycle"] {
+    for name in ["pages_known", "pages_fetched", "sites_known", "warc_bytes", "links", "last_batch"] {
         assert!(summary[name].as_u64().unwrap() > 0, "{name}: {summary}");
     }
     for name in ["seconds", "cpu_seconds", "pages_per_second"] {
         assert!(summary[name].as_f64().unwrap() > 0.0, "{name}: {summary}");
     }
     assert!(summary["pages_fetched"].as_u64().unwrap() > 100, "{summary}");
-    assert_eq!((&summary["pages_queued"], &summary["stopped"]), (&0.into(), &false.into()), "{summary}");
+    assert_eq!(
+        (&summary["pages_queued"], &summary["stopped_early"]),
+        (&0.into(), &false.into()),
+        "{summary}"
+    );
 
     let story = collection.why(&web.world.url(PageRef { site: 0, page: 0 }));
-    let told = (story["state"].as_str(), story["history"][0]["status"].as_u64());
-    assert_eq!(told, (Some("fetched"), Some(200)));
+    let found = (story["stage"].as_str(), story["fetches"][0]["status"].as_u64());
+    assert_eq!(found, (Some("fetched"), Some(200)));
 }
 
 #[test]
-fn the_demo_makes_a_collection_and_replaces_nothing_but_itself() {
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path().join("c").into_os_string().into_string().unwrap();
+fn the_demo_creates_a_collection_and_replaces_only_a_demo() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("c").into_os_string().into_string().unwrap();
     let arguments = ["demo", &dir, "--sites", "10", "--pages", "100"];
     let first = run(&arguments);
     let out = String::from_utf8_lossy(&first.stdout);
     assert_eq!(first.status.code(), Some(0), "{}", String::from_utf8_lossy(&first.stderr));
-    assert!(out.contains("in the text index") && out.contains("pages fit, in"), "{out}");
+    assert!(out.contains("in the text index") && out.contains(" results in "), "{out}");
     let err = String::from_utf8_lossy(&first.stderr);
-    assert!(err.starts_with("watch and steer it at http://127.0.0.1:"), "{err}");
-    assert!(out.contains("What to look at next:") && out.contains(&format!("weir status {dir}")), "{out}");
+    assert!(err.starts_with("dashboard: http://127.0.0.1:"), "{err}");
+    assert!(out.contains("next steps:") && out.contains(&format!("weir status {dir}")), "{out}");
     let second = run(&[&arguments[..], &["--json"]].concat());
     let summary: serde_json::Value = serde_json::from_slice(&second.stdout).unwrap();
     assert!(summary["pages_fetched"].as_u64().unwrap() > 20, "{summary}");
-    fs::remove_file(folder.path().join("c/demo")).unwrap();
+    fs::remove_file(temp.path().join("c/demo")).unwrap();
     let third = run(&arguments);
     assert_eq!(third.status.code(), Some(2));
-    let sentence = format!("weir: {dir} is there and is no demo; name another folder\n");
-    assert_eq!(String::from_utf8_lossy(&third.stderr), sentence);
+    let message = format!("weir: {dir} is not a demo; use an empty or new directory\n");
+    assert_eq!(String::from_utf8_lossy(&third.stderr), message);
 }
 
 #[test]
-fn help_says_what_there_is() {
+fn help_lists_all_options() {
     let help = |command: &str| String::from_utf8(run(&[command, "-h"]).stdout).unwrap();
     insta::assert_snapshot!(help("crawl"), @r"
     Fetch pages, politely, and follow their links

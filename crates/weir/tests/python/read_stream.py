@@ -1,4 +1,4 @@
-"""Reads the stream of a server in every way that the Python package has, and with the tools of others.
+"""Reads a stream with every function of the Python package, and with other WARC libraries.
 
     read_stream.py URL PAGES
 """
@@ -45,15 +45,15 @@ class Count(weir.Handler):
 def main(url, pages):
     rows = list(weir.stream(url))
     assert len(rows) == pages, len(rows)
-    assert rows[0].title and rows[0].text and rows[0].status == 200 and rows[0].time, rows[0]
+    assert rows[0].title and rows[0].text and rows[0].status == 200 and rows[0].fetch_time, rows[0]
     urls = sorted(page.url for page in rows)
 
-    # Parts, positions, columns.
-    parts = [page.url for number in (1, 2, 3) for page in weir.stream(url, part=f"{number}/3", columns=["url"])]
+    # Shards, cursors, columns.
+    parts = [page.url for number in (1, 2, 3) for page in weir.stream(url, shard=f"{number}/3", columns=["url"])]
     assert sorted(parts) == urls
-    rest = list(weir.stream(url, from_=rows[2].position))
+    rest = list(weir.stream(url, after=rows[2].cursor))
     assert rest == rows[3:]
-    assert len(list(weir.stream(url, max=2))) == 2
+    assert len(list(weir.stream(url, limit=2))) == 2
     assert [page.status for page in weir.stream(url, where="status <> 200")] == [404]
     assert len(list(weir.records(url, where="host like 'a.%'"))) == 3
     body = next(weir.stream(url, columns=["body", "links"]))
@@ -64,7 +64,7 @@ def main(url, pages):
     except weir.StreamError as error:
         assert "knows no site nowhere.test" in str(error), error
 
-    # Records: our own reader, and those of others.
+    # WARC records: with this package and with other libraries.
     records = list(weir.records(url))
     assert sorted(record.url for record in records) == urls
     assert any(record.kind == "response" and record.http()[1].startswith(b"<html>") for record in records)
@@ -78,19 +78,19 @@ def main(url, pages):
         io.BytesIO(urllib.request.urlopen(url + "stream?format=wet").read()))]
     assert wet and set(wet) == {"conversion"}, wet
 
-    # Handlers: errors that pass, errors that do not, processes, and a run that goes on later.
+    # Handlers: recoverable and fatal errors, several processes, a resumed run.
     good, patient, fatal = Count(), Count(weir.Recoverable), Count(weir.Fatal)
     summary = weir.run(url, [good, patient, fatal])
     assert good.urls == patient.urls and len(good.urls) == pages and patient.failed == 2
-    assert len(fatal.urls) == 3 and [stopped.why for stopped in summary.stopped] == ["not now"]
+    assert len(fatal.urls) == 3 and [stopped.error for stopped in summary.stopped] == ["not now"]
     assert good.calls == ["init", "finish"] and fatal.calls == ["init"]
     shared = Count()
-    assert weir.run(url, [shared], parts=2).pages == pages
+    assert weir.run(url, [shared], shards=2).pages == pages
     assert sorted(shared.urls) == urls and shared.words == good.words
     with tempfile.TemporaryDirectory() as folder:
         first, second = Count(), Count()
-        weir.run(url, [first], checkpoint=folder + "/position", max=2)
-        weir.run(url, [second], checkpoint=folder + "/position")
+        weir.run(url, [first], checkpoint=folder + "/cursor", limit=2)
+        weir.run(url, [second], checkpoint=folder + "/cursor")
         assert first.urls + second.urls == good.urls
 
     # Tables.

@@ -1,6 +1,6 @@
-"""Reads a stream, and stops twice on its way, so that somebody can kill the server meanwhile; tells which pages came.
+"""Reads a stream and stops twice, so that the test can kill the server meanwhile; prints the pages received.
 
-    resume_stream.py WAY URL
+    resume_stream.py CLIENT URL
 """
 
 import json
@@ -9,11 +9,11 @@ import sys
 import weir
 
 
-def pages(way, url):
-    if way == "stream":
+def pages(client, url):
+    if client == "stream":
         for page in weir.stream(url, columns=["page_id", "body"]):
             yield page.page_id
-    elif way == "records":
+    elif client == "records":
         for record in weir.records(url, verify=True):
             yield record.url
     else:
@@ -21,9 +21,9 @@ def pages(way, url):
             yield from batch.column("page_id").to_pylist()
 
 
-def main(way, url):
+def main(client, url):
     seen = []
-    for page in pages(way, url):
+    for page in pages(client, url):
         seen.append(page)
         if len(seen) in (5, 150):
             print("stopped", flush=True)

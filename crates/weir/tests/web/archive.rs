@@ -1,4 +1,4 @@
-//! A collection of pages that a test has written itself: an archive, imported, analysed and indexed.
+//! Collections for tests: a WARC file, imported, analysed and indexed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// A collection in a folder of its own.
+/// Collection in a temporary directory.
 pub(crate) struct Sample {
     folder: TempDir,
 }
 
 impl Sample {
-    /// A collection of these pages: URL and body.
+    /// Creates a collection of pages: URL and body.
     pub(crate) fn of(pages: &[(&str, &str)]) -> Sample {
         let sample = Sample { folder: tempfile::tempdir().unwrap() };
         let archive = sample.folder.path().join("archive.warc");
@@ -25,7 +25,7 @@ impl Sample {
         sample
     }
 
-    /// A few pages of two sites about rivers.
+    /// Creates a collection of some pages of two sites about rivers.
     pub(crate) fn rivers() -> Sample {
         let mut pages = vec![
             (
@@ -83,7 +83,7 @@ impl Sample {
         self.path().into_os_string().into_string().unwrap()
     }
 
-    /// A file beside the collection.
+    /// Writes a file next to the collection.
     pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.folder.path().join(name);
         fs::write(&path, text).unwrap();
@@ -91,7 +91,7 @@ impl Sample {
     }
 }
 
-/// Names that no other page has, so that pages are no copies of each other.
+/// Distinct names, so that pages are not duplicates of each other.
 fn villages(number: u64) -> String {
     let mut state = number;
     let mut name = || {
@@ -120,7 +120,7 @@ fn record(url: &str, body: &str) -> String {
     )
 }
 
-/// Runs a command that must succeed.
+/// Runs a command and checks that it succeeds.
 pub(crate) fn weir(arguments: &[&str]) {
     let output = Command::new(program()).args(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));

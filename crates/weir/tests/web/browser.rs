@@ -1,4 +1,4 @@
-//! A browser that a test drives: Debian's chromium without a window, over the pipe of its DevTools protocol.
+//! Browser for tests: headless Chromium, controlled over the pipe of the DevTools protocol.
 
 use std::cell::{Cell, RefCell};
 use std::fs;
@@ -10,47 +10,45 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// How long a page is given until something is as expected.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How often that is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How long a browser may live, in seconds, should a test forget it.
-const LIFE_S: &str = "300";
+/// Timeout of [`Browser::until`].
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Interval between two checks.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Maximum lifetime of the browser process in seconds.
+const MAX_LIFETIME_S: &str = "300";
 
-/// One page of one browser; it ends with this.
+/// Browser with one page, closed on drop.
 pub(crate) struct Browser {
     child: Child,
     input: RefCell<ChildStdin>,
     output: RefCell<BufReader<ChildStdout>>,
     session: String,
     number: Cell<u64>,
-    /// What pages have complained about.
-    complaints: RefCell<Vec<String>>,
-    /// Its profile lies here.
-    _folder: TempDir,
+    /// Errors and foreign requests of the pages.
+    errors: RefCell<Vec<String>>,
+    /// Directory of the profile.
+    _dir: TempDir,
 }
 
-/// Where chromium is; `None` if it is not there.
+/// Path of Chromium; `None` if it is not installed.
 fn chromium() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let names = ["chromium", "chromium-browser", "google-chrome"];
-    std::env::split_paths(&path)
-        .flat_map(|folder| names.map(|name| folder.join(name)))
-        .find(|file| file.is_file())
+    std::env::split_paths(&path).flat_map(|dir| names.map(|name| dir.join(name))).find(|file| file.is_file())
 }
 
 impl Browser {
-    /// Starts one; `None`, and a word about it, if there is none.
+    /// Starts the browser; `None`, with a message, if it is not installed.
     pub(crate) fn start() -> Option<Browser> {
         let Some(program) = chromium() else {
-            assert!(std::env::var_os("WEIR_NEED_BROWSER").is_none(), "there is no chromium");
-            eprintln!("skipped: there is no chromium (Debian: chromium)");
+            assert!(std::env::var_os("WEIR_NEED_BROWSER").is_none(), "chromium is not installed");
+            testkit::skip("chromium is missing (Debian: chromium)");
             return None;
         };
-        let folder = tempfile::tempdir().unwrap();
-        // It reads commands from its file 3, and writes answers to its file 4.
+        let temp = tempfile::tempdir().unwrap();
+        // Chromium reads commands from file descriptor 3 and writes responses to 4.
         let mut child = Command::new("sh")
-            .args(["-c", "exec timeout \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", LIFE_S])
+            .args(["-c", "exec timeout \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", MAX_LIFETIME_S])
             .arg(program)
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"])
             .args([
@@ -58,7 +56,7 @@ impl Browser {
                 "--disable-background-networking",
                 "--disable-component-update",
             ])
-            .arg(format!("--user-data-dir={}", folder.path().display()))
+            .arg(format!("--user-data-dir={}", temp.path().display()))
             .args(["--remote-debugging-pipe", "about:blank"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -72,8 +70,8 @@ impl Browser {
             output,
             session: String::new(),
             number: Cell::new(0),
-            complaints: RefCell::new(Vec::new()),
-            _folder: folder,
+            errors: RefCell::new(Vec::new()),
+            _dir: temp,
         };
         let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
         let attached =
@@ -86,14 +84,14 @@ impl Browser {
         Some(browser)
     }
 
-    /// Sends a command and waits for its answer.
+    /// Sends a command and waits for its result.
     fn call(&self, method: &str, parameters: Value) -> Value {
         let message = self.exchange(method, parameters);
         assert!(message["error"].is_null(), "{method}: {}", message["error"]);
         message["result"].clone()
     }
 
-    /// Sends a command; what the browser says to it.
+    /// Sends a command; returns the response.
     fn exchange(&self, method: &str, parameters: Value) -> Value {
         let number = self.number.get() + 1;
         self.number.set(number);
@@ -112,21 +110,21 @@ impl Browser {
             if message["id"] == number {
                 return message;
             }
-            self.note(&message);
+            self.record(&message);
         }
     }
 
     fn read(&self) -> Value {
         let mut bytes = Vec::new();
         self.output.borrow_mut().read_until(0, &mut bytes).unwrap();
-        assert_eq!(bytes.pop(), Some(0), "the browser has ended");
+        assert_eq!(bytes.pop(), Some(0), "the browser has exited");
         serde_json::from_slice(&bytes).unwrap()
     }
 
-    /// Remembers what a page complains about, and every request that leaves for elsewhere.
-    fn note(&self, message: &Value) {
+    /// Records errors of a page and requests to other servers.
+    fn record(&self, message: &Value) {
         let parameters = &message["params"];
-        let complaint = match message["method"].as_str().unwrap_or_default() {
+        let error = match message["method"].as_str().unwrap_or_default() {
             "Runtime.exceptionThrown" => Some(parameters["exceptionDetails"].to_string()),
             "Runtime.consoleAPICalled" if parameters["type"] == "error" => {
                 Some(parameters["args"].to_string())
@@ -136,19 +134,19 @@ impl Browser {
             }
             "Network.requestWillBeSent" => {
                 let url = parameters["request"]["url"].as_str().unwrap_or_default();
-                let is_ours = url.starts_with("http://127.0.0.1:") || url.starts_with("data:");
-                (!is_ours).then(|| format!("it asks for {url}"))
+                let is_own = url.starts_with("http://127.0.0.1:") || url.starts_with("data:");
+                (!is_own).then(|| format!("request to {url}"))
             }
-            "Page.javascriptDialogOpening" => Some("a script of a page runs".to_owned()),
+            "Page.javascriptDialogOpening" => Some("a script of a page opened a dialog".to_owned()),
             _ => None,
         };
-        self.complaints.borrow_mut().extend(complaint);
+        self.errors.borrow_mut().extend(error);
     }
 
-    /// What pages have complained about so far.
-    pub(crate) fn complaints(&self) -> Vec<String> {
+    /// Recorded errors so far.
+    pub(crate) fn errors(&self) -> Vec<String> {
         self.eval("0");
-        self.complaints.borrow().clone()
+        self.errors.borrow().clone()
     }
 
     pub(crate) fn size(&self, width: u32, height: u32) {
@@ -163,14 +161,14 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
     }
 
-    /// Opens an address, and waits until it is loaded.
+    /// Opens a URL and waits until it is loaded.
     pub(crate) fn open(&self, url: &str) {
         let answer = self.call("Page.navigate", json!({ "url": url }));
         assert!(answer["errorText"].is_null(), "{url}: {answer}");
         self.until("document.readyState === 'complete'");
     }
 
-    /// What an expression is, in the page.
+    /// Evaluates an expression in the page.
     pub(crate) fn eval(&self, expression: &str) -> Value {
         let answer = self.call(
             "Runtime.evaluate",
@@ -180,55 +178,55 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// The text of the first element that a selector means.
+    /// Text of the first element that matches a selector.
     pub(crate) fn text(&self, selector: &str) -> String {
         let selector = Value::from(selector);
         let text = self.eval(&format!("document.querySelector({selector})?.textContent ?? ''"));
         text.as_str().unwrap().trim().to_owned()
     }
 
-    /// Waits until an expression is true in the page, whichever is loaded then.
+    /// Waits until an expression is true, also across navigations.
     pub(crate) fn until(&self, expression: &str) {
         let began = Instant::now();
         loop {
-            // A page may go away just when it is asked; then the next one is.
+            // A navigation may interrupt the evaluation; the next page is evaluated then.
             let parameters = json!({ "expression": format!("!!({expression})"), "returnByValue": true });
             let answer = self.try_call("Runtime.evaluate", parameters);
             if answer.is_some_and(|answer| answer["result"]["value"] == true) {
                 return;
             }
-            let is_late = began.elapsed() > PATIENCE;
+            let is_late = began.elapsed() > TIMEOUT;
             assert!(
                 !is_late,
                 "in vain: {expression} at {}: {:?}",
                 self.eval("location.href"),
-                self.complaints.borrow()
+                self.errors.borrow()
             );
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
-    /// The same as a call, but a page that went away is no failure.
+    /// Like `call`, but ignores an interruption by a navigation.
     fn try_call(&self, method: &str, parameters: Value) -> Option<Value> {
         let message = self.exchange(method, parameters);
         message["error"].is_null().then(|| message["result"].clone())
     }
 
-    /// Clicks the middle of an element, as a mouse does.
+    /// Clicks the centre of an element.
     pub(crate) fn click(&self, selector: &str) {
         let selector = Value::from(selector);
-        let place = self.eval(&format!(
+        let centre = self.eval(&format!(
             "(() => {{ const e = document.querySelector({selector}); e.scrollIntoView({{ block: 'center' }}); \
              const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; }})()"
         ));
         for kind in ["mousePressed", "mouseReleased"] {
             let event =
-                json!({ "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1 });
+                json!({ "type": kind, "x": centre[0], "y": centre[1], "button": "left", "clickCount": 1 });
             self.call("Input.dispatchMouseEvent", event);
         }
     }
 
-    /// Types text where the cursor is, and presses Enter.
+    /// Types text into the focused element and presses Enter.
     pub(crate) fn type_and_enter(&self, text: &str) {
         self.call("Input.insertText", json!({ "text": text }));
         self.key("Enter", 13, "\r");
@@ -244,18 +242,18 @@ impl Browser {
         }
     }
 
-    /// Writes what is seen, if `WEIR_SCREENSHOTS` names a folder.
+    /// Writes a screenshot if `WEIR_SCREENSHOTS` is a directory.
     pub(crate) fn screenshot(&self, name: &str) {
-        let Some(folder) = std::env::var_os("WEIR_SCREENSHOTS").map(PathBuf::from) else { return };
-        let picture = self.call("Page.captureScreenshot", json!({ "format": "png" }));
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join(format!("{name}.png")), base64(picture["data"].as_str().unwrap())).unwrap();
+        let Some(dir) = std::env::var_os("WEIR_SCREENSHOTS").map(PathBuf::from) else { return };
+        let screenshot = self.call("Page.captureScreenshot", json!({ "format": "png" }));
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join(format!("{name}.png")), base64(screenshot["data"].as_str().unwrap())).unwrap();
     }
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It goes when asked; if it does not hear, its time ends.
+        // If the browser does not react to the close command, its maximum lifetime ends it.
         let close = json!({ "id": 0, "method": "Browser.close" });
         let _ = write!(self.input.borrow_mut(), "{close}\0");
         let _ = self.input.borrow_mut().flush();
@@ -263,7 +261,7 @@ impl Drop for Browser {
     }
 }
 
-/// Bytes that are written in base 64.
+/// Decodes Base64.
 fn base64(text: &str) -> Vec<u8> {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut bytes = Vec::with_capacity(text.len() * 3 / 4);

@@ -1,4 +1,4 @@
-//! Does it work for somebody with a browser? A search, a copy, a facet, a crawl that is paused and goes on.
+//! Pages in a real browser: searching, facets, cached pages, crawl control, accessibility.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -9,17 +9,17 @@ use crate::archive::{Sample, program, weir};
 use crate::browser::Browser;
 use crate::served::Served;
 
-/// A page as it looks at a desk and on a phone, by day and by night.
-fn pictures(browser: &Browser, name: &str) {
+/// Takes screenshots of a page on a desktop and a phone, light and dark, and checks layout and accessibility.
+fn screenshots(browser: &Browser, name: &str) {
     for (form, width, height, dark) in
         [("light", 1280, 900, false), ("dark", 1280, 900, true), ("phone", 390, 844, false)]
     {
         browser.size(width, height);
         browser.dark(dark);
-        // A page wider than the screen has to be moved about to be read.
-        let wide =
+        // No horizontal scrolling.
+        let overflow =
             browser.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");
-        assert!(wide.as_i64().unwrap() <= 0, "{name} is wider than the screen ({form})");
+        assert!(overflow.as_i64().unwrap() <= 0, "{name} is wider than the screen ({form})");
         assert_accessible(browser);
         browser.screenshot(&format!("{name}-{form}"));
     }
@@ -27,7 +27,7 @@ fn pictures(browser: &Browser, name: &str) {
     browser.dark(false);
 }
 
-/// What somebody who sees nothing, or has no mouse, needs of every page.
+/// Checks what screen readers and keyboard users need.
 fn assert_accessible(browser: &Browser) {
     let faults = browser.eval(
         "(() => { const faults = []; const all = s => [...document.querySelectorAll(s)];
@@ -35,14 +35,14 @@ fn assert_accessible(browser: &Browser) {
          if (!document.title) faults.push('no title');
          if (all('h1').length !== 1) faults.push('not one h1');
          for (const part of ['main', 'header', 'nav']) if (!all(part).length) faults.push('no ' + part);
-         if (!all('a.skip[href=\"#main\"]').length) faults.push('no way past the header');
+         if (!all('a.skip[href=\"#main\"]').length) faults.push('no skip link');
          for (const field of all('input:not([type=hidden]),select,textarea')) if (!field.labels.length && !field.ariaLabel) faults.push('no label: ' + field.outerHTML);
          for (const thing of all('a[href],button')) if (!(thing.textContent.trim() || thing.ariaLabel)) faults.push('no name: ' + thing.outerHTML);
          for (const frame of all('iframe')) if (!frame.title) faults.push('no title: ' + frame.outerHTML);
-         const ids = all('[id]').map(e => e.id); if (new Set(ids).size !== ids.length) faults.push('an id comes twice');
+         const ids = all('[id]').map(e => e.id); if (new Set(ids).size !== ids.length) faults.push('duplicate id');
          const light = c => { const v = c.match(/[\\d.]+/g).slice(0, 3).map(x => { x /= 255; return x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4; }); return .2126 * v[0] + .7152 * v[1] + .0722 * v[2]; };
          const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!/, 0\\)$/.test(c)) return c; } return 'rgb(255,255,255)'; };
-         for (const e of all('main *')) { if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.checkVisibility() || e.closest('.unseen,svg')) continue;
+         for (const e of all('main *')) { if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.checkVisibility() || e.closest('.visually-hidden,svg')) continue;
            const a = light(getComputedStyle(e).color), b = light(ground(e)); const contrast = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
            if (contrast < 4.5) faults.push('contrast ' + contrast.toFixed(2) + ': ' + e.outerHTML.slice(0, 100)); }
          return faults; })()",
@@ -51,23 +51,23 @@ fn assert_accessible(browser: &Browser) {
 }
 
 #[test]
-fn somebody_searches() {
+fn search_works_in_a_browser() {
     let Some(browser) = Browser::start() else { return };
     let sample = Sample::rivers();
     let served = Served::start(&sample.dir(), &[]);
 
     browser.open(&served.url("/"));
-    pictures(&browser, "home");
-    assert_eq!(browser.eval("document.activeElement.id"), "q", "one can type at once");
+    screenshots(&browser, "home");
+    assert_eq!(browser.eval("document.activeElement.id"), "q", "the query field has the focus");
     browser.type_and_enter("river");
     browser.until("document.querySelectorAll('.hit').length === 10");
-    assert!(browser.text(".sum b").starts_with("28 pages"), "{}", browser.text(".sum b"));
+    assert!(browser.text(".sum b").starts_with("28 results"), "{}", browser.text(".sum b"));
     assert!(browser.eval("document.querySelectorAll('.hit mark').length").as_u64().unwrap() >= 10);
-    pictures(&browser, "results");
+    screenshots(&browser, "results");
     browser.click("a[rel=next]");
     browser.until("document.querySelector('.pager b')?.textContent === '2'");
 
-    // A facet narrows the query, and a click takes it away again.
+    // A facet adds a filter, and a click on the filter removes it.
     browser.open(&served.url("/?q=dam+OR+damm"));
     browser.until("document.querySelectorAll('#facets a').length > 3");
     let all = browser.eval("document.querySelectorAll('.hit').length").as_u64().unwrap();
@@ -83,25 +83,29 @@ fn somebody_searches() {
         "document.querySelectorAll('.hit').length === {all} && !document.querySelector('.chips a')"
     ));
 
-    // A mistake is pointed at; a word that nobody writes so is corrected.
+    // A syntax error is marked; a misspelled word is corrected.
     browser.open(&served.url("/?q=(river"));
     assert!(browser.text(".caret").ends_with("      ^"), "{:?}", browser.text(".caret"));
     assert_accessible(&browser);
     browser.open(&served.url("/?q=rivre"));
     assert!(browser.text(".notice").contains("river"), "{}", browser.text(".notice"));
 
-    // The copy of a page, and from there to another.
+    // The cached page of a hit.
     browser.open(&served.url("/?q=weir+title:weirs"));
     browser
         .eval("[...document.querySelectorAll('.hit a')].find(a => a.textContent === 'Cached').id = 'cached'");
     browser.click("#cached");
     browser.until("document.querySelector('iframe')");
-    assert!(browser.text(".banner h1").starts_with("Copy of 2024-05-17"), "{}", browser.text(".banner h1"));
-    pictures(&browser, "cached");
+    assert!(
+        browser.text(".banner h1").starts_with("Cached page, fetched 2024-05-17"),
+        "{}",
+        browser.text(".banner h1")
+    );
+    screenshots(&browser, "cached");
     for path in [
         "/page?url=https://rivers.test/weirs",
         "/similar?url=https://rivers.test/weirs",
-        "/site?name=rivers.test",
+        "/site?site=rivers.test",
         "/sites",
         "/snapshots",
         "/dashboard",
@@ -109,13 +113,13 @@ fn somebody_searches() {
     ] {
         browser.open(&served.url(path));
         let name = path.trim_start_matches('/').split('?').next().unwrap();
-        pictures(&browser, name);
+        screenshots(&browser, name);
     }
-    // Without a mouse: the first step leads past the header.
+    // Keyboard: the first tab stop is the skip link.
     browser.open(&served.url("/sites"));
     browser.key("Tab", 9, "");
     assert_eq!(browser.eval("document.activeElement.className"), "skip");
-    assert_eq!(browser.complaints(), Vec::<String>::new());
+    assert_eq!(browser.errors(), Vec::<String>::new());
 }
 
 #[test]
@@ -127,18 +131,20 @@ fn nothing_of_a_hostile_page_runs() {
          <svg onload=alert(4)></svg><a id=out href=https://b.test/>other</a>";
     let sample = Sample::of(&[("https://a.test/", hostile), ("https://b.test/", "<title>B</title>a river")]);
     let served = Served::start(&sample.dir(), &[]);
-    for path in ["/?q=river", "/page?id=0", "/cached?id=0", "/cached/copy?id=0", "/report/whole"] {
+    for path in
+        ["/?q=river", "/page?page_id=0", "/cached?page_id=0", "/cached/content?page_id=0", "/report/full"]
+    {
         browser.open(&served.url(path));
     }
-    browser.open(&served.url("/cached/copy?url=https://a.test/"));
+    browser.open(&served.url("/cached/content?url=https://a.test/"));
     assert_eq!(browser.text("h1"), "River");
-    // Its links lead to what we have of the page.
+    // Links lead to cached pages.
     browser.click("#out");
     browser.until("location.pathname === '/cached' && location.search.includes('b.test')");
-    assert_eq!(browser.complaints(), Vec::<String>::new());
+    assert_eq!(browser.errors(), Vec::<String>::new());
 }
 
-/// A crawl that is served; it ends with this.
+/// Crawl process with a server, killed on drop.
 struct Crawl(Child);
 
 impl Drop for Crawl {
@@ -148,7 +154,7 @@ impl Drop for Crawl {
     }
 }
 
-/// Starts a crawl of a synthetic Web, and tells where it is steered.
+/// Starts a crawl of a synthetic Web; returns the login URL of its dashboard.
 fn crawl(dir: &str) -> (Crawl, String) {
     let arguments = ["crawl", dir, "--serve", "127.0.0.1:0", "--index"];
     let mut child =
@@ -157,40 +163,40 @@ fn crawl(dir: &str) -> (Crawl, String) {
     let url = lines
         .by_ref()
         .map(|line| line.unwrap())
-        .find_map(|line| line.strip_prefix("watch and steer it at ").map(str::to_owned))
+        .find_map(|line| line.strip_prefix("dashboard: ").map(str::to_owned))
         .unwrap();
-    // Nobody else reads what it says.
+    // Drain stderr, so that the crawl does not block.
     std::thread::spawn(move || lines.for_each(drop));
     (Crawl(child), url)
 }
 
 #[test]
-fn somebody_steers_a_crawl() {
+fn a_crawl_is_controlled_in_a_browser() {
     let Some(browser) = Browser::start() else { return };
     let settings = Settings { sites: 60, pages: 6_000, ..Settings::default() };
     let web = SimWeb::start(settings, &Endpoints::default()).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path().join("simulated").into_os_string().into_string().unwrap();
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("simulated").into_os_string().into_string().unwrap();
     weir(&["init", &dir, "--seed", &web.world.url(PageRef { site: 0, page: 0 })]);
     let reach = format!(
-        "dns.servers = ['{}']\nnetwork.allowed = ['127.0.0.0/8']\nscope.accept = ['.test']\n\
-         politeness.wait = '50ms'\npoliteness.large_site_wait = '50ms'\n",
+        "dns.servers = ['{}']\nnetwork.allowed_networks = ['127.0.0.0/8']\nscope.accept = ['.test']\n\
+         politeness.delay = '50ms'\npoliteness.large_site_delay = '50ms'\n",
         web.dns.unwrap()
     );
-    std::fs::write(folder.path().join("simulated/weir.toml"), reach).unwrap();
+    std::fs::write(temp.path().join("simulated/weir.toml"), reach).unwrap();
     let (crawl, login) = crawl(&dir);
     let (url, _) = login.split_once("/login").unwrap();
-    // Who only knows where it is may look.
+    // Without a login the dashboard is read-only.
     browser.open(&format!("{url}/dashboard"));
     browser.until("document.querySelector('.gauge b')");
-    assert!(browser.text("#look-only").contains("show the token"), "{}", browser.text("main"));
+    assert!(browser.text("#read-only").contains("Log in"), "{}", browser.text("main"));
     assert_eq!(browser.eval("document.querySelectorAll('form').length"), 0);
-    pictures(&browser, "look-only");
+    screenshots(&browser, "read-only");
     browser.open(&login);
     browser.until("location.pathname === '/dashboard' && !location.search");
-    browser.until("document.querySelector('.state')?.dataset.state === 'runs'");
+    browser.until("document.querySelector('.state')?.dataset.state === 'running'");
     let pages = "Number(document.querySelector('.gauge small').textContent.replace(/[^0-9]/g, ''))";
-    // Numbers move while one looks.
+    // The numbers are updated.
     browser.until(&format!("{pages} > 20"));
     let before = browser.eval(pages).as_u64().unwrap();
     browser.until(&format!("{pages} > {before}"));
@@ -198,34 +204,35 @@ fn somebody_steers_a_crawl() {
 
     browser.click("#pause");
     browser.until("document.querySelector('.state')?.dataset.state === 'paused'");
-    // What was under way comes in; then nothing moves.
-    browser.until("document.querySelectorAll('.gauge small')[2].textContent.startsWith('0 under way')");
+    // Requests in flight finish; then the numbers stay.
+    browser.until("document.querySelectorAll('.gauge small')[2].textContent.startsWith('0 in flight')");
     let paused = browser.eval(pages).as_u64().unwrap();
     browser.eval(
-        "(async () => { const ask = () => fetch('/api/v1/crawl?history=600').then(answer => answer.json()); \
-         const samples = async () => (await ask()).crawl.history.at(-1).time_ms; const began = await samples(); \
-         while (await samples() < began + 2000) await new Promise(done => setTimeout(done, 100)); })()",
+        "(async () => { const poll = () => fetch('/api/v1/crawl?samples=600').then(response => response.json()); \
+         const samples = async () => (await poll()).crawl.samples.at(-1).time_ms; const start = await samples(); \
+         while (await samples() < start + 2000) await new Promise(done => setTimeout(done, 100)); })()",
     );
     assert_eq!(browser.eval(pages).as_u64().unwrap(), paused);
-    pictures(&browser, "paused");
+    screenshots(&browser, "paused");
     browser.click("#resume");
-    browser
-        .until(&format!("document.querySelector('.state')?.dataset.state === 'runs' && {pages} > {paused}"));
+    browser.until(&format!(
+        "document.querySelector('.state')?.dataset.state === 'running' && {pages} > {paused}"
+    ));
 
-    pictures(&browser, "crawl");
+    screenshots(&browser, "crawl");
 
-    browser.click("#per_second");
+    browser.click("#max_requests_per_second");
     browser.type_and_enter("5");
     browser
-        .until("document.querySelector('#per_second')?.value === '5' && document.readyState === 'complete'");
-    // The pages that came so far can be found while the crawl goes on.
+        .until("document.querySelector('#max_requests_per_second')?.value === '5' && document.readyState === 'complete'");
     browser.click("#stop");
-    browser.until("['stopping', 'ended', 'none'].includes(document.querySelector('.state')?.dataset.state)");
-    let errors = browser.complaints();
-    let is_end = |complaint: &String| {
-        complaint.contains("ERR_CONNECTION_REFUSED")
-            || complaint.contains("ERR_EMPTY_RESPONSE")
-            || complaint.contains("ERR_CONNECTION_RESET")
+    browser
+        .until("['stopping', 'finished', 'none'].includes(document.querySelector('.state')?.dataset.state)");
+    let errors = browser.errors();
+    let is_end = |error: &String| {
+        error.contains("ERR_CONNECTION_REFUSED")
+            || error.contains("ERR_EMPTY_RESPONSE")
+            || error.contains("ERR_CONNECTION_RESET")
     };
     assert!(errors.iter().all(is_end), "{errors:?}");
     drop(crawl);

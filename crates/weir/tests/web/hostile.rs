@@ -1,4 +1,4 @@
-//! Can a page that was crawled harm who looks at it? Pages that try are shown on every page of ours.
+//! Hostile crawled content: no page of the server may run or load anything of it.
 
 use crate::archive::Sample;
 use crate::served::Served;
@@ -17,11 +17,11 @@ const HOSTILE: &str = "<!doctype html><html lang=en><head>\
     <svg><script>alert(10)</script><a xlink:href=javascript:alert(11)>y</a></svg>\
     <style>@import url(https://evil.example/y.css);*{background:url(https://evil.example/z)}</style></body></html>";
 
-/// Markup of a page of ours in which something of theirs is alive.
-fn alive(html: &str) -> Option<&str> {
+/// Finds a tag that runs or loads something of a crawled page.
+fn active_tag(html: &str) -> Option<&str> {
     let tags = html.split('<').skip(1).map(|tag| &tag[..tag.find('>').unwrap_or(tag.len())]);
-    let is_ours = |tag: &str| tag.starts_with("script src=\"/assets/script.js\"") || tag == "/script";
-    let is_bad = |tag: &str| {
+    let is_own = |tag: &str| tag.starts_with("script src=\"/assets/script.js\"") || tag == "/script";
+    let is_active = |tag: &str| {
         let lower = tag.to_ascii_lowercase();
         let name: String = lower.chars().take_while(|letter| letter.is_alphanumeric()).collect();
         ["script", "img", "object", "embed", "base", "style", "svg onload"].contains(&name.as_str())
@@ -29,11 +29,11 @@ fn alive(html: &str) -> Option<&str> {
             || lower.contains("href=\"javascript:")
             || lower.contains("src=\"http")
     };
-    tags.into_iter().find(|tag| is_bad(tag) && !is_ours(tag))
+    tags.into_iter().find(|tag| is_active(tag) && !is_own(tag))
 }
 
 #[test]
-fn hostile_pages_are_shown_harmlessly() {
+fn hostile_pages_are_sanitized() {
     let huge = format!("<title>{}</title><p>river {}", "T".repeat(300_000), "word ".repeat(50_000));
     let towers = format!("<title>Z{}algo</title><p>river", "\u{301}".repeat(5_000));
     let sample = Sample::of(&[
@@ -45,19 +45,19 @@ fn hostile_pages_are_shown_harmlessly() {
     let served = Served::start(&sample.dir(), &[]);
     let pages = [
         "/?q=river",
-        "/?q=river&explain=true&fold=false",
+        "/?q=river&explain=true&collapse=false",
         "/?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
-        "/?f=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
-        "/page?id=0",
-        "/page?id=1",
+        "/?filter=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
+        "/page?page_id=0",
+        "/page?page_id=1",
         "/page?url=https://huge.test/",
         "/page?url=https://towers.test/",
         "/page?url=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
-        "/cached?id=0",
+        "/cached?page_id=0",
         "/cached?url=https://huge.test/",
-        "/similar?id=0",
-        "/site?name=a.test",
-        "/site?name=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
+        "/similar?page_id=0",
+        "/site?site=a.test",
+        "/site?site=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
         "/sites",
         "/sites?filter=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
         "/dashboard",
@@ -65,22 +65,23 @@ fn hostile_pages_are_shown_harmlessly() {
     for path in pages {
         let reply = served.get(path);
         assert!([200, 400, 404].contains(&reply.status), "{path}: {}", reply.head);
-        assert_eq!(alive(&reply.body), None, "{path}");
+        assert_eq!(active_tag(&reply.body), None, "{path}");
         for character in ['\u{202e}', '\u{2066}', '\u{1b}', '\u{7}'] {
             assert!(!reply.body.contains(character), "{path} has {character:?}");
         }
         assert!(reply.body.len() < 60_000, "{path} has {} bytes", reply.body.len());
     }
-    for path in ["/cached/copy?id=0", "/cached/copy?id=1"] {
+    for path in ["/cached/content?page_id=0", "/cached/content?page_id=1"] {
         let reply = served.get(path);
         let (_, body) = reply.body.split_once("</style></head>").unwrap();
-        assert_eq!(alive(body), None, "{path}: {body}");
+        assert_eq!(active_tag(body), None, "{path}: {body}");
         assert!(body.contains("river &lt;script&gt;alert(4)&lt;/script&gt; flows past the weir"), "{body}");
-        for gone in ["alert(5)", "alert(10)", "onload", "autofocus", "refresh", "y.css", "p.png", "\u{202e}"]
+        for removed in
+            ["alert(5)", "alert(10)", "onload", "autofocus", "refresh", "y.css", "p.png", "\u{202e}"]
         {
-            assert!(!body.contains(gone), "{path} has {gone}: {body}");
+            assert!(!body.contains(removed), "{path} has {removed}: {body}");
         }
-        // A link may lead there, by way of us, and only if it is clicked.
+        // A link leads to the cached page, and only by a click.
         assert!(!body.contains("\"https://evil.example") && body.contains("href=\"/cached?url="), "{body}");
     }
 }

@@ -1,5 +1,5 @@
-//! Does the server show what is there, to those who may see it, and harm nobody? All tests run the real program, and ask it
-//! over real sockets; some by way of a real browser.
+//! Tests of the web server: API, pages, access control, hostile content. They run the real program over sockets, some with a
+//! browser.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
@@ -7,7 +7,7 @@ mod archive;
 mod browser;
 mod browsing;
 mod hostile;
-mod interface;
+mod http_api;
 mod safety;
 mod schema;
 mod served;

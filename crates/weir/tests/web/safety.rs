@@ -1,4 +1,4 @@
-//! Who may ask what? Requests as strangers would send them.
+//! Access control and limits, tested with hostile requests.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -14,19 +14,20 @@ fn one_page() -> Sample {
     Sample::of(&[("https://a.test/", "<title>A</title><p>one page about rivers")])
 }
 
-/// The secret in a form of a page.
-fn secret(page: &str) -> &str {
-    let (_, rest) = page.split_once("name=\"secret\" value=\"").unwrap();
+/// The CSRF token in a form of a page.
+fn csrf_token(page: &str) -> &str {
+    let (_, rest) = page.split_once("name=\"csrf_token\" value=\"").unwrap();
     rest.split('"').next().unwrap()
 }
 
 #[test]
-fn only_names_of_ours_are_answered() {
+fn only_allowed_hosts_are_accepted() {
     let sample = one_page();
-    std::fs::write(sample.path().join("weir.toml"), "[web]\nnames = ['search.example.org']\n").unwrap();
+    std::fs::write(sample.path().join("weir.toml"), "[web]\nallowed_hosts = ['search.example.org']\n")
+        .unwrap();
     let served = Served::start(&sample.dir(), &[]);
     let port = served.address.port();
-    let status = |host: &str| served.ask("GET", "/api/v1/status", &[("Host", host)], "").status;
+    let status = |host: &str| served.request("GET", "/api/v1/status", &[("Host", host)], "").status;
     for host in ["localhost", "LOCALHOST:80", "127.0.0.1", "[::1]:9", "10.0.0.1:80", "search.example.org"] {
         assert_eq!(status(host), 200, "{host}");
     }
@@ -37,134 +38,137 @@ fn only_names_of_ours_are_answered() {
 }
 
 #[test]
-fn a_server_for_others_wants_a_token() {
+fn a_token_is_required_off_loopback() {
     let sample = one_page();
     let serve = |arguments: &[&str]| {
         let output = Command::new(program()).args(["serve", &sample.dir()]).args(arguments).output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let (code, said) = serve(&["--listen", "0.0.0.0:0"]);
-    assert!(code == Some(2) && said.contains("--token-file"), "{said}");
+    let (code, stderr) = serve(&["--listen", "0.0.0.0:0"]);
+    assert!(code == Some(2) && stderr.contains("--token-file"), "{stderr}");
     let weak = sample.file("weak", "secret");
-    let (code, said) = serve(&["--listen", "0.0.0.0:0", "--token-file", weak.to_str().unwrap()]);
-    assert!(code == Some(2) && said.contains("at least 16 characters"), "{said}");
-    let (code, said) = serve(&["--token-file", "/nowhere/at/all"]);
-    assert!(code == Some(2) && said.contains("cannot read"), "{said}");
-    let (code, said) = serve(&["--listen", "localhost"]);
-    assert!(code == Some(2) && said.contains("--listen"), "{said}");
+    let (code, stderr) = serve(&["--listen", "0.0.0.0:0", "--token-file", weak.to_str().unwrap()]);
+    assert!(code == Some(2) && stderr.contains("at least 16 characters"), "{stderr}");
+    let (code, stderr) = serve(&["--token-file", "/nowhere/at/all"]);
+    assert!(code == Some(2) && stderr.contains("cannot read"), "{stderr}");
+    let (code, stderr) = serve(&["--listen", "localhost"]);
+    assert!(code == Some(2) && stderr.contains("--listen"), "{stderr}");
 }
 
 #[test]
-fn with_a_token_nothing_is_told_without_it() {
+fn a_set_token_is_required_for_everything() {
     let sample = one_page();
     let file = sample.file("token", &format!("{TOKEN}\n"));
     let served = Served::start(&sample.dir(), &["--token-file", file.to_str().unwrap()]);
     let bearer = |token: &str| format!("Bearer {token}");
     for path in ["/api/v1/status", "/api/v1/search?q=a", "/metrics", "/api/v1/nothing"] {
         assert_eq!(served.get(path).status, 401, "{path}");
-        let wrong = served.ask("GET", path, &[("Authorization", &bearer("0123456789abcdef012x"))], "");
+        let wrong = served.request("GET", path, &[("Authorization", &bearer("0123456789abcdef012x"))], "");
         assert_eq!(wrong.status, 401, "{path}");
     }
-    for path in ["/", "/sites", "/cached?id=0", "/cached/file?id=0", "/report/whole", "/dashboard/live"] {
+    for path in
+        ["/", "/sites", "/cached?page_id=0", "/cached/file?page_id=0", "/report/full", "/dashboard/live"]
+    {
         let reply = served.get(path);
         assert_eq!((reply.status, reply.header("location")), (303, "/login"), "{path}");
         assert!(reply.header("set-cookie").is_empty() && !reply.body.contains("rivers"), "{path}");
     }
     assert_eq!(served.get("/health").status, 200);
-    assert!(!served.get("/login").body.contains("rivers"), "not even the name of the collection");
-    let right = served.ask("GET", "/api/v1/status", &[("Authorization", &bearer(TOKEN))], "");
-    assert_eq!(right.status, 200);
+    assert!(!served.get("/login").body.contains("rivers"), "the name of the collection is hidden");
+    let authorized = served.request("GET", "/api/v1/status", &[("Authorization", &bearer(TOKEN))], "");
+    assert_eq!(authorized.status, 200);
 
-    let wrong = served.ask("POST", "/login", &[], "token=0123456789abcdef012x");
+    let wrong = served.request("POST", "/login", &[], "token=0123456789abcdef012x");
     assert!(wrong.status == 403 && wrong.header("set-cookie").is_empty(), "{wrong:?}");
-    let login = served.ask("POST", "/login", &[], &format!("token={TOKEN}"));
+    let login = served.request("POST", "/login", &[], &format!("token={TOKEN}"));
     assert_eq!(login.status, 303);
     let cookie = login.cookie();
     for part in ["HttpOnly", "SameSite=Strict"] {
         assert!(login.header("set-cookie").contains(part), "{}", login.head);
     }
     assert!(!cookie.contains(TOKEN));
-    assert_eq!(served.ask("GET", "/sites", &[("Cookie", cookie)], "").status, 200);
+    assert_eq!(served.request("GET", "/sites", &[("Cookie", cookie)], "").status, 200);
 }
 
 #[test]
-fn what_changes_something_comes_from_our_pages() {
+fn changes_need_cookie_and_csrf_token() {
     let sample = one_page();
     let served = Served::start(&sample.dir(), &[]);
     let cookie = served.log_in();
     let cookie = cookie.as_str();
-    let page = served.ask("GET", "/snapshots", &[("Cookie", cookie)], "");
-    let secret = secret(&page.body);
-    let form = format!("secret={secret}&name=kept");
+    let page = served.request("GET", "/snapshots", &[("Cookie", cookie)], "");
+    let csrf_token = csrf_token(&page.body);
+    let form = format!("csrf_token={csrf_token}&name=kept");
     let origin = served.url("");
-    let keep =
-        |headers: &[(&str, &str)], form: &str| served.ask("POST", "/snapshots/keep", headers, form).status;
-    let refused: [(&[(&str, &str)], &str); 7] = [
+    let create = |headers: &[(&str, &str)], form: &str| {
+        served.request("POST", "/snapshots/create", headers, form).status
+    };
+    let rejected: [(&[(&str, &str)], &str); 7] = [
         (&[], &form),
         (&[("Cookie", cookie)], "name=kept"),
-        (&[("Cookie", cookie)], "secret=0&name=kept"),
+        (&[("Cookie", cookie)], "csrf_token=0&name=kept"),
         (&[("Cookie", "weir-1=1")], &form),
         (&[("Cookie", cookie), ("Origin", "https://evil.example")], &form),
         (&[("Cookie", cookie), ("Origin", "null")], &form),
         (&[("Cookie", cookie), ("Sec-Fetch-Site", "cross-site")], &form),
     ];
-    for (headers, form) in refused {
-        assert_eq!(keep(headers, form), 403, "{headers:?} {form}");
+    for (headers, form) in rejected {
+        assert_eq!(create(headers, form), 403, "{headers:?} {form}");
     }
     assert!(!served.get("/snapshots").body.contains("kept"));
-    let ours = [("Cookie", cookie), ("Origin", origin.as_str()), ("Sec-Fetch-Site", "same-origin")];
-    assert_eq!(keep(&ours, &form), 303);
+    let own_page = [("Cookie", cookie), ("Origin", origin.as_str()), ("Sec-Fetch-Site", "same-origin")];
+    assert_eq!(create(&own_page, &form), 303);
     assert!(served.get("/snapshots").body.contains("kept"));
     assert_eq!(served.get("/api/v1/snapshots").json()["snapshots"][0]["name"], "kept");
-    // A name that cannot be one.
-    assert_eq!(keep(&ours, &format!("secret={secret}&name=7")), 400);
-    assert_eq!(served.ask("GET", "/snapshots/keep", &ours, "").status, 400, "not by a link");
-    // Nothing that could be steered runs here.
-    assert_eq!(served.ask("POST", "/api/v1/crawl/pause", &ours, &form).status, 409);
-    assert_eq!(served.ask("POST", "/api/v1/crawl/pause", &[], "").status, 403);
+    // An invalid name.
+    assert_eq!(create(&own_page, &format!("csrf_token={csrf_token}&name=7")), 400);
+    assert_eq!(served.request("GET", "/snapshots/create", &own_page, "").status, 400, "GET is not allowed");
+    // No crawl runs in this process.
+    assert_eq!(served.request("POST", "/api/v1/crawl/pause", &own_page, &form).status, 409);
+    assert_eq!(served.request("POST", "/api/v1/crawl/pause", &[], "").status, 403);
 }
 
 #[test]
-fn without_the_token_one_may_look_and_change_nothing() {
+fn access_without_the_generated_token_is_read_only() {
     let sample = one_page();
     let served = Served::start(&sample.dir(), &[]);
     for path in ["/", "/snapshots", "/dashboard", "/api/v1/status", "/login"] {
         let reply = served.get(path);
         assert_eq!(reply.status, 200, "{path}");
-        assert!(reply.header("set-cookie").is_empty(), "{path} lets everybody in: {}", reply.head);
-        assert!(!reply.body.contains("name=\"secret\""), "{path}");
+        assert!(reply.header("set-cookie").is_empty(), "{path} sets a cookie: {}", reply.head);
+        assert!(!reply.body.contains("name=\"csrf_token\""), "{path}");
     }
     assert!(served.get("/snapshots").body.contains("href=\"/login?to=/snapshots\""));
     for (path, form) in
-        [("/snapshots/keep", "name=kept"), ("/dashboard/stop", ""), ("/api/v1/crawl/stop", "")]
+        [("/snapshots/create", "name=kept"), ("/dashboard/stop", ""), ("/api/v1/crawl/stop", "")]
     {
-        assert_eq!(served.ask("POST", path, &[], form).status, 403, "{path}");
+        assert_eq!(served.request("POST", path, &[], form).status, 403, "{path}");
     }
-    // The address that was told lets in, once, and leads on.
+    // The login URL sets the cookie and redirects.
     let token = served.login.split_once("?token=").unwrap().1;
     let wrong = served.get(&format!("/login?token={}", "0".repeat(token.len())));
     assert!(wrong.status == 403 && wrong.header("set-cookie").is_empty(), "{wrong:?}");
-    let right = served.get(&format!("{}&to=/snapshots", served.login));
-    assert_eq!((right.status, right.header("location")), (303, "/snapshots"));
+    let authorized = served.get(&format!("{}&to=/snapshots", served.login));
+    assert_eq!((authorized.status, authorized.header("location")), (303, "/snapshots"));
     for part in ["HttpOnly", "SameSite=Strict"] {
-        assert!(right.header("set-cookie").contains(part), "{}", right.head);
+        assert!(authorized.header("set-cookie").contains(part), "{}", authorized.head);
     }
-    assert!(!right.header("set-cookie").contains(token));
+    assert!(!authorized.header("set-cookie").contains(token));
     let elsewhere = served.get(&format!("{}&to=//evil.example/", served.login));
-    assert_eq!(elsewhere.header("location"), "/", "nobody is led elsewhere");
-    // Programs send the token itself; here there is only nothing to steer.
+    assert_eq!(elsewhere.header("location"), "/", "no open redirect");
+    // Programs send the token; the command fails only because no crawl runs.
     let bearer = format!("Bearer {token}");
-    let steered = served.ask("POST", "/api/v1/crawl/stop", &[("Authorization", &bearer)], "");
-    assert_eq!(steered.status, 409);
+    let command = served.request("POST", "/api/v1/crawl/stop", &[("Authorization", &bearer)], "");
+    assert_eq!(command.status, 409);
 }
 
 #[test]
-fn pages_of_others_may_lead_here_and_no_more() {
+fn cross_site_requests_are_refused_except_navigation() {
     let sample = one_page();
     let served = Served::start(&sample.dir(), &[]);
     let status = |site: &str, mode: &str, purpose: &str, path: &str| {
         let headers = [("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", mode), ("Sec-Fetch-Dest", purpose)];
-        served.ask("GET", path, &headers, "").status
+        served.request("GET", path, &headers, "").status
     };
     for site in ["cross-site", "same-site"] {
         assert_eq!(status(site, "navigate", "document", "/?q=rivers"), 200, "{site}: a link");
@@ -173,12 +177,12 @@ fn pages_of_others_may_lead_here_and_no_more() {
         assert_eq!(status(site, "no-cors", "empty", "/api/v1/search?q=rivers"), 403, "{site}");
         assert_eq!(status(site, "cors", "empty", "/stream"), 403, "{site}");
     }
-    assert_eq!(status("none", "navigate", "document", "/"), 200, "an address that was typed");
+    assert_eq!(status("none", "navigate", "document", "/"), 200, "a URL typed by the user");
     assert_eq!(status("same-origin", "cors", "empty", "/dashboard/live"), 200);
 }
 
 #[test]
-fn no_path_leads_to_a_file() {
+fn no_path_exposes_a_file() {
     let sample = one_page();
     let served = Served::start(&sample.dir(), &[]);
     for path in [
@@ -198,7 +202,7 @@ fn no_path_leads_to_a_file() {
 }
 
 #[test]
-fn too_much_is_refused() {
+fn oversized_requests_are_refused() {
     let sample = one_page();
     let served = Served::start(&sample.dir(), &[]);
     let long = "x".repeat(100_000);
@@ -211,18 +215,18 @@ fn too_much_is_refused() {
     ))));
     assert_eq!(served.get(&format!("/api/v1/search?q={}", "x".repeat(5_000))).status, 400);
     let cookie = served.log_in();
-    let page = served.ask("GET", "/snapshots", &[("Cookie", &cookie)], "");
-    let form = format!("secret={}&name={long}", secret(&page.body));
-    let reply = served.ask("POST", "/snapshots/keep", &[("Cookie", &cookie)], &form);
+    let page = served.request("GET", "/snapshots", &[("Cookie", &cookie)], "");
+    let form = format!("csrf_token={}&name={long}", csrf_token(&page.body));
+    let reply = served.request("POST", "/snapshots/create", &[("Cookie", &cookie)], &form);
     assert!([400, 413].contains(&reply.status), "{reply:?}");
-    // A query that is dear has a limit of its own, and others are answered beside it.
+    // Deeply nested queries are rejected, and the server stays responsive.
     let deep = "(".repeat(2_000);
     assert_eq!(served.get(&format!("/api/v1/search?q={deep}")).status, 400);
     assert_eq!(served.get("/health").status, 200);
 }
 
 #[test]
-fn who_is_slow_holds_nobody_up() {
+fn slow_clients_do_not_block_others() {
     let sample = one_page();
     let served = Served::start(&sample.dir(), &[]);
     // Half a request on each of many connections.
@@ -233,65 +237,66 @@ fn who_is_slow_holds_nobody_up() {
             stream
         })
         .collect();
-    let began = Instant::now();
+    let start = Instant::now();
     assert_eq!(served.get("/health").status, 200);
-    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(start.elapsed() < Duration::from_secs(5));
     let mut first = idle.into_iter().next().unwrap();
     first.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
     let mut left = Vec::new();
-    // Whether with an answer or without: the connection is closed, and does not last for ever.
+    // The connection is closed, with or without a response.
     let ended = first.read_to_end(&mut left);
     assert!(ended.is_ok() || ended.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset));
 }
 
 #[test]
-fn who_takes_nothing_holds_no_connection() {
+fn clients_that_read_nothing_are_disconnected() {
     let text = "river ".repeat(60_000);
     let sample = Sample::of(&[("https://a.test/", &text)]);
     let served = Served::start(&sample.dir(), &[]);
     let mut stream = TcpStream::connect(served.address).unwrap();
-    // More than the system keeps on the way for somebody who takes nothing.
-    let ask = "GET /cached/file?id=0 HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100);
-    stream.write_all(ask.as_bytes()).unwrap();
-    let began = Instant::now();
-    // Who writes to a connection that is gone is told.
+    // More than fits into the socket buffers.
+    let requests = "GET /cached/file?page_id=0 HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100);
+    stream.write_all(requests.as_bytes()).unwrap();
+    let start = Instant::now();
+    // Writing to a closed connection fails.
     while stream.write_all(b"G").is_ok() {
-        assert!(began.elapsed() < Duration::from_secs(90), "it is held for ever");
+        assert!(start.elapsed() < Duration::from_secs(90), "the connection is still open");
         std::thread::sleep(Duration::from_millis(200));
     }
-    assert!(began.elapsed() > Duration::from_secs(15), "that was no patience");
+    assert!(start.elapsed() > Duration::from_secs(15), "closed before the write timeout");
     assert_eq!(served.get("/health").status, 200);
 }
 
 #[test]
-fn one_client_has_so_many_connections() {
+fn connections_per_client_are_limited() {
     let sample = one_page();
     let served = Served::start(&sample.dir(), &[]);
     let mut held = Vec::new();
-    let refused = loop {
-        assert!(held.len() < 1_000, "one client may have as many connections as it likes");
+    let rejected = loop {
+        assert!(held.len() < 1_000, "no limit on connections");
         held.push(TcpStream::connect(served.address).unwrap());
         let reply = served.get("/health");
         if reply.status != 200 {
             break reply;
         }
     };
-    assert_eq!((refused.status, refused.header("retry-after")), (503, "5"), "{refused:?}");
-    assert!(refused.body.contains("enough for one client"), "{}", refused.body);
-    assert!(held.len() >= 100, "{} are few", held.len());
+    assert_eq!((rejected.status, rejected.header("retry-after")), (503, "5"), "{rejected:?}");
+    assert!(rejected.body.contains("too many connections"), "{}", rejected.body);
+    assert!(held.len() >= 100, "limit of {}", held.len());
     drop(held);
-    let began = Instant::now();
+    let start = Instant::now();
     while served.get("/health").status != 200 {
-        assert!(began.elapsed() < Duration::from_secs(10), "they count for ever");
+        assert!(start.elapsed() < Duration::from_secs(10), "closed connections still count");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
 #[test]
-fn answers_say_what_browsers_should_obey() {
+fn responses_have_security_headers() {
     let sample = one_page();
     let served = Served::start(&sample.dir(), &[]);
-    for path in ["/", "/?q=rivers", "/sites", "/dashboard", "/nothing", "/api/v1/status", "/cached?id=0"] {
+    for path in ["/", "/?q=rivers", "/sites", "/dashboard", "/nothing", "/api/v1/status", "/cached?page_id=0"]
+    {
         let reply = served.get(path);
         let policy = reply.header("content-security-policy");
         assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{path}: {policy}");
@@ -300,10 +305,10 @@ fn answers_say_what_browsers_should_obey() {
         assert_eq!(reply.header("referrer-policy"), "same-origin", "{path}");
         assert!(!reply.body.contains("<script>") && !reply.body.contains(" style="), "{path}");
     }
-    let copy = served.get("/cached/copy?id=0");
-    let policy = copy.header("content-security-policy");
+    let content = served.get("/cached/content?page_id=0");
+    let policy = content.header("content-security-policy");
     assert!(policy.contains("sandbox") && !policy.contains("script"), "{policy}");
-    let file = served.get("/cached/file?id=0");
+    let file = served.get("/cached/file?page_id=0");
     assert!(file.header("content-disposition").starts_with("attachment"), "{}", file.head);
     assert_eq!(file.header("content-type"), "application/octet-stream");
 }

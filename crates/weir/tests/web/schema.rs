@@ -1,88 +1,88 @@
-//! Does an answer fit its description? As much of JSON Schema as our description uses; a word that is not known here is an
-//! error, so that nothing is held to less than it says.
+//! Validator for the subset of JSON Schema that the OpenAPI description uses. An unknown keyword is an error, so that no constraint
+//! is ignored.
 
 use serde_json::Value;
 
-/// What is wrong with a value, by the schemas of a document.
-pub(crate) fn faults(document: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
-    let mut faults = Vec::new();
-    for (word, rule) in schema.as_object().unwrap() {
-        match word.as_str() {
+/// Returns the violations of a schema.
+pub(crate) fn violations(document: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
+    let mut violations = Vec::new();
+    for (keyword, rule) in schema.as_object().unwrap() {
+        match keyword.as_str() {
             "$ref" => {
                 let name = rule.as_str().unwrap().strip_prefix("#/components/schemas/").unwrap();
                 let target = &document["components"]["schemas"][name];
-                assert!(target.is_object(), "no schema is called {name}");
-                faults.extend(self::faults(document, target, value, at));
+                assert!(target.is_object(), "no schema {name}");
+                violations.extend(self::violations(document, target, value, at));
             }
             "type" => {
                 let names: Vec<&str> = match rule {
                     Value::Array(names) => names.iter().map(|name| name.as_str().unwrap()).collect(),
                     name => vec![name.as_str().unwrap()],
                 };
-                if !names.iter().any(|name| is_of(value, name)) {
-                    faults.push(format!("{at}: {value} is no {names:?}"));
+                if !names.iter().any(|name| has_type(value, name)) {
+                    violations.push(format!("{at}: {value} is not of type {names:?}"));
                 }
             }
             "enum" if value.is_null() => {}
             "enum" => {
                 if !rule.as_array().unwrap().contains(value) {
-                    faults.push(format!("{at}: {value} is none of {rule}"));
+                    violations.push(format!("{at}: {value} is not one of {rule}"));
                 }
             }
             "oneOf" => {
-                let fits = |schema: &&Value| self::faults(document, schema, value, at).is_empty();
-                if rule.as_array().unwrap().iter().filter(fits).count() != 1 {
+                let matches = |schema: &&Value| self::violations(document, schema, value, at).is_empty();
+                if rule.as_array().unwrap().iter().filter(matches).count() != 1 {
                     let last = rule.as_array().unwrap().last().unwrap();
-                    faults.extend(self::faults(document, last, value, at));
+                    violations.extend(self::violations(document, last, value, at));
                 }
             }
             "required" => {
                 for name in rule.as_array().unwrap() {
                     if value.as_object().is_some_and(|value| !value.contains_key(name.as_str().unwrap())) {
-                        faults.push(format!("{at}: {name} is missing"));
+                        violations.push(format!("{at}: {name} is missing"));
                     }
                 }
             }
             "properties" => {
                 for (name, schema) in rule.as_object().unwrap() {
-                    if let Some(inside) = value.get(name) {
-                        faults.extend(self::faults(document, schema, inside, &format!("{at}.{name}")));
+                    if let Some(inner) = value.get(name) {
+                        violations.extend(self::violations(document, schema, inner, &format!("{at}.{name}")));
                     }
                 }
             }
-            "additionalProperties" => faults.extend(others(document, schema, rule, value, at)),
+            "additionalProperties" => violations.extend(undescribed(document, schema, rule, value, at)),
             "items" => {
-                for (place, item) in value.as_array().into_iter().flatten().enumerate() {
-                    faults.extend(self::faults(document, rule, item, &format!("{at}[{place}]")));
+                for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+                    violations.extend(self::violations(document, rule, item, &format!("{at}[{index}]")));
                 }
             }
             "minItems" | "maxItems" => {
                 let (items, bound) = (value.as_array().map_or(0, Vec::len) as u64, rule.as_u64().unwrap());
-                if if word == "minItems" { items < bound } else { items > bound } {
-                    faults.push(format!("{at}: {word} is {bound}, and there are {items}"));
+                if if keyword == "minItems" { items < bound } else { items > bound } {
+                    violations.push(format!("{at}: {keyword} is {bound}, found {items}"));
                 }
             }
             "description" => {}
-            word => panic!("{at}: {word} is not known here"),
+            keyword => panic!("{at}: unknown keyword {keyword}"),
         }
     }
-    faults
+    violations
 }
 
-/// Names that the schema does not have.
-fn others(document: &Value, schema: &Value, rule: &Value, value: &Value, at: &str) -> Vec<String> {
+/// Properties that the schema does not have.
+fn undescribed(document: &Value, schema: &Value, rule: &Value, value: &Value, at: &str) -> Vec<String> {
     let described = |name: &String| schema["properties"].get(name).is_some();
-    let mut faults = Vec::new();
-    for (name, inside) in value.as_object().into_iter().flatten().filter(|(name, _)| !described(name)) {
+    let mut violations = Vec::new();
+    for (name, inner) in value.as_object().into_iter().flatten().filter(|(name, _)| !described(name)) {
         match rule {
-            Value::Bool(false) => faults.push(format!("{at}: {name} is not described")),
-            rule => faults.extend(self::faults(document, rule, inside, &format!("{at}.{name}"))),
+            Value::Bool(false) => violations.push(format!("{at}: {name} is not described")),
+            rule => violations.extend(self::violations(document, rule, inner, &format!("{at}.{name}"))),
         }
     }
-    faults
+    violations
 }
 
-fn is_of(value: &Value, name: &str) -> bool {
+fn has_type(value: &Value, name: &str) -> bool {
     match name {
         "null" => value.is_null(),
         "boolean" => value.is_boolean(),
@@ -91,18 +91,18 @@ fn is_of(value: &Value, name: &str) -> bool {
         "string" => value.is_string(),
         "array" => value.is_array(),
         "object" => value.is_object(),
-        name => panic!("no type is called {name}"),
+        name => panic!("unknown type {name}"),
     }
 }
 
 #[test]
-fn what_does_not_fit_is_found() {
+fn violations_are_found() {
     let document = serde_json::json!({ "components": { "schemas": { "A": { "type": "integer" } } } });
     let schema = serde_json::json!({
         "type": "object", "required": ["a"], "additionalProperties": false,
         "properties": { "a": { "$ref": "#/components/schemas/A" }, "b": { "type": ["string", "null"] } },
     });
-    let count = |value: Value| faults(&document, &schema, &value, "").len();
+    let count = |value: Value| violations(&document, &schema, &value, "").len();
     assert_eq!(count(serde_json::json!({ "a": 1, "b": null })), 0);
     assert_eq!(count(serde_json::json!({ "a": 1.5 })), 1);
     assert_eq!(count(serde_json::json!({ "b": 1 })), 2);

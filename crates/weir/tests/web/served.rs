@@ -1,4 +1,4 @@
-//! A server that runs, and how tests ask it.
+//! Server process for tests, and an HTTP client.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,18 +9,18 @@ use serde_json::Value;
 
 use crate::archive::program;
 
-/// No answer takes longer.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout of a response.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A process that serves; it ends with this.
+/// Server process, killed on drop.
 pub(crate) struct Served {
     child: Child,
     pub(crate) address: SocketAddr,
-    /// The path where one logs in, as it was told; empty if none was.
+    /// Path of the login URL; `/` if there is none.
     pub(crate) login: String,
 }
 
-/// What came back.
+/// Response of the server.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -29,39 +29,41 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// The value of a header line; empty without one.
+    /// Value of a header; empty if it is missing.
     pub(crate) fn header(&self, name: &str) -> &str {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
         lines.find(|(own, _)| own.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value)
     }
 
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("invalid JSON: {self:?}"))
     }
 
-    /// What a browser would send back as `Cookie`.
+    /// Value of the `Cookie` header that a browser would send back.
     pub(crate) fn cookie(&self) -> &str {
         self.header("set-cookie").split(';').next().unwrap()
     }
 }
 
 impl Served {
-    /// Serves a collection at a port that is free.
+    /// Serves a collection on a free port.
     pub(crate) fn start(dir: &str, arguments: &[&str]) -> Served {
         let listen: &[&str] =
             if arguments.contains(&"--listen") { &[] } else { &["--listen", "127.0.0.1:0"] };
         Served::run(&[&["serve", dir, "--json"], listen, arguments].concat())
     }
 
-    /// Runs a command that serves, and says where on its first line of stdout.
+    /// Runs a command that serves and prints its URL on the first line of stdout.
     pub(crate) fn run(arguments: &[&str]) -> Served {
         let mut child = Command::new(program()).args(arguments).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let said: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("it said: {line}"));
-        let url = said["url"].as_str().unwrap();
+        let output: Value =
+            serde_json::from_str(&line).unwrap_or_else(|_| panic!("unexpected output: {line}"));
+        let url = output["url"].as_str().unwrap();
         let (_, authority) = url.split_once("://").unwrap();
-        let login = said["login"].as_str().and_then(|login| login.strip_prefix(url)).unwrap_or_default();
+        let login =
+            output["login_url"].as_str().and_then(|login| login.strip_prefix(url)).unwrap_or_default();
         let address = authority.trim_end_matches('/').parse().unwrap();
         Served { child, address, login: format!("/{login}") }
     }
@@ -70,16 +72,16 @@ impl Served {
         format!("http://{}{path}", self.address)
     }
 
-    /// The cookie of somebody who has opened the address that was told.
+    /// Logs in with the login URL and returns the cookie.
     pub(crate) fn log_in(&self) -> String {
         self.get(&self.login).cookie().to_owned()
     }
 
-    /// Sends bytes as they are, and reads all that comes.
+    /// Sends raw bytes and reads until the connection is closed.
     pub(crate) fn send(&self, request: &[u8]) -> Reply {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        // Who is refused early may find the connection closed.
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        // A rejected client may find the connection closed.
         let _ = stream.write_all(request);
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes);
@@ -89,8 +91,8 @@ impl Served {
         Reply { status, head: head.to_owned(), body: body.to_owned() }
     }
 
-    /// Asks with further header lines.
-    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+    /// Sends a request with additional headers.
+    pub(crate) fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         let host = self.address.to_string();
         let mut request = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
@@ -109,7 +111,7 @@ impl Served {
     }
 
     pub(crate) fn get(&self, path: &str) -> Reply {
-        self.ask("GET", path, &[], "")
+        self.request("GET", path, &[], "")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Is nobody able to listen who should not? The server over TLS, as curl asks it.
+//! HTTPS, tested with curl.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,14 +6,17 @@ use std::process::Command;
 use crate::archive::{Sample, program};
 use crate::served::Served;
 
-/// A certificate for this machine and its key, beside a collection.
+/// Generates a self-signed certificate and its key.
 fn certificate(sample: &Sample) -> (PathBuf, PathBuf) {
     let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
-    let made = rcgen::generate_simple_self_signed(names).unwrap();
-    (sample.file("cert.pem", &made.cert.pem()), sample.file("key.pem", &made.signing_key.serialize_pem()))
+    let generated = rcgen::generate_simple_self_signed(names).unwrap();
+    (
+        sample.file("cert.pem", &generated.cert.pem()),
+        sample.file("key.pem", &generated.signing_key.serialize_pem()),
+    )
 }
 
-/// What curl says: its exit code, and what came.
+/// Runs curl; returns exit code and output.
 fn curl(arguments: &[&str]) -> (Option<i32>, String) {
     let output = Command::new("curl").args(["-sS", "--max-time", "30"]).args(arguments).output().unwrap();
     (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
@@ -24,36 +27,36 @@ fn text(path: &Path) -> &str {
 }
 
 #[test]
-fn it_is_asked_over_tls() {
+fn the_server_speaks_https() {
     let sample = Sample::of(&[("https://a.test/", "<title>A</title><p>one page about rivers")]);
     let (certificate, key) = certificate(&sample);
     let served = Served::start(&sample.dir(), &["--tls-cert", text(&certificate), "--tls-key", text(&key)]);
     let url = |path: &str| format!("https://{}{path}", served.address);
     let trust = ["--cacert", text(&certificate)];
-    let ask = |arguments: &[&str]| curl(&[&trust[..], arguments].concat());
+    let request = |arguments: &[&str]| curl(&[&trust[..], arguments].concat());
 
-    let (code, health) = ask(&[&url("/health")]);
+    let (code, health) = request(&[&url("/health")]);
     assert_eq!((code, health.as_str()), (Some(0), r#"{"healthy":true}"#));
-    let (_, found) = ask(&[&url("/api/v1/search?q=rivers")]);
+    let (_, found) = request(&[&url("/api/v1/search?q=rivers")]);
     assert!(found.contains("\"total\":1"), "{found}");
-    let (_, stream) = ask(&[&url("/stream?format=urls")]);
+    let (_, stream) = request(&[&url("/stream?format=urls")]);
     assert_eq!(stream, "https://a.test/\n");
-    // The cookie goes back over TLS only.
-    let (_, login) = ask(&["-i", &url(&served.login)]);
+    // The cookie is restricted to TLS.
+    let (_, login) = request(&["-i", &url(&served.login)]);
     assert!(login.starts_with("HTTP/1.1 303") && login.contains("SameSite=Strict; Secure"), "{login}");
-    // Who does not know the certificate does not trust it.
+    // curl does not trust the certificate without --cacert.
     assert_eq!(curl(&[&url("/health")]).0, Some(60));
-    // Who forgets about it is told, and nothing else.
+    // A plain HTTP request gets an error message and no data.
     let plain = served.get("/api/v1/search?q=rivers");
     assert_eq!(plain.status, 400, "{plain:?}");
-    assert!(plain.body.contains("https://") && !plain.body.contains("a.test"), "{plain:?}");
-    // Nor does nonsense do any harm.
+    assert!(plain.body.contains("HTTPS") && !plain.body.contains("a.test"), "{plain:?}");
+    // An invalid handshake does not affect the server.
     served.send(&[22, 3, 1, 255, 255, 0, 0]);
-    assert_eq!(ask(&[&url("/health")]).0, Some(0));
+    assert_eq!(request(&[&url("/health")]).0, Some(0));
 }
 
 #[test]
-fn what_is_no_certificate_is_told_at_once() {
+fn invalid_certificates_are_rejected_at_start() {
     let sample = Sample::of(&[("https://a.test/", "<title>A</title>one page")]);
     let (certificate, key) = certificate(&sample);
     let other_key = rcgen::generate_simple_self_signed(vec!["a.test".to_owned()]).unwrap().signing_key;
@@ -65,14 +68,17 @@ fn what_is_no_certificate_is_told_at_once() {
         let output = command.arg("--tls-cert").arg(certificate).arg("--tls-key").arg(key).output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    for (certificate, key, word) in [
+    for (certificate, key, file) in [
         (certificate.as_path(), other_key.as_path(), "other.pem"),
         (empty.as_path(), key.as_path(), "empty.pem"),
         (certificate.as_path(), empty.as_path(), "empty.pem"),
         (Path::new("/nowhere/at/all"), key.as_path(), "/nowhere/at/all"),
     ] {
-        let (code, said) = serve(certificate, key);
-        assert!(code == Some(2) && said.contains(word) && said.lines().count() == 1, "{code:?}: {said}");
+        let (code, stderr) = serve(certificate, key);
+        assert!(
+            code == Some(2) && stderr.contains(file) && stderr.lines().count() == 1,
+            "{code:?}: {stderr}"
+        );
     }
     let alone =
         Command::new(program()).args(["serve", &sample.dir(), "--tls-key", text(&key)]).output().unwrap();

@@ -1,4 +1,4 @@
-//! How often is everything made to last, and how much waits in memory until then?
+//! Commit interval.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use crate::settings::section::section;
 use crate::settings::value::Size;
 
 section! {
-    /// How often everything is made to last, and how much waits in memory until then.
+    /// Commit interval: the most work that a crash can lose.
     "commit", CommitSection {
-        /// A crash loses no more than the pages of this time.
+        /// Maximum time between two commits.
         interval: Duration = 5 * SECOND, within SECOND..=HOUR;
-        /// The same, by the size of pages.
-        bytes: Size = Size(64 << 20), within Size(1_000_000)..=Size(1 << 40);
+        /// Maximum size of uncommitted pages.
+        max_bytes: Size = Size(64 << 20), within Size(1_000_000)..=Size(1 << 40);
     }
 }

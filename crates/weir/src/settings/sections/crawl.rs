@@ -1,4 +1,4 @@
-//! Who crawls, in which order, and how much at once?
+//! Identity, strategy and size of the crawl.
 
 use std::time::Duration;
 
@@ -6,45 +6,45 @@ use frontier::Strategy;
 
 use super::{DAY, MINUTE};
 use crate::settings::section::section;
-use crate::settings::value::{Value, quoted, words};
+use crate::settings::value::{Value, choices, quoted};
 
 section! {
-    /// Who crawls, in which order, and how much at once.
+    /// Identity, strategy and size of the crawl.
     "crawl", CrawlSection {
-        /// A web page or a mail address by which people can reach whoever runs this crawl. It is sent with every request.
-        /// Without it only sites on this machine are crawled.
+        /// Contact URL or e-mail address, sent in the User-Agent of every request. Required unless all seeds are on
+        /// this machine.
         contact: String = String::new();
-        /// The name under which the crawler asks, and by which robots.txt may address it: letters, hyphens, underscores.
-        agent: AgentName = AgentName("weir".to_owned());
-        /// Which pages come first: "wire" (a bit of all that costs nothing: depth, pages waiting, links, cash), "breadth-first",
-        /// "larger-sites-first" (of the site with most pages waiting), "bfs-larger-sites" (breadth-first, and of those the
-        /// larger sites), "backlinks" (most links from known pages), "opic" (most importance passed on by fetched pages),
-        /// "batch-pagerank" and "partial-pagerank" (by PageRank over the known links), "focused" (by the driving query) or
-        /// "random".
-        strategy: Strategy = Strategy::default(), wire "manager/score", applies at_once;
-        /// How many pages a batch has.
-        batch_pages: u32 = 100_000, within 1..=10_000_000, wire "manager/batch/size", applies at_once;
-        /// How many of them may be of one site.
-        batch_pages_per_site: u32 = 500, within 1..=10_000_000, wire "manager/batch/samesite", applies at_once;
-        /// How many threads fetch and read pages; 0 stands for one for each core.
+        /// Product token in the User-Agent and in robots.txt matching: letters, `-` and `_`.
+        agent: ProductToken = ProductToken("weir".to_owned());
+        /// Fetch order: "wire" (weighted sum of depth, queue size, inlinks and OPIC cash), "breadth-first",
+        /// "larger-sites-first" (sites with the longest queue), "bfs-larger-sites" (breadth-first, ties by queue
+        /// length), "backlinks" (most inlinks), "opic" (most OPIC cash), "batch-pagerank" and "partial-pagerank"
+        /// (PageRank of the known graph), "focused" (relevance to [focus]) or "random".
+        strategy: Strategy = Strategy::default(), wire "manager/score", reload yes;
+        /// Maximum number of pages in a batch.
+        max_batch_pages: u32 = 100_000, within 1..=10_000_000, wire "manager/batch/size", reload yes;
+        /// Maximum number of pages of one site in a batch.
+        max_batch_pages_per_site: u32 = 500, within 1..=10_000_000, wire "manager/batch/samesite", reload yes;
+        /// Number of threads that fetch and parse pages; 0 = one per core.
         threads: u16 = 0, within 0..=1_024;
-        /// How many requests may be open at once, all threads together.
-        connections: u32 = 1_000, within 1..=100_000, wire "harvester/nthreads/start";
-        /// When all that is left are pages that have to wait longer than this, the crawl ends.
-        longest_pause: Duration = 10 * MINUTE, within Duration::ZERO..=(30 * DAY);
-        /// How many pages may be asked for in a day (of UTC), all sites together; 0 stands for any number.
-        requests_per_day: u32 = 0, applies at_once;
-        /// The same for each site; with a limit, no page is asked for twice a day.
-        requests_per_site_per_day: u32 = 0, applies at_once;
-        /// How many requests may begin in a second, all sites together, robots.txt and sitemaps included; 0 stands for any number.
-        /// Sites are never asked sooner than is polite, however many there may be.
-        requests_per_second: f32 = 0.0, within 0.0..=100_000.0, applies at_once;
+        /// Maximum number of concurrent requests, all threads together.
+        max_connections: u32 = 1_000, within 1..=100_000, wire "harvester/nthreads/start";
+        /// Stop when no page is due within this time.
+        max_idle: Duration = 10 * MINUTE, within Duration::ZERO..=(30 * DAY);
+        /// Maximum number of page requests per UTC day, all sites together; 0 = unlimited.
+        max_requests_per_day: u32 = 0, reload yes;
+        /// Maximum number of page requests per UTC day and site; 0 = unlimited. With a limit, no page is requested
+        /// twice a day.
+        max_requests_per_site_per_day: u32 = 0, reload yes;
+        /// Maximum request rate of all sites together, including robots.txt and sitemaps; 0 = unlimited. The delays
+        /// of [politeness] apply in any case.
+        max_requests_per_second: f32 = 0.0, within 0.0..=100_000.0, reload yes;
     }
 }
 
-words!(
+choices!(
     Strategy,
-    "word",
+    "choice",
     Strategy::Wire = "wire",
     Strategy::BreadthFirst = "breadth-first",
     Strategy::LargerSitesFirst = "larger-sites-first",
@@ -57,26 +57,22 @@ words!(
     Strategy::Random = "random"
 );
 
-/// A product token, as RFC 9309 wants it.
+/// Product token of the crawler (RFC 9309).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct AgentName(pub(crate) String);
+pub(crate) struct ProductToken(pub(crate) String);
 
-impl Value for AgentName {
-    const KIND: &'static str = "name";
+impl Value for ProductToken {
+    const KIND: &'static str = "product token";
 
-    fn read(written: &toml::Value) -> Result<AgentName, String> {
+    fn read(written: &toml::Value) -> Result<ProductToken, String> {
         let is_token = |name: &&str| {
             let letters = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_');
             (1..=64).contains(&name.len()) && name.bytes().all(letters)
         };
         let name = written.as_str().filter(is_token);
-        let wrong = || {
-            format!(
-                "{} is no name for robots.txt; write letters, hyphens and underscores alone, such as \"weir\"",
-                quoted(written)
-            )
-        };
-        name.map(|name| AgentName(name.to_owned())).ok_or_else(wrong)
+        let invalid =
+            || format!("invalid product token {}; example: \"weir\" (letters, `-` and `_`)", quoted(written));
+        name.map(|name| ProductToken(name.to_owned())).ok_or_else(invalid)
     }
 
     fn write(&self) -> String {

@@ -1,52 +1,51 @@
-//! What is one request, and how long and how large may its answer be?
+//! HTTP requests: timeouts, size limits, MIME types, TLS, proxy.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{HOUR, MINUTE, SECOND, texts};
-use crate::settings::place::{Header, Login};
+use super::{HOUR, MINUTE, SECOND, strings};
+use crate::settings::network_values::{BasicAuth, Header};
 use crate::settings::section::section;
 use crate::settings::value::{Size, Value, quoted};
 
 section! {
-    /// What one request is, and how long and how large its answer may be.
+    /// HTTP requests: timeouts, size limits, MIME types, TLS, proxy.
     "fetch", FetchSection {
-        /// How long a connection may take to be made.
+        /// Timeout for the connection, including the TLS handshake.
         connect_timeout: Duration = 30 * SECOND, within SECOND..=HOUR, wire "harvester/timeout/connection";
-        /// How long a server may take to begin its answer.
+        /// Timeout for the first byte of the response.
         first_byte_timeout: Duration = 30 * SECOND, within SECOND..=HOUR;
-        /// How long an answer may take in all.
+        /// Timeout for the whole response.
         total_timeout: Duration = 2 * MINUTE, within SECOND..=HOUR;
-        /// An answer that comes more slowly than this in a second is given up.
-        least_speed: Size = Size(200);
-        /// How long it may come more slowly at its beginning.
-        speed_grace: Duration = 20 * SECOND, within SECOND..=HOUR;
-        /// How much of a page is fetched; what is longer is cut off and marked so.
-        body: Size = Size(400_000), within Size(1_000)..=Size(1 << 30), wire "harvester/maxfilesize";
-        /// How long the head of an answer may be.
-        head: Size = Size(64 << 10), within Size(1 << 10)..=Size(1 << 20);
-        /// Which types of documents are kept; a star stands for any subtype. Others are noted, and not read to their end.
-        media_types: Vec<String> = texts(&["text/html", "application/xhtml+xml", "text/plain"]);
-        /// Whether HTTP/2 is spoken with servers that offer it.
+        /// Minimum transfer rate per second; a slower response is aborted.
+        min_speed: Size = Size(200);
+        /// Time at the start of a response without this check.
+        min_speed_grace: Duration = 20 * SECOND, within SECOND..=HOUR;
+        /// Maximum body size; longer bodies are truncated and marked.
+        max_body_size: Size = Size(400_000), within Size(1_000)..=Size(1 << 30), wire "harvester/maxfilesize";
+        /// Maximum size of the response headers.
+        max_header_size: Size = Size(64 << 10), within Size(1 << 10)..=Size(1 << 20);
+        /// MIME types to store, `*` as subtype; other responses are aborted after the headers.
+        mime_types: Vec<String> = strings(&["text/html", "application/xhtml+xml", "text/plain"]);
+        /// Use HTTP/2 if the server offers it.
         http2: bool = true;
-        /// Whether pages are fetched from servers whose certificate cannot be trusted.
-        bad_certificates: bool = false;
-        /// A file with certificates of authorities that are trusted besides those of the Web, in PEM form, relative to this
-        /// file.
-        roots: FilePath = FilePath::default();
-        /// All requests go through this HTTP proxy: "192.0.2.1:3128", or with a login "name:password@192.0.2.1:3128".
+        /// Accept invalid TLS certificates.
+        accept_invalid_certificates: bool = false;
+        /// PEM file with additional CA certificates, relative to weir.toml.
+        ca_file: FilePath = FilePath::default();
+        /// HTTP proxy for all requests, "[user:password@]host:port", such as "192.0.2.1:3128".
         proxy: Option<ProxyAddress> = None;
-        /// The languages that are asked for, as in Accept-Language; empty for none.
-        languages: String = String::new();
-        /// A connection is kept open for the next request of its site if that comes within this time.
-        keep_connection: Duration = 5 * SECOND, within Duration::ZERO..=HOUR;
-        /// Headers that every request has besides its own.
+        /// Accept-Language header; empty = not sent.
+        accept_language: String = String::new();
+        /// Idle time after which a connection is closed.
+        keep_alive: Duration = 5 * SECOND, within Duration::ZERO..=HOUR;
+        /// Additional headers of every request, such as "X-Purpose: research".
         headers: Vec<Header> = Vec::new();
     }
 }
 
-/// A file; the empty name is none.
+/// Path of a file; empty = none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FilePath(pub(crate) PathBuf);
 
@@ -55,8 +54,8 @@ impl Value for FilePath {
 
     fn read(written: &toml::Value) -> Result<FilePath, String> {
         let text = written.as_str();
-        let wrong = || format!("{} is no name of a file; write it in quotes", quoted(written));
-        text.map(|text| FilePath(PathBuf::from(text))).ok_or_else(wrong)
+        let invalid = || format!("invalid file name {}; write it in quotes", quoted(written));
+        text.map(|text| FilePath(PathBuf::from(text))).ok_or_else(invalid)
     }
 
     fn write(&self) -> String {
@@ -64,38 +63,39 @@ impl Value for FilePath {
     }
 }
 
-/// A proxy and who we are to it.
+/// Address of a proxy, with optional credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProxyAddress {
     pub(crate) address: SocketAddr,
-    pub(crate) login: Option<Login>,
+    pub(crate) basic_auth: Option<BasicAuth>,
 }
 
 impl Value for ProxyAddress {
     const KIND: &'static str = "proxy";
 
     fn read(written: &toml::Value) -> Result<ProxyAddress, String> {
-        let wrong = || {
+        let invalid = || {
             format!(
-                "{} is no proxy; write its address and port, such as \"192.0.2.1:3128\", or with a login \
-                 \"name:password@192.0.2.1:3128\"",
+                "invalid proxy {}; examples: \"192.0.2.1:3128\", \"user:password@192.0.2.1:3128\"",
                 quoted(written)
             )
         };
         let text =
-            written.as_str().ok_or_else(wrong)?.trim().trim_start_matches("http://").trim_end_matches('/');
-        let (login, address) = match text.rsplit_once('@') {
-            Some((login, address)) => (Some(Login::of(login).ok_or_else(wrong)?), address),
+            written.as_str().ok_or_else(invalid)?.trim().trim_start_matches("http://").trim_end_matches('/');
+        let (basic_auth, address) = match text.rsplit_once('@') {
+            Some((credentials, address)) => {
+                (Some(BasicAuth::parse(credentials).ok_or_else(invalid)?), address)
+            }
             None => (None, text),
         };
-        Ok(ProxyAddress { address: address.parse().map_err(|_| wrong())?, login })
+        Ok(ProxyAddress { address: address.parse().map_err(|_| invalid())?, basic_auth })
     }
 
     fn write(&self) -> String {
-        let login = self
-            .login
+        let credentials = self
+            .basic_auth
             .as_ref()
-            .map_or_else(String::new, |login| format!("{}:{}@", login.user, login.password));
-        format!("{login}{}", self.address).write()
+            .map_or_else(String::new, |basic_auth| format!("{}:{}@", basic_auth.user, basic_auth.password));
+        format!("{credentials}{}", self.address).write()
     }
 }

@@ -1,15 +1,14 @@
-//! What is the crawl after?
+//! Topic of a focused crawl.
 
 use crate::settings::section::section;
 
 section! {
-    /// What the crawl is after. Pages and links are judged by it as they come; `crawl.strategy = "focused"`, or a weight for
-    /// `relevance`, lets the best come first.
+    /// Topic of a focused crawl. Pages and links are scored by it; `crawl.strategy = "focused"`, or a weight for
+    /// `relevance`, fetches the most relevant first.
     "focus", FocusSection {
-        /// Words that good pages have.
+        /// Words of relevant pages.
         query: String = String::new();
-        /// Pages that are good: names of files relative to the collection, or URLs that were fetched. Their frequent words
-        /// count as much as those of the query.
-        examples: Vec<String> = Vec::new();
+        /// Example pages: files relative to weir.toml, or fetched URLs. Their frequent words are added to the query.
+        example_pages: Vec<String> = Vec::new();
     }
 }

@@ -1,4 +1,4 @@
-//! The settings themselves, one file per concern; each row is everything about one setting.
+//! Sections of the settings file, one module each; one row defines everything about a setting.
 
 mod commit;
 mod crawl;
@@ -9,7 +9,7 @@ mod focus;
 mod limits;
 mod memory;
 mod network;
-mod pages;
+
 mod parse;
 mod politeness;
 mod quality;
@@ -19,6 +19,7 @@ mod search;
 mod site;
 mod sitemaps;
 mod traps;
+mod warc;
 mod web;
 
 use std::time::Duration;
@@ -32,7 +33,6 @@ pub(crate) use focus::FocusSection;
 pub(crate) use limits::LimitsSection;
 pub(crate) use memory::MemorySection;
 pub(crate) use network::NetworkSection;
-pub(crate) use pages::{PagesSection, parse_keep};
 pub(crate) use parse::ParseSection;
 pub(crate) use politeness::PolitenessSection;
 pub(crate) use quality::QualitySection;
@@ -42,6 +42,7 @@ pub(crate) use search::SearchSection;
 pub(crate) use site::SiteSection;
 pub(crate) use sitemaps::SitemapsSection;
 pub(crate) use traps::TrapsSection;
+pub(crate) use warc::{WarcSection, parse_keep_versions};
 pub(crate) use web::WebSection;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -49,7 +50,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// Words of a list as texts.
-fn texts(words: &[&str]) -> Vec<String> {
+/// Default of a list of strings.
+fn strings(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }

@@ -1,15 +1,15 @@
-//! Which addresses must not be asked?
+//! Networks that are never contacted.
 
-use crate::settings::place::Network;
+use crate::settings::network_values::Network;
 use crate::settings::section::section;
 
 section! {
-    /// Which addresses must not be asked, whatever a name server or a redirect says. Without a word here these are all that
-    /// are not of the public Internet: this machine, private networks, services of cloud machines.
+    /// Networks that are never contacted, whatever a DNS response or a redirect contains. Loopback, private and
+    /// cloud-metadata ranges are blocked by default.
     "network", NetworkSection {
-        /// Networks that are not asked besides those.
-        blocked: Vec<Network> = Vec::new(), wire "harvester/blocked-ip";
-        /// Networks that may be asked all the same, such as "10.1.0.0/16" for a crawl of an intranet.
-        allowed: Vec<Network> = Vec::new();
+        /// Additional networks (CIDR) that are never contacted.
+        blocked_networks: Vec<Network> = Vec::new(), wire "harvester/blocked-ip";
+        /// Exceptions to the blocked networks, such as "10.1.0.0/16" for the crawl of an intranet.
+        allowed_networks: Vec<Network> = Vec::new();
     }
 }

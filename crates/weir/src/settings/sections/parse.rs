@@ -1,21 +1,21 @@
-//! What is taken from a page?
+//! Parsing of pages.
 
 use crate::settings::section::section;
 use crate::settings::value::Size;
-use parse::html::{KEPT_ATTRIBUTES, KEPT_TAGS};
+use parse::html::{SIMPLIFIED_ATTRIBUTES, SIMPLIFIED_TAGS};
 
-use super::texts;
+use super::strings;
 
 section! {
-    /// What is taken from a page.
+    /// Parsing of pages.
     "parse", ParseSection {
-        /// How much text of a page is read; what lies beyond is left out and marked so.
-        text: Size = Size(300_000), within Size(1_000)..=Size(1 << 30), wire "gatherer/maxstoredsize";
-        /// How many links of a page are read.
-        links: u32 = 20_000, within 1..=1_000_000;
-        /// The tags that the kept form of a page has; of all others only the content stays.
-        kept_tags: Vec<String> = texts(KEPT_TAGS), wire "gatherer/keep";
-        /// The attributes that it has.
-        kept_attributes: Vec<String> = texts(KEPT_ATTRIBUTES);
+        /// Maximum text size per page; longer text is truncated and marked.
+        max_text_size: Size = Size(300_000), within Size(1_000)..=Size(1 << 30), wire "gatherer/maxstoredsize";
+        /// Maximum number of links per page.
+        max_links: u32 = 20_000, within 1..=1_000_000;
+        /// Tags retained in the simplified HTML; of other elements only the content is retained.
+        simplified_tags: Vec<String> = strings(SIMPLIFIED_TAGS), wire "gatherer/keep";
+        /// Attributes retained in the simplified HTML.
+        simplified_attributes: Vec<String> = strings(SIMPLIFIED_ATTRIBUTES);
     }
 }

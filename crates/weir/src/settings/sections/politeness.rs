@@ -1,4 +1,4 @@
-//! When may a site be asked again?
+//! Delays, retries and back-off.
 
 use std::time::Duration;
 
@@ -6,40 +6,40 @@ use super::{DAY, HOUR, MINUTE, SECOND};
 use crate::settings::section::section;
 
 section! {
-    /// When a site may be asked again. A site and its address get one request at a time; a wait is from the end of an answer
-    /// to the next request.
+    /// Delays, retries and back-off. One request at a time per site and per IP address; a delay runs from the end of
+    /// a response to the next request.
     "politeness", PolitenessSection {
-        /// How long to wait between two requests to a site.
-        wait: Duration = 15 * SECOND, within Duration::ZERO..=DAY, wire "harvester/wait/normal", applies at_once;
-        /// How long if the site is large, which would never be covered otherwise.
-        large_site_wait: Duration = 5 * SECOND, within Duration::ZERO..=DAY, applies at_once;
-        /// A site with more known pages than this is large.
-        large_site_pages: u32 = 100, applies at_once;
-        /// How long to wait between two requests to an address, whichever of its sites they are for; "none" is as long as for
-        /// the site that was just asked. Thousands of small sites may share a server: who crawls a whole country may want less.
-        address_wait: Option<Duration> = None, within None..=Some(DAY), applies at_once;
-        /// The longest wait that robots.txt may ask for by Crawl-delay; a longer one counts as this.
-        most_crawl_delay: Duration = MINUTE, within Duration::ZERO..=DAY, applies at_once;
-        /// How long an answer about robots.txt counts.
-        robots_period: Duration = DAY, within MINUTE..=(30 * DAY), applies at_once;
-        /// How long until robots.txt is asked for again if it could not be had, and with it the site not be asked at all.
-        robots_retry: Duration = HOUR, within SECOND..=(30 * DAY), applies at_once;
-        /// How long a site is left alone after a failure; each further one in a row doubles it. Up to a quarter is added at
-        /// random, so that sites that failed together do not come back together.
-        back_off: Duration = 30 * SECOND, within Duration::ZERO..=DAY, applies at_once;
-        /// How long at most.
-        most_back_off: Duration = DAY, within Duration::ZERO..=(30 * DAY), applies at_once;
-        /// The longest Retry-After that is obeyed; a longer one counts as this.
-        most_retry_after: Duration = DAY, within Duration::ZERO..=(30 * DAY), applies at_once;
-        /// After so many failures in a row a site is left to a later batch.
-        site_errors: u16 = 5, within 1..=10_000, applies at_once;
-        /// A site that has to be left alone for longer than this goes to a later batch as well.
-        longest_wait_in_batch: Duration = 10 * MINUTE, within Duration::ZERO..=(30 * DAY), applies at_once;
-        /// How often a page is tried before it is given up.
-        tries: u16 = 3, within 1..=1_000, applies at_once;
-        /// How long until a page is tried again after a failure; each further one makes it four times as long.
-        page_retry: Duration = 10 * MINUTE, within Duration::ZERO..=(30 * DAY), applies at_once;
-        /// How long at most.
-        most_page_retry: Duration = DAY, within Duration::ZERO..=(365 * DAY), applies at_once;
+        /// Delay between two requests to a site.
+        delay: Duration = 15 * SECOND, within Duration::ZERO..=DAY, wire "harvester/wait/normal", reload yes;
+        /// Delay between two requests to a large site, shorter so that the site can be covered.
+        large_site_delay: Duration = 5 * SECOND, within Duration::ZERO..=DAY, reload yes;
+        /// Number of known pages above which a site is large.
+        large_site_pages: u32 = 100, reload yes;
+        /// Delay between two requests to an IP address, whichever of its sites they are for; "none" = the delay of
+        /// the site. A shorter delay suits servers that host thousands of small sites.
+        ip_delay: Option<Duration> = None, within None..=Some(DAY), reload yes;
+        /// Upper bound for Crawl-delay in robots.txt.
+        max_crawl_delay: Duration = MINUTE, within Duration::ZERO..=DAY, reload yes;
+        /// Lifetime of a cached robots.txt.
+        robots_ttl: Duration = DAY, within MINUTE..=(30 * DAY), reload yes;
+        /// Delay before an unreachable robots.txt is fetched again; until then no page of the site is requested.
+        robots_retry_delay: Duration = HOUR, within SECOND..=(30 * DAY), reload yes;
+        /// First back-off of a site after a failure, doubled per consecutive failure. Up to 25 % is added at random,
+        /// so that sites that failed together are not retried together.
+        back_off: Duration = 30 * SECOND, within Duration::ZERO..=DAY, reload yes;
+        /// Upper bound of the back-off of a site.
+        max_back_off: Duration = DAY, within Duration::ZERO..=(30 * DAY), reload yes;
+        /// Upper bound for Retry-After.
+        max_retry_after: Duration = DAY, within Duration::ZERO..=(30 * DAY), reload yes;
+        /// Number of consecutive failures after which a site is moved to a later batch.
+        max_site_failures: u16 = 5, within 1..=10_000, reload yes;
+        /// A site whose next request must wait longer than this is moved to a later batch.
+        max_delay_in_batch: Duration = 10 * MINUTE, within Duration::ZERO..=(30 * DAY), reload yes;
+        /// Maximum number of attempts per page.
+        max_attempts: u16 = 3, within 1..=1_000, reload yes;
+        /// Delay before the first retry of a page, times four per further retry.
+        retry_delay: Duration = 10 * MINUTE, within Duration::ZERO..=(30 * DAY), reload yes;
+        /// Upper bound of the retry delay of a page.
+        max_retry_delay: Duration = DAY, within Duration::ZERO..=(365 * DAY), reload yes;
     }
 }

@@ -1,84 +1,87 @@
-//! Which pages are worth a visit?
+//! Page quality and revisit policy.
 
 use std::collections::BTreeMap;
 
-use crawl::UrlWord;
-use frontier::{Aim, Term, Weights};
+use frontier::{Objective, QualityTerm, UrlPattern, Weights};
 
 use crate::settings::section::section;
-use crate::settings::value::{Value, quoted, words};
+use crate::settings::value::{Value, choices, quoted};
 
 section! {
-    /// Which pages are worth a visit: those whose quality is high, and whose copy is likely to be out of date.
+    /// Page quality and revisit policy: which pages are fetched next. The priority of a page grows with its quality
+    /// and with the probability that the stored copy is out of date.
     "quality", QualitySection {
-        /// How much each term of the quality counts, such as { depth = 0.5, in-links = 0.5 }; only proportions matter. Empty, it
-        /// is what `crawl.strategy` says. The terms: depth, static, in-links, site-in-links, site-pending (pages of the site that
-        /// wait), cash (OPIC), location (see `url_words`), relevance (see `focus.query`), random; and pagerank, hub, authority,
-        /// link-rank, site-rank, which `weir analyze` computes.
-        weights: TermWeights = TermWeights::default(), wire "manager/score", applies at_once;
-        /// What visits are to gain: "freshness" (most copies that are up to date, over time), "profit" (WIRE's: most value after
-        /// the next batch), "age" (copies that are out of date for the shortest time), "every-change" (no page is forgotten,
-        /// however often it changes; for news and archives).
-        aim: Aim = Aim::default(), applies at_once;
-        /// How much quality counts: the larger, the more.
-        quality_exponent: f32 = 1.0, within 0.0..=10.0, applies at_once;
-        /// How much it counts that a copy is up to date; for the aim "profit" alone.
-        freshness_exponent: f32 = 1.0, within 0.0..=10.0, applies at_once;
-        /// How much it counts to have a page at all: only whether it is 0, for the aim "profit" alone.
-        representation_exponent: f32 = 1.0, within 0.0..=10.0, applies at_once;
-        /// The share of each batch that is for pages never visited, if there are so many; the rest goes to the pages that gain
-        /// most, seen or not.
-        discovery_share: f32 = 0.0, within 0.0..=1.0, applies at_once;
-        /// Words that make a URL more or less promising, such as "+research" and "-calendar"; "+.edu" is about the end of its host.
-        /// They count for pages that become known from then on.
-        url_words: Vec<UrlWord> = Vec::new(), applies at_once;
+        /// Weights of the quality terms, normalised, such as { depth = 0.5, inlinks = 0.5 }; empty = set by
+        /// crawl.strategy. Terms: depth, static, inlinks, site-inlinks, site-queue (queued pages of the site), cash
+        /// (OPIC), url-keywords (see url_keywords), relevance (see focus.query), random; and after `weir analyze`
+        /// pagerank, hub, authority, link-rank, site-rank.
+        weights: TermWeights = TermWeights::default(), wire "manager/score", reload yes;
+        /// Revisit objective: "freshness" (fraction of fresh copies over time), "profit" (WIRE: value after the next
+        /// batch), "age" (mean staleness), "every-change" (no page starves, however often it changes; for news and
+        /// archives).
+        objective: Objective = Objective::default(), reload yes;
+        /// Exponent of the quality: a larger value favours pages of high quality.
+        quality_exponent: f32 = 1.0, within 0.0..=10.0, reload yes;
+        /// Exponent of the freshness; only for objective "profit".
+        freshness_exponent: f32 = 1.0, within 0.0..=10.0, reload yes;
+        /// Exponent of having a copy at all, 0 or not 0; only for objective "profit".
+        representation_exponent: f32 = 1.0, within 0.0..=10.0, reload yes;
+        /// Share of each batch reserved for pages never fetched, 0 to 1; the rest goes to the pages of highest
+        /// priority, fetched or not.
+        discovery_share: f32 = 0.0, within 0.0..=1.0, reload yes;
+        /// Keywords that raise (+) or lower (-) the priority of a URL, such as "+research" and "-calendar"; "+.edu"
+        /// matches a host suffix. Applied when a URL is discovered.
+        url_keywords: Vec<UrlPattern> = Vec::new(), reload yes;
     }
 }
 
-words!(
-    Aim,
-    "word",
-    Aim::Profit = "profit",
-    Aim::Freshness = "freshness",
-    Aim::Age = "age",
-    Aim::EveryChange = "every-change"
+choices!(
+    Objective,
+    "choice",
+    Objective::WireProfit = "profit",
+    Objective::Freshness = "freshness",
+    Objective::Age = "age",
+    Objective::EveryChange = "every-change"
 );
 
-/// Weights of some terms, by their names.
+/// Weights of quality terms, by name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct TermWeights(BTreeMap<&'static str, f32>);
 
 impl TermWeights {
-    /// All of them; nothing if none is set.
+    /// All weights; `None` if none is set.
     pub(crate) fn weights(&self) -> Option<Weights> {
-        let of_term = |term: Term| self.0.get(term.as_str()).map(|weight| (term, *weight));
-        (!self.0.is_empty()).then(|| Term::ALL.into_iter().filter_map(of_term).collect())
+        let of_term = |term: QualityTerm| self.0.get(term.as_str()).map(|weight| (term, *weight));
+        (!self.0.is_empty()).then(|| QualityTerm::ALL.into_iter().filter_map(of_term).collect())
     }
 }
 
 impl Value for TermWeights {
-    const KIND: &'static str = "numbers by term";
+    const KIND: &'static str = "table of numbers";
 
     fn read(written: &toml::Value) -> Result<TermWeights, String> {
         let table = written.as_table().ok_or_else(|| {
-            format!("{} is no table; write one such as {{ depth = 0.5, in-links = 0.5 }}", quoted(written))
+            format!("invalid table {}; example: {{ depth = 0.5, inlinks = 0.5 }}", quoted(written))
         })?;
         let entry = |(name, weight): (&String, &toml::Value)| {
-            let term = Term::ALL.into_iter().find(|term| term.as_str() == name).ok_or_else(|| {
-                let all: Vec<&str> = Term::ALL.iter().map(|term| term.as_str()).collect();
-                format!("`{name}` is no term of the quality; there are {}", all.join(", "))
+            let term = QualityTerm::ALL.into_iter().find(|term| term.as_str() == name).ok_or_else(|| {
+                let all: Vec<&str> = QualityTerm::ALL.iter().map(|term| term.as_str()).collect();
+                format!("unknown quality term `{name}`; known: {}", all.join(", "))
             })?;
             let weight = f32::read(weight)?;
-            if !(0.0..=Weights::MOST).contains(&weight) {
-                return Err(format!("{} is no weight of {name}; write a number from 0 on", weight.write()));
+            if !(0.0..=Weights::MAX).contains(&weight) {
+                return Err(format!(
+                    "weight {} of {name} out of range (0 to {})",
+                    weight.write(),
+                    Weights::MAX
+                ));
             }
             Ok((term.as_str(), weight))
         };
         let weights: BTreeMap<&'static str, f32> = table.iter().map(entry).collect::<Result<_, _>>()?;
         if !weights.is_empty() && weights.values().all(|weight| *weight == 0.0) {
-            return Err(
-                "all weights are 0; give some term more, or write {} for those of the strategy".to_owned()
-            );
+            return Err("all weights are 0; use a positive weight, or {} for the weights of crawl.strategy"
+                .to_owned());
         }
         Ok(TermWeights(weights))
     }
@@ -90,32 +93,31 @@ impl Value for TermWeights {
     }
 }
 
-impl Value for UrlWord {
-    const KIND: &'static str = "words with + or -";
+impl Value for UrlPattern {
+    const KIND: &'static str = "keyword with + or -";
 
-    fn read(written: &toml::Value) -> Result<UrlWord, String> {
-        let wrong = || {
-            format!(
-                "{} praises and blames nothing; write + or - and a word, such as \"+research\", or the end of a host, such \
-                 as \"-.example.org\"",
-                quoted(written)
-            )
-        };
-        let text = written.as_str().ok_or_else(wrong)?.trim();
+    fn read(written: &toml::Value) -> Result<UrlPattern, String> {
+        let invalid =
+            || format!("invalid keyword {}; examples: \"+research\", \"-.example.org\"", quoted(written));
+        let text = written.as_str().ok_or_else(invalid)?.trim();
         let (praises, word) = match (text.strip_prefix('+'), text.strip_prefix('-')) {
             (Some(word), _) => (true, word),
             (_, Some(word)) => (false, word),
-            _ => return Err(wrong()),
+            _ => return Err(invalid()),
         };
         let is_name = |char: char| char.is_alphanumeric() || matches!(char, '.' | '-');
-        let fits = match word.strip_prefix('.') {
+        let is_valid = match word.strip_prefix('.') {
             Some(host) => !host.is_empty() && host.chars().all(is_name),
             None => !word.is_empty() && word.chars().all(char::is_alphanumeric),
         };
-        if fits { Ok(UrlWord { text: word.to_lowercase(), praises }) } else { Err(wrong()) }
+        if is_valid {
+            Ok(UrlPattern { text: word.to_lowercase(), positive: praises })
+        } else {
+            Err(invalid())
+        }
     }
 
     fn write(&self) -> String {
-        format!("{}{}", if self.praises { '+' } else { '-' }, self.text).write()
+        format!("{}{}", if self.positive { '+' } else { '-' }, self.text).write()
     }
 }

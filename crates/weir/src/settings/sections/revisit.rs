@@ -1,4 +1,4 @@
-//! When is a page visited again?
+//! Minimum revisit intervals.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use super::DAY;
 use crate::settings::section::section;
 
 section! {
-    /// When a page is visited again: no sooner than so long after the last visit.
+    /// Minimum time before a page is fetched again.
     "revisit", RevisitSection {
-        /// When that brought its content, or the way to another page.
-        ok: Duration = 180 * DAY, within Duration::ZERO..=(3_650 * DAY), wire "manager/minperiod", applies at_once;
-        /// When the server refused it.
-        not_ok: Duration = 365 * DAY, within Duration::ZERO..=(3_650 * DAY), wire "manager/minperiod", applies at_once;
-        /// When there was no answer, or trouble, and all tries were in vain.
-        error: Duration = 30 * DAY, within Duration::ZERO..=(3_650 * DAY), wire "manager/minperiod", applies at_once;
+        /// After a success or a redirect (HTTP 2xx, 3xx).
+        min_interval_ok: Duration = 180 * DAY, within Duration::ZERO..=(3_650 * DAY), wire "manager/minperiod", reload yes;
+        /// After a client error (HTTP 4xx).
+        min_interval_client_error: Duration = 365 * DAY, within Duration::ZERO..=(3_650 * DAY), wire "manager/minperiod", reload yes;
+        /// After a server error (HTTP 5xx) or no response, when all attempts have failed.
+        min_interval_failed: Duration = 30 * DAY, within Duration::ZERO..=(3_650 * DAY), wire "manager/minperiod", reload yes;
     }
 }

@@ -1,43 +1,43 @@
-//! Which URLs belong to the crawl, and which URLs are the same page?
+//! Scope of the crawl and URL canonicalisation.
 
 use frontier::RejectPatterns;
-use model::{DIGEST_PARAMETERS, SESSION_PARAMETERS, Scheme, TRACKING_PARAMETERS};
+use model::{SESSION_HASH_PARAMETERS, SESSION_PARAMETERS, Scheme, TRACKING_PARAMETERS};
 
-use super::texts;
-use crate::settings::place::Suffix;
+use super::strings;
+use crate::settings::network_values::HostSuffix;
 use crate::settings::section::section;
 use crate::settings::value::{Size, Value};
 
 section! {
-    /// Which URLs belong to the crawl, and which URLs are the same page.
+    /// Scope of the crawl and URL canonicalisation.
     "scope", ScopeSection {
-        /// The crawl stays on hosts that end so, such as ".example.org"; an empty list lets it go anywhere.
-        accept: Vec<Suffix> = Vec::new(), wire "seeder/accept/domain-suffixes";
-        /// Pages with one of these texts in path or query are left out, in any case of letters. As in robots.txt, a text that
-        /// begins with a slash holds from the beginning of the path, a star stands for any characters, and a dollar at the
-        /// end for the end: "login", "/private/", "*/calendar/*/day/", ".cgi$".
+        /// Host suffixes in scope, such as ".example.org"; empty = all hosts.
+        accept: Vec<HostSuffix> = Vec::new(), wire "seeder/accept/domain-suffixes";
+        /// Reject URLs whose path or query matches, case-insensitive. Pattern syntax of robots.txt: a leading `/`
+        /// anchors at the start of the path, `*` matches any characters, a final `$` anchors at the end: "login",
+        /// "/private/", "*/calendar/*/day/", ".cgi$".
         reject: Vec<RejectPattern> = Vec::new();
-        /// The protocols that are spoken.
+        /// URL schemes to fetch: "http", "https", "ftp", "gopher".
         schemes: Vec<Scheme> = vec![Scheme::Http, Scheme::Https];
-        /// Whether sites are entered by their front page only: links from other sites to pages within are not followed.
-        front_page_only: bool = false;
-        /// Whether the links of a page are followed, too, whose content is that of another page to the byte. Endless copies of
-        /// one page then lead to endless pages, up to the limits of a site.
-        links_of_duplicates: bool = false;
-        /// Parameters that carry a session, dropped from every URL; a star stands for the rest of a name.
-        session_parameters: Vec<String> = texts(SESSION_PARAMETERS), wire "seeder/sessionids";
-        /// Parameters that carry a session where their value is a long number in hex; elsewhere they are kept.
-        digest_parameters: Vec<String> = texts(DIGEST_PARAMETERS);
-        /// Parameters that tell where a visitor came from, dropped from every URL.
-        tracking_parameters: Vec<String> = texts(TRACKING_PARAMETERS);
-        /// Whether the parameters of a query are ordered by name, so that their order makes no second page.
+        /// Ignore links from other sites to inner pages of a site.
+        enter_by_front_page: bool = false;
+        /// Follow the links of byte-identical duplicates. Sites that serve the same page under many URLs are then
+        /// crawled up to the limits of a site.
+        follow_duplicates: bool = false;
+        /// Query parameters with session ids, removed from every URL; `*` matches the rest of a name.
+        session_parameters: Vec<String> = strings(SESSION_PARAMETERS), wire "seeder/sessionids";
+        /// Query parameters removed only if their value is a long hexadecimal number.
+        session_hash_parameters: Vec<String> = strings(SESSION_HASH_PARAMETERS);
+        /// Tracking parameters, removed from every URL.
+        tracking_parameters: Vec<String> = strings(TRACKING_PARAMETERS);
+        /// Sort query parameters by name, so that their order does not create duplicates.
         sort_query: bool = false;
-        /// Longer URLs are left out.
-        longest_url: Size = Size(2_048), within Size(64)..=Size(16_000);
+        /// Maximum URL length in bytes; longer URLs are rejected.
+        max_url_length: Size = Size(2_048), within Size(64)..=Size(16_000);
     }
 }
 
-/// A text of URLs that are left out.
+/// Pattern of rejected URLs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RejectPattern(pub(crate) String);
 
@@ -48,7 +48,7 @@ impl Value for RejectPattern {
         let text = String::read(written)?;
         match RejectPatterns::new([&text]) {
             Ok(_) => Ok(RejectPattern(text)),
-            Err(error) => Err(format!("{error}; write a text that only some URLs have, such as \"logout\"")),
+            Err(error) => Err(format!("{error}; example: \"logout\"")),
         }
     }
 

@@ -1,33 +1,32 @@
-//! What is different for some sites?
+//! Settings of single sites.
 
 use std::time::Duration;
 
-use crate::settings::place::{Header, Login, SiteMatch};
+use crate::settings::network_values::{BasicAuth, Header, SiteMatch};
 use crate::settings::section::section;
 
-use super::crawl::AgentName;
+use super::crawl::ProductToken;
 
 section! {
-    /// What is different for some sites. Each entry begins with `[[site]]`; where several fit, the first counts.
+    /// Settings of single sites. Each entry begins with `[[site]]`; the first matching entry applies.
     "site", SiteSection {
-        /// For which sites: a host, an ending of hosts (".example.org"), or the beginning of a site in SURT form
-        /// ("org,example:8080)").
-        site: SiteMatch = SiteMatch::default();
-        /// Whether it is left out.
-        skip: Option<bool> = None, applies at_once;
-        /// How long to wait between two requests.
-        wait: Option<Duration> = None, applies at_once;
-        /// How many pages of it may be known.
-        pages: Option<u32> = None, applies at_once;
-        /// How many links from where it was entered a page may lie away.
-        depth: Option<u8> = None, applies at_once;
-        /// Headers of each request.
-        headers: Option<Vec<Header>> = None, applies at_once;
-        /// Cookies of each request: "name=value; other=value".
-        cookies: Option<String> = None, applies at_once;
-        /// Name and password, "name:password", for sites that ask for them (HTTP basic authentication).
-        login: Option<Login> = None, applies at_once;
-        /// The name by which its robots.txt is read, instead of that of the crawl.
-        robots_agent: Option<AgentName> = None, applies at_once;
+        /// Host ("www.example.org"), host suffix (".example.org") or SURT prefix ("org,example:8080)") of the sites.
+        r#match: SiteMatch = SiteMatch::default();
+        /// Exclude these sites from the crawl.
+        skip: Option<bool> = None, reload yes;
+        /// Delay between two requests.
+        delay: Option<Duration> = None, reload yes;
+        /// Maximum number of known pages.
+        max_pages: Option<u32> = None, reload yes;
+        /// Maximum link depth.
+        max_depth: Option<u8> = None, reload yes;
+        /// Additional request headers.
+        headers: Option<Vec<Header>> = None, reload yes;
+        /// Cookie header: "name=value; other=value".
+        cookies: Option<String> = None, reload yes;
+        /// User name and password for HTTP basic authentication, "user:password".
+        basic_auth: Option<BasicAuth> = None, reload yes;
+        /// Product token for robots.txt instead of crawl.agent.
+        robots_agent: Option<ProductToken> = None, reload yes;
     }
 }

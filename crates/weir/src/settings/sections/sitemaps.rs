@@ -1,4 +1,4 @@
-//! What is taken from the lists that sites make of their own pages?
+//! Sitemaps and robots.rdf.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use crate::settings::section::section;
 use crate::settings::value::Size;
 
 section! {
-    /// What is taken from the lists that sites make of their own pages. They are asked for as politely as pages.
+    /// Sitemaps and robots.rdf, fetched with the same delays as pages.
     "sitemaps", SitemapsSection {
-        /// Whether sitemaps are read, which robots.txt names or which lie at /sitemap.xml.
-        read: bool = true;
-        /// Whether sites are asked for their robots.rdf, a list of pages with their times.
+        /// Read the sitemaps named in robots.txt and /sitemap.xml.
+        enabled: bool = true;
+        /// Request /robots.rdf, a list of pages with their modification times.
         robots_rdf: bool = true;
-        /// How long until they are read again.
-        period: Duration = 7 * DAY, within HOUR..=(365 * DAY);
-        /// How many URLs are taken from the sitemaps of one site.
-        urls: u32 = 50_000, within 1..=10_000_000;
-        /// How much of one sitemap is read.
-        longest: Size = Size(10 << 20), within Size(1_000)..=Size(1 << 30);
+        /// Refresh interval of sitemaps.
+        refresh_interval: Duration = 7 * DAY, within HOUR..=(365 * DAY);
+        /// Maximum number of URLs from the sitemaps of one site.
+        max_urls_per_site: u32 = 50_000, within 1..=10_000_000;
+        /// Maximum size of one sitemap; the rest is not read.
+        max_size: Size = Size(10 << 20), within Size(1_000)..=Size(1 << 30);
     }
 }

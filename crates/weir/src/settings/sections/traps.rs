@@ -1,4 +1,4 @@
-//! Which URLs look like endlessly many that a program makes up?
+//! Crawler-trap rules.
 
 use std::ops::RangeInclusive;
 
@@ -6,25 +6,24 @@ use crate::settings::section::section;
 use crate::settings::value::{Size, Value, quoted};
 
 section! {
-    /// Which URLs look like endlessly many that a program makes up, and are left out. Each number is the most that is still
-    /// accepted.
+    /// Crawler-trap rules: URLs that exceed one of these limits are rejected.
     "traps", TrapsSection {
-        /// Length of the URL.
-        url: Size = Size(1_024), within Size(64)..=Size(16_000);
-        /// Parts of its path between slashes.
-        segments: u16 = 20, within 1..=10_000;
-        /// How often the same part may occur.
-        same_segment: u16 = 3, within 1..=10_000;
-        /// How often the same two or more parts may follow one another: /a/b/a/b has 2.
-        same_run: u16 = 2, within 1..=10_000;
-        /// Parameters of its query.
-        parameters: u16 = 12, within 0..=10_000;
-        /// The years in which calendars are followed; "none" follows them for ever.
-        years: Option<Years> = Some(Years(1990..=2035));
+        /// Maximum URL length.
+        max_url_length: Size = Size(1_024), within Size(64)..=Size(16_000);
+        /// Maximum number of path segments.
+        max_path_segments: u16 = 20, within 1..=10_000;
+        /// Maximum number of equal path segments.
+        max_segment_repeats: u16 = 3, within 1..=10_000;
+        /// Maximum number of consecutive repetitions of a sequence of two or more segments (/a/b/a/b = 2).
+        max_sequence_repeats: u16 = 2, within 1..=10_000;
+        /// Maximum number of query parameters.
+        max_query_parameters: u16 = 12, within 0..=10_000;
+        /// Years followed in calendar URLs; "none" = all.
+        calendar_years: Option<Years> = Some(Years(1990..=2035));
     }
 }
 
-/// Years from one to another.
+/// Range of years.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Years(pub(crate) RangeInclusive<u16>);
 
@@ -37,10 +36,9 @@ impl Value for Years {
             years.and_then(|(first, last)| Some((first.trim().parse().ok()?, last.trim().parse().ok()?)));
         match years {
             Some((first, last)) if first <= last => Ok(Years(first..=last)),
-            _ => Err(format!(
-                "{} is no time in years; write one such as \"1990-2035\", or \"none\"",
-                quoted(written)
-            )),
+            _ => {
+                Err(format!("invalid range of years {}; examples: \"1990-2035\", \"none\"", quoted(written)))
+            }
         }
     }
 

@@ -1,12 +1,12 @@
-//! How is a collection shown in browsers?
+//! Web server of `weir serve` and `weir crawl --serve`.
 
 use crate::settings::section::section;
 
 section! {
-    /// How a collection is shown in browsers, by `weir serve`.
+    /// Web server of `weir serve` and `weir crawl --serve`.
     "web", WebSection {
-        /// Names under which the server may be asked, besides "localhost" and addresses, such as "search.example.org". Others
-        /// are refused, since a page of the Web can let its own name lead to this machine.
-        names: Vec<String> = Vec::new();
+        /// Host names accepted in the Host header besides "localhost" and IP addresses, such as "search.example.org"
+        /// (DNS rebinding protection).
+        allowed_hosts: Vec<String> = Vec::new();
     }
 }

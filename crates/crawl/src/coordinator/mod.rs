@@ -1,0 +1,219 @@
+//! Coordinator of remote workers, which fetch in other processes or on other machines in place of a local
+//! [pool of harvesters](harvest::harvester::pool).
+//!
+//! The thread that owns the collection publishes batches, and deletes them when everything in their logs is committed. A
+//! [listener thread](crate::coordinator::log_listener) receives the logs and returns the same items as a local pool.
+
+pub(crate) mod log_listener;
+pub(crate) mod open_logs;
+pub(crate) mod segment_cleaner;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread::{self, JoinHandle};
+
+use harvest::control::context::CrawlContext;
+use harvest::control::handle::CrawlHandle;
+use harvest::files::work_dirs::WorkDir;
+use harvest::item::batch::Batch;
+use harvest::item::harvest_item::HarvestItem;
+use harvest::item::log_cursor::LogCursor;
+use harvest::settings::stop_mode::StopMode;
+use harvest::transport::broker::BrokerError;
+use harvest::transport::messages::LogRecord;
+use harvest::transport::{Transport, broker, messages};
+use store::Collection;
+use tokio::sync::mpsc::{Receiver, channel};
+
+use crate::coordinator::log_listener::LogListener;
+use crate::coordinator::open_logs::{ListenerShared, OpenLogs};
+use crate::coordinator::segment_cleaner::{Obsolete, SegmentCleaner};
+use crate::error::Error;
+use crate::recovery;
+use crate::state::crawl_state::CrawlState;
+use crate::state::log_cursors;
+
+/// Chunks of items that wait to be ingested.
+const CHANNEL_CAPACITY: usize = 4;
+
+/// Coordinator, as used by the thread that owns the collection.
+pub(crate) struct Coordinator {
+    pub(crate) items: Receiver<(usize, Vec<HarvestItem>)>,
+    transport: Transport,
+    context: CrawlContext,
+    open: OpenLogs,
+    workers: Arc<AtomicUsize>,
+    listener: Option<JoinHandle<Result<(), Error>>>,
+    /// Segments and batches that are obsolete after the next commit.
+    obsolete: Vec<Obsolete>,
+    cleaner: Option<SegmentCleaner>,
+}
+
+impl Coordinator {
+    /// Starts the listener, and returns the batches that workers hold since the last process, without their finished sites.
+    pub(crate) fn start(
+        collection: &mut Collection,
+        transport: &Transport,
+        context: &CrawlContext,
+        handle: &CrawlHandle,
+    ) -> Result<(Coordinator, Vec<Batch>), Error> {
+        check_transport(collection, transport)?;
+        // Workers compare this marker: segments in another blob store would be lost.
+        let run = context.clock.now_us();
+        retry(context, || transport.blobs.put(messages::RUN_MARKER_BLOB, run.to_string().into_bytes()))?;
+        let open = OpenLogs::default();
+        let recovered = recover(collection, transport, &open, context)?;
+        let (sender, items) = channel(CHANNEL_CAPACITY);
+        let count = Arc::new(AtomicUsize::new(0));
+        let (shared, dir) =
+            (ListenerShared { open: open.clone(), workers: Arc::clone(&count) }, collection.dir());
+        let listener = LogListener::new(transport, context, handle, shared, sender, dir, run);
+        let listener = thread::Builder::new()
+            .name("workers".to_owned())
+            .spawn(move || listener.run())
+            .map_err(Error::Thread)?;
+        let workers = Coordinator {
+            items,
+            transport: transport.clone(),
+            context: context.clone(),
+            open,
+            workers: count,
+            listener: Some(listener),
+            obsolete: Vec::new(),
+            cleaner: Some(SegmentCleaner::start(transport, dir)?),
+        };
+        Ok((workers, recovered))
+    }
+
+    /// Publishes a batch, whose log is already part of a commit.
+    pub(crate) fn publish(&mut self, collection: &Collection, batch: &Batch) -> Result<(), Error> {
+        // An earlier collection of the same name may have used this id.
+        retry(&self.context, || self.transport.broker.delete_batch(batch.id))?;
+        batch.write(&WorkDir::Leased.path(collection.dir(), batch.id))?;
+        // Before it is published, so that no entry of its log is ignored.
+        self.open.lock().insert(batch.id, 0);
+        publish(&self.transport, batch, &self.context)
+    }
+
+    /// Records that the items of a log entry are ingested.
+    pub(crate) fn record_cursor(&mut self, cursor: LogCursor) {
+        self.obsolete.extend(cursor.segment.map(Obsolete::Segment));
+        self.obsolete.extend(cursor.end.map(|_| Obsolete::Batch(cursor.batch)));
+    }
+
+    /// Deletes what is obsolete now that everything ingested is committed.
+    pub(crate) fn committed(&mut self, collection: &mut Collection) -> Result<(), Error> {
+        let Some(cleaner) = &self.cleaner else { return Ok(()) };
+        self.obsolete.drain(..).for_each(|obsolete| cleaner.delete(obsolete));
+        let deleted: Vec<u64> = cleaner.deleted_batches().collect();
+        if !deleted.is_empty() {
+            CrawlState::update(collection, |state| {
+                deleted.into_iter().for_each(|batch| log_cursors::remove_log(state, batch));
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Waits until all obsolete data is deleted, after the last commit.
+    pub(crate) fn clean_up(&mut self) -> Result<(), Error> {
+        self.cleaner.take().map_or(Ok(()), SegmentCleaner::join)
+    }
+
+    /// Number of workers that reported recently.
+    pub(crate) fn workers(&self) -> usize {
+        self.workers.load(Relaxed)
+    }
+
+    pub(crate) fn has_failed_thread(&self) -> bool {
+        self.listener.as_ref().is_some_and(JoinHandle::is_finished)
+            || self.cleaner.as_ref().is_some_and(SegmentCleaner::has_failed)
+    }
+
+    /// Joins the listener, after everything was stopped and the channel is empty.
+    pub(crate) fn join(&mut self) -> Result<(), Error> {
+        if let Some(listener) = self.listener.take() {
+            listener.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        }
+        self.cleaner.take_if(|cleaner| cleaner.has_failed()).map_or(Ok(()), SegmentCleaner::join)
+    }
+}
+
+fn publish(transport: &Transport, batch: &Batch, context: &CrawlContext) -> Result<(), Error> {
+    retry(context, || {
+        let message = messages::write_offer(batch, &*transport.blobs)?;
+        transport.broker.publish_batch(batch.id, &message)
+    })
+}
+
+/// Retries an operation until it succeeds or the crawl is stopped; the next run publishes what this one could not.
+fn retry(context: &CrawlContext, operation: impl FnMut() -> Result<(), BrokerError>) -> Result<(), Error> {
+    broker::retry_until(|| context.stop_mode() != StopMode::Running, operation)?;
+    Ok(())
+}
+
+/// Checks that no workers of another broker hold batches: they cannot be revoked from here and would keep fetching.
+fn check_transport(collection: &mut Collection, transport: &Transport) -> Result<(), Error> {
+    let dir = collection.dir().to_owned();
+    let is_leased = |batch: u64| WorkDir::Leased.path(&dir, batch).exists();
+    let mut state = CrawlState::load(collection)?;
+    let is_other = log_cursors::set_transport(&mut state, &transport.broker.id());
+    if is_other && log_cursors::leased_batches(&state).any(is_leased) {
+        let cause = format!(
+            "batches of this collection are leased through another broker: use the same --workers or --broker as before; if all those \
+             workers have ended, delete {} and start again",
+            dir.join("leased").display()
+        );
+        return Err(BrokerError::Refused(cause).into());
+    }
+    Ok(state.save(collection)?)
+}
+
+/// Recovers the batches that workers hold, and publishes those again that may not have been published.
+fn recover(
+    collection: &mut Collection,
+    transport: &Transport,
+    open: &OpenLogs,
+    context: &CrawlContext,
+) -> Result<Vec<Batch>, Error> {
+    let dir = collection.dir().to_owned();
+    let leased: Vec<u64> = log_cursors::leased_batches(&CrawlState::load(collection)?).collect();
+    if !leased.is_empty() && !dir.join("leased").exists() {
+        // The directory was deleted by hand; the time of the last request to any site is unknown.
+        recovery::cool_down_all_sites(collection, &context.settings(), context.clock.now_ms())?;
+    }
+    let mut recovered = Vec::new();
+    for id in leased {
+        let path = WorkDir::Leased.path(&dir, id);
+        let committed = log_cursors::committed_seq(&CrawlState::load(collection)?, id).unwrap_or(0);
+        let log = if path.exists() { transport.broker.read_log(id)? } else { Vec::new() };
+        let (mut finished_sites, mut is_closed) = (HashSet::new(), false);
+        for entry in log.iter().filter(|entry| entry.seq <= committed) {
+            match LogRecord::read(&entry.message) {
+                Ok(LogRecord::Segment { sites, .. }) => finished_sites.extend(sites),
+                Ok(LogRecord::Closed { .. }) => is_closed = true,
+                Ok(LogRecord::Started { .. } | LogRecord::Events { .. }) | Err(_) => {}
+            }
+        }
+        // A log that ends before the committed cursor belongs to another collection or was lost: its requests are unknown.
+        let is_lost = path.exists() && log.last().map_or(0, |entry| entry.seq) < committed;
+        if is_lost {
+            recovery::cool_down_all_sites(collection, &context.settings(), context.clock.now_ms())?;
+        }
+        if is_closed || is_lost || !path.exists() {
+            if segment_cleaner::delete_batch(&dir, transport, id)? {
+                CrawlState::update(collection, |state| log_cursors::remove_log(state, id))?;
+            }
+            continue;
+        }
+        let mut batch = Batch::read(&path)?;
+        open.lock().insert(id, committed);
+        if log.is_empty() {
+            // It may never have been published.
+            publish(transport, &batch, context)?;
+        }
+        batch.sites.retain(|site| !finished_sites.contains(&site.site));
+        recovered.push(batch);
+    }
+    Ok(recovered)
+}

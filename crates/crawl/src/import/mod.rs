@@ -1,0 +1,219 @@
+//! Import of WARC files: their pages are parsed and ingested like harvested ones.
+//!
+//! One thread reads and decompresses the files, one per core parses pages, and the calling thread ingests them in the order of
+//! the files. A [queue of pending pages](harvest::gatherer::pool) keeps that order and bounds the pages in flight.
+//!
+//! A file that cannot be read to its end does not stop the import; the records before the error are imported.
+
+pub(crate) mod carry_over;
+pub(crate) mod warc_record;
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use harvest::gatherer::pool;
+use harvest::gatherer::pool::{GatherBatcher, MAX_JOBS_IN_FLIGHT, PendingPages, PipelineClosed};
+use harvest::item::gathered_page::GatheredPage;
+use harvest::settings::gather_settings::GatherSettings;
+use store::{Collection, Result};
+use warc::WarcReader;
+
+use crate::import::warc_record::{ImportRecord, read_record};
+use crate::ingest::Ingest;
+use crate::ingest::table_rows::describe_sites;
+
+/// Progress or result of an import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ImportSummary {
+    /// Files read, completely or up to an error.
+    pub files: u64,
+    /// Files with an error.
+    pub damaged_files: u64,
+    /// Records of all types.
+    pub records: u64,
+    /// Pages imported; each fetch counts.
+    pub pages: u64,
+    /// Links of these pages.
+    pub links: u64,
+    /// Fetches that the collection already has: same page, same second, same body.
+    pub already_stored: u64,
+    /// Records of pages that cannot be imported: no http(s) URL, no HTTP response, or a body in another record.
+    pub records_skipped: u64,
+    /// Bytes of the bodies, as transferred.
+    pub body_bytes: u64,
+}
+
+/// Event during an import.
+#[derive(Debug)]
+pub enum ImportEvent<'e> {
+    /// Progress so far.
+    Progress(&'e ImportSummary),
+    /// A file cannot be read to its end.
+    FileError(&'e warc::Error),
+}
+
+/// Pages are ingested when a batch reaches one of these sizes.
+const BATCH_BYTES: u64 = 16 << 20;
+const BATCH_PAGES: usize = 4 << 10;
+/// A commit follows when the pages since the last one have this many bytes, or this many links are in memory.
+const COMMIT_BYTES: u64 = 128 << 20;
+const COMMIT_LINKS: usize = 1 << 20;
+
+/// Imports files in their order, with a commit from time to time and at the end. `now_ms` is the clock for commits.
+pub fn import(
+    collection: &mut Collection,
+    files: &[PathBuf],
+    settings: &GatherSettings,
+    now_ms: impl Fn() -> i64,
+    mut on_event: impl FnMut(ImportEvent<'_>),
+) -> Result<ImportSummary> {
+    let (dealer, jobs) = pool::queue();
+    let (step_sender, step_receiver) = sync_channel(MAX_JOBS_IN_FLIGHT);
+    thread::scope(|scope| {
+        pool::start(scope, &jobs, settings);
+        let mut feeder =
+            ArchiveFeeder { settings, batcher: dealer, steps: step_sender, records: 0, skipped: 0 };
+        scope.spawn(move || feeder.run(files));
+        // Owns the receiver, so that an error here ends the reader thread, and with it the parsers.
+        ingest_steps(collection, step_receiver, &now_ms, &mut on_event)
+    })
+}
+
+/// Next step, in the order of the files.
+enum ImportStep {
+    Pages { pending: PendingPages, records: u64, skipped: u64 },
+    FileError(warc::Error),
+    EndOfFile,
+}
+
+/// Reader thread: reads files and submits their pages to the parsers.
+struct ArchiveFeeder<'s> {
+    settings: &'s GatherSettings,
+    batcher: GatherBatcher,
+    steps: SyncSender<ImportStep>,
+    records: u64,
+    skipped: u64,
+}
+
+impl ArchiveFeeder<'_> {
+    fn run(&mut self, files: &[PathBuf]) {
+        for file in files {
+            let outcome = match WarcReader::open(file) {
+                Ok(records) => self.read(records),
+                Err(error) => self.send(ImportStep::FileError(error)),
+            };
+            if outcome.and_then(|()| self.send(ImportStep::EndOfFile)).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn read(&mut self, records: WarcReader) -> std::result::Result<(), PipelineClosed> {
+        let mut end = Ok(());
+        for record in records {
+            let record = match record {
+                Ok(record) => record,
+                Err(error) => {
+                    end = Err(error);
+                    break;
+                }
+            };
+            self.records += 1;
+            match read_record(&record, &self.settings.rules) {
+                ImportRecord::Page(page) => {
+                    if self.batcher.add(page) {
+                        self.submit()?;
+                    }
+                }
+                ImportRecord::Unsupported => self.skipped += 1,
+                ImportRecord::NotAPage => {}
+            }
+        }
+        self.submit()?;
+        end.or_else(|error| self.send(ImportStep::FileError(error)))
+    }
+
+    fn submit(&mut self) -> std::result::Result<(), PipelineClosed> {
+        let pending = self.batcher.submit()?;
+        let (records, skipped) = (std::mem::take(&mut self.records), std::mem::take(&mut self.skipped));
+        self.send(ImportStep::Pages { pending, records, skipped })
+    }
+
+    fn send(&self, step: ImportStep) -> std::result::Result<(), PipelineClosed> {
+        Ok(self.steps.send(step)?)
+    }
+}
+
+fn ingest_steps(
+    collection: &mut Collection,
+    steps: Receiver<ImportStep>,
+    now_ms: &impl Fn() -> i64,
+    on_event: &mut impl FnMut(ImportEvent<'_>),
+) -> Result<ImportSummary> {
+    let mut run = ImportRun::default();
+    let mut ingest = Ingest::for_import(DUPLICATE_WINDOW);
+    for step in steps {
+        match step {
+            ImportStep::Pages { pending, records, skipped } => {
+                run.summary.records += records;
+                run.summary.records_skipped += skipped;
+                // A parser thread that has panicked closes its channel; the scope propagates the panic.
+                run.add(pending.recv().unwrap_or_default());
+            }
+            ImportStep::FileError(error) => {
+                run.summary.damaged_files += 1;
+                on_event(ImportEvent::FileError(&error));
+            }
+            ImportStep::EndOfFile => run.summary.files += 1,
+        }
+        if run.batch_bytes >= BATCH_BYTES || run.batch.len() >= BATCH_PAGES {
+            run.ingest(&mut ingest, collection)?;
+            on_event(ImportEvent::Progress(&run.summary));
+            if run.bytes_since_commit >= COMMIT_BYTES
+                || collection.links.pending() >= COMMIT_LINKS
+                || collection.should_commit()
+            {
+                collection.commit(now_ms())?;
+                run.bytes_since_commit = 0;
+            }
+        }
+    }
+    run.ingest(&mut ingest, collection)?;
+    // Without pages the collection is unchanged.
+    if run.summary.pages > 0 {
+        describe_sites(collection, now_ms())?;
+        collection.commit(now_ms())?;
+    }
+    Ok(run.summary)
+}
+
+/// Equal to the default deduplication window of the page store.
+const DUPLICATE_WINDOW: usize = 1 << 20;
+
+/// Pages of the current batch, and the result so far.
+#[derive(Default)]
+struct ImportRun {
+    batch: Vec<GatheredPage>,
+    batch_bytes: u64,
+    bytes_since_commit: u64,
+    summary: ImportSummary,
+}
+
+impl ImportRun {
+    fn add(&mut self, pages: Vec<GatheredPage>) {
+        self.batch_bytes += pages.iter().map(GatheredPage::content_bytes).sum::<u64>();
+        self.batch.extend(pages);
+    }
+
+    fn ingest(&mut self, ingest: &mut Ingest, collection: &mut Collection) -> Result<()> {
+        let summary = ingest.ingest(collection, std::mem::take(&mut self.batch))?;
+        self.batch_bytes = 0;
+        self.bytes_since_commit += summary.bytes;
+        self.summary.body_bytes += summary.bytes;
+        self.summary.pages += summary.pages;
+        self.summary.already_stored += summary.already_stored;
+        self.summary.links += summary.links;
+        Ok(())
+    }
+}

@@ -1,0 +1,389 @@
+//! Changes of a batch beyond its own pages: link targets, sites and the link graph.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use frontier::{SharedCash, linking_domain_bit};
+use harvest::item::fetch_outcome::FetchOutcome;
+use harvest::item::fetched_page::FetchedPage;
+use harvest::item::gathered_page::{GatheredPage, LinkTarget};
+use model::UrlBatch;
+use model::{PageId, SiteId};
+use store::{Collection, Link, NewPage, PageFlags, PageRecord, ResolvedBatch, Result, SiteRecord};
+
+use crate::ingest::page_links::PageLinks;
+use crate::ingest::page_policy::PagePolicy;
+use crate::ingest::summary::IngestSummary;
+use crate::ingest::table_rows;
+use crate::ingest::visit::VisitComparison;
+use crate::state::crawl_state::CrawlState;
+use crate::state::shared_cash;
+
+/// Accumulated changes of a batch.
+#[derive(Default)]
+pub(crate) struct BatchDelta {
+    pub(crate) summary: IngestSummary,
+    sites: BTreeMap<SiteId, SiteDelta>,
+    /// New in-links, by target page.
+    in_links: BTreeMap<PageId, InlinkDelta>,
+    /// Cash that has no receiver.
+    shared_cash: SharedCash,
+}
+
+/// Changes of a site.
+#[derive(Default)]
+struct SiteDelta {
+    known_static: u32,
+    known_dynamic: u32,
+    dequeued: u32,
+    fetched: u32,
+    failed_requests: u32,
+    in_links: u32,
+    last_response: Option<(u32, Option<IpAddr>)>,
+    bytes: u64,
+    front_page_hash: u64,
+    linking_domains: u64,
+}
+
+/// New in-links of a page.
+#[derive(Clone, Copy)]
+struct InlinkDelta {
+    all: u32,
+    from_other_sites: u32,
+    /// Sketch of the domains that they come from, other than its own.
+    linking_domains: u64,
+    /// Depth by the shortest path through them.
+    depth: u8,
+    /// Cash received.
+    cash: f32,
+    /// Topic relevance by the best of them.
+    relevance: u16,
+}
+
+impl Default for InlinkDelta {
+    fn default() -> InlinkDelta {
+        InlinkDelta {
+            all: 0,
+            from_other_sites: 0,
+            linking_domains: 0,
+            depth: u8::MAX,
+            cash: 0.0,
+            relevance: 0,
+        }
+    }
+}
+
+/// Target pages of the followed links of a batch.
+pub(crate) struct ResolvedTargets {
+    pages: Vec<PageId>,
+    first_new_page: PageId,
+}
+
+impl BatchDelta {
+    /// Resolves the URLs of a batch to page ids.
+    pub(crate) fn resolve_pages(
+        &mut self,
+        collection: &mut Collection,
+        batch: &[GatheredPage],
+        now_s: u32,
+    ) -> Result<Vec<PageId>> {
+        let mut urls = UrlBatch::new();
+        batch.iter().for_each(|page| urls.push(&page.url));
+        let resolved = collection.resolve(&urls, now_s, |new| {
+            let dynamic = batch[new.link_index as usize].dynamic;
+            self.count_new_page(new.site, dynamic);
+            PageRecord::new(new.site, 0, flags(dynamic))
+        })?;
+        Ok(resolved.pages)
+    }
+
+    /// Resolves the outlinks of pages, appends them to link log and table, and counts them.
+    pub(crate) fn ingest_links(
+        &mut self,
+        collection: &mut Collection,
+        pages: &[PageLinks],
+        records: &BTreeMap<PageId, PageRecord>,
+        policy: &PagePolicy,
+    ) -> Result<()> {
+        let targets = self.resolve_links(collection, pages, records, policy)?;
+        self.log_links(collection, pages, &targets, records, policy)
+    }
+
+    /// Resolves the targets of followed links, as far as the policy admits them.
+    fn resolve_links(
+        &mut self,
+        collection: &mut Collection,
+        pages: &[PageLinks],
+        records: &BTreeMap<PageId, PageRecord>,
+        policy: &PagePolicy,
+    ) -> Result<ResolvedTargets> {
+        let now_s = pages.first().map_or(0, |first| FetchedPage::seconds(first.fetched_ms));
+        let mut urls = UrlBatch::new();
+        // End of the links of each page in `urls`.
+        let mut ends = Vec::with_capacity(pages.len());
+        for page in pages {
+            urls.extend(&page.links.followed);
+            ends.push((urls.len(), page));
+        }
+        let describe = |new: &NewPage| {
+            let link = new.link_index as usize;
+            let source = ends.partition_point(|(end, _)| *end <= link);
+            let (end, page) = ends[source];
+            let index = link + page.links.dynamic.len() - end;
+            let dynamic = page.links.dynamic[index];
+            let site_pages = policy.pages_known(new.site) + self.count_new_page(new.site, dynamic);
+            let Some(record) = records.get(&page.id) else {
+                return policy.new_page_record(new.site, site_pages, 0, 0, dynamic);
+            };
+            let redirects = match page.outcome {
+                FetchOutcome::Redirect => record.flags.redirects() + 1,
+                _ => 0,
+            };
+            let url = page.links.followed.url(index);
+            let is_front = || url.ends_with('/') && url.bytes().filter(|byte| *byte == b'/').count() == 3;
+            let depth = match new.site == record.site {
+                true => target_depth(record, page.outcome),
+                false if is_front() => 0,
+                false => 1,
+            };
+            let mut new_page = policy.new_page_record(new.site, site_pages, depth, redirects, dynamic);
+            new_page.url_score = policy.url_scorer.score(url);
+            new_page
+        };
+        let resolved = if policy.admits_all() {
+            collection.resolve(&urls, now_s, describe)?
+        } else {
+            collection.resolve_admitted(&urls, now_s, |site| policy.admits(site), describe)?
+        };
+        Ok(ResolvedTargets { pages: resolved.pages, first_new_page: resolved.first_new_page })
+    }
+
+    fn log_links(
+        &mut self,
+        collection: &mut Collection,
+        pages: &[PageLinks],
+        targets: &ResolvedTargets,
+        records: &BTreeMap<PageId, PageRecord>,
+        policy: &PagePolicy,
+    ) -> Result<()> {
+        let mut rest = targets.pages.as_slice();
+        for page in pages {
+            let (targets_of_page, remaining) = rest.split_at(page.links.followed.len());
+            rest = remaining;
+            let links = &page.links.all;
+            let followed = links.iter().filter_map(|link| match link.target {
+                LinkTarget::Followed(index) if targets_of_page[index as usize] == ResolvedBatch::REFUSED => {
+                    None
+                }
+                LinkTarget::Followed(index) => Some(Link {
+                    target: targets_of_page[index as usize],
+                    kind: link.kind.code(),
+                    context: link.context,
+                    anchor_chars: characters(page.links.text(link.anchor)),
+                    position: (link.position.clamp(0.0, 1.0) * 65_535.0) as u16,
+                }),
+                LinkTarget::Unfollowed(..) => None,
+            });
+            collection.links.append(page.id, followed)?;
+            table_rows::push_links(collection, page, targets_of_page, policy);
+            self.summary.links += links.len() as u64;
+            self.count_in_links(page, targets_of_page, targets.first_new_page, records.get(&page.id));
+        }
+        Ok(())
+    }
+
+    /// Counts the in-links of the targets of a page. Several links to one target count once, links to itself not at all; each
+    /// target gets an equal share of the cash. Of a page that was fetched before, only links to newly discovered pages count:
+    /// the others may have been counted at the earlier fetch.
+    fn count_in_links(
+        &mut self,
+        page: &PageLinks,
+        targets_of_page: &[PageId],
+        first_new: PageId,
+        record: Option<&PageRecord>,
+    ) {
+        let url = &page.url;
+        let domain = url.registered_domain();
+        // A redirect has no text of its own, so its target inherits the expected relevance.
+        let expected_relevance = record
+            .filter(|_| page.outcome == FetchOutcome::Redirect)
+            .map_or(0, |record| record.topic_relevance);
+        let is_page = |target: &PageId| *target != page.id && *target != ResolvedBatch::REFUSED;
+        let indexed = targets_of_page.iter().enumerate().filter(|(_, target)| is_page(target));
+        let mut targets: Vec<(PageId, Reverse<u16>, LinkDistance)> = indexed
+            .map(|(index, target)| {
+                let relevance = page.links.relevance(index).max(expected_relevance);
+                let nearness = link_distance(url.site(), domain, page.links.followed.url(index));
+                (*target, Reverse(relevance), nearness)
+            })
+            .collect();
+        targets.sort_unstable();
+        targets.dedup_by_key(|(target, ..)| *target);
+        if targets.is_empty() {
+            self.add_shared_cash(page.cash);
+        }
+        let share = page.cash / targets.len() as f32;
+        let depth = record.map_or(0, |record| target_depth(record, page.outcome));
+        let bit = domain.map_or(0, linking_domain_bit);
+        for (target, Reverse(relevance), nearness) in targets {
+            let counts = self.in_links.entry(target).or_default();
+            counts.cash += share;
+            counts.relevance = counts.relevance.max(relevance);
+            if !page.is_first && target < first_new {
+                continue;
+            }
+            counts.all += 1;
+            counts.from_other_sites += u32::from(nearness != LinkDistance::SameSite);
+            counts.linking_domains |= if nearness == LinkDistance::OtherDomain { bit } else { 0 };
+            counts.depth = counts.depth.min(if nearness == LinkDistance::SameSite { depth } else { 1 });
+        }
+    }
+
+    /// Adds cash without a receiver to the shared account.
+    pub(crate) fn add_shared_cash(&mut self, cash: f32) {
+        self.shared_cash.add(cash);
+    }
+
+    /// Counts a discovered page; returns the number of pages of its site discovered by this batch.
+    fn count_new_page(&mut self, site: SiteId, dynamic: bool) -> u32 {
+        self.summary.new_pages += 1;
+        let delta = self.sites.entry(site).or_default();
+        if dynamic {
+            delta.known_dynamic += 1;
+        } else {
+            delta.known_static += 1;
+        }
+        delta.known_static + delta.known_dynamic
+    }
+
+    /// Counts a fetch for the site of the page.
+    pub(crate) fn count_visit(
+        &mut self,
+        site: SiteId,
+        page: &GatheredPage,
+        first_success: bool,
+        visit: VisitComparison,
+        was_queued: bool,
+    ) {
+        let delta = self.sites.entry(site).or_default();
+        delta.dequeued += u32::from(was_queued);
+        delta.fetched += u32::from(first_success);
+        delta.failed_requests += u32::from(!page.outcome.is_success());
+        delta.bytes += page.content_bytes;
+        if page.outcome == FetchOutcome::Success && visit.is_newest && page.url.path_and_query() == "/" {
+            delta.front_page_hash = page.content_hash;
+        }
+        if page.outcome != FetchOutcome::NoResponse && visit.is_newest {
+            delta.last_response =
+                delta.last_response.max(Some((FetchedPage::seconds(page.fetched_ms), page.address)));
+        }
+    }
+
+    /// Writes the records of the pages of the batch, of their link targets and of their sites.
+    pub(crate) fn apply(
+        &mut self,
+        collection: &mut Collection,
+        records: &mut BTreeMap<PageId, PageRecord>,
+        policy: &mut PagePolicy,
+    ) -> Result<()> {
+        for (id, record) in records.iter_mut() {
+            if let Some(counts) = self.in_links.remove(id) {
+                self.add_in_links(record, counts, policy);
+            }
+        }
+        let ids: Vec<PageId> = records.keys().copied().collect();
+        let values: Vec<&PageRecord> = records.values().collect();
+        collection.page_state.update(&ids, |index, record| *record = *values[index])?;
+
+        let counts = std::mem::take(&mut self.in_links);
+        let ids: Vec<PageId> = counts.keys().copied().collect();
+        let values: Vec<InlinkDelta> = counts.into_values().collect();
+        collection
+            .page_state
+            .update(&ids, |index, record| self.add_in_links(record, values[index], policy))?;
+
+        let ids: Vec<SiteId> = self.sites.keys().copied().collect();
+        let values: Vec<&SiteDelta> = self.sites.values().collect();
+        collection.site_state.update(&ids, |index, record| {
+            values[index].add_to(record);
+            policy.record_site_size(ids[index], record.pages_known);
+        })?;
+        policy.record_collection_size(collection);
+        let cash = std::mem::take(&mut self.shared_cash);
+        CrawlState::update(collection, |state| shared_cash::add(state, cash))
+    }
+
+    fn add_in_links(&mut self, record: &mut PageRecord, counts: InlinkDelta, policy: &PagePolicy) {
+        record.inlinks = record.inlinks.saturating_add(counts.all);
+        record.cash += counts.cash;
+        // The relevance of its own text, once fetched, takes precedence.
+        if record.fetch_count == 0 {
+            record.topic_relevance = record.topic_relevance.max(counts.relevance);
+        }
+        policy.relax_depth(record, counts.depth);
+        let site = self.sites.entry(record.site).or_default();
+        site.in_links += counts.from_other_sites;
+        site.linking_domains |= counts.linking_domains;
+    }
+}
+
+impl SiteDelta {
+    fn add_to(&self, record: &mut SiteRecord) {
+        record.pages_known += self.known_static + self.known_dynamic;
+        record.pages_static += self.known_static;
+        record.pages_dynamic += self.known_dynamic;
+        record.pages_queued = record.pages_queued.saturating_sub(self.dequeued);
+        record.pages_fetched += self.fetched;
+        record.failed_requests = record.failed_requests.saturating_add(self.failed_requests);
+        record.inlinks = record.inlinks.saturating_add(self.in_links);
+        record.bytes_received = record.bytes_received.saturating_add(self.bytes);
+        record.linking_domains_sketch |= self.linking_domains;
+        if self.front_page_hash != 0 {
+            record.front_page_hash = self.front_page_hash;
+        }
+        if let Some((time_s, address)) =
+            self.last_response.filter(|(time_s, _)| *time_s >= record.last_seen_s)
+        {
+            record.last_seen_s = time_s;
+            record.address = address.or(record.address);
+        }
+    }
+}
+
+/// Distance of a link target from its source.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum LinkDistance {
+    /// Same site.
+    SameSite,
+    /// Another site of the same registered domain.
+    SameDomain,
+    /// Another registered domain.
+    OtherDomain,
+}
+
+fn link_distance(site: &str, domain: Option<&str>, url: &str) -> LinkDistance {
+    if url.strip_prefix(site).is_some_and(|path| path.starts_with('/')) {
+        return LinkDistance::SameSite;
+    }
+    let authority = url.split_once("//").map_or("", |(_, rest)| rest.split('/').next().unwrap_or(""));
+    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+    let before = domain.and_then(|domain| host.strip_suffix(domain));
+    match before {
+        Some(before) if before.is_empty() || before.ends_with('.') => LinkDistance::SameDomain,
+        _ => LinkDistance::OtherDomain,
+    }
+}
+
+/// Depth of a link target on the same site: one more than its source, or equal for a redirect.
+fn target_depth(record: &PageRecord, outcome: FetchOutcome) -> u8 {
+    if outcome == FetchOutcome::Redirect { record.depth } else { record.depth.saturating_add(1) }
+}
+
+fn flags(dynamic: bool) -> PageFlags {
+    if dynamic { PageFlags::DYNAMIC } else { PageFlags::default() }
+}
+
+fn characters(text: &str) -> u16 {
+    u16::try_from(text.chars().count()).unwrap_or(u16::MAX)
+}

@@ -1,0 +1,202 @@
+//! Policy for discovered pages (limits, depth) and for the time of the next fetch.
+
+use std::collections::HashSet;
+
+use frontier::{ChangePriors, FetchEvent, Limits, PageDecision, RetryPolicy, UrlScorer};
+use harvest::item::fetch_outcome::FetchOutcome;
+use harvest::item::gathered_page::GatheredPage;
+use harvest::settings::crawl_settings::{CrawlSettings, RevisitIntervals};
+use harvest::settings::random::random;
+use model::{Reason, SiteId, UrlClass};
+use store::{Collection, PageColumn, PageFlags, PageRecord, PageStage, PageStateReader, Result};
+
+use crate::ingest::visit;
+
+/// Page policy of a collection, with the counts that its limits need.
+#[derive(Debug, Default)]
+pub(crate) struct PagePolicy {
+    pub(crate) limits: Limits,
+    pub(crate) retry: RetryPolicy,
+    pub(crate) revisits: RevisitIntervals,
+    /// Scores of new URLs.
+    pub(crate) url_scorer: UrlScorer,
+    /// Whether links of exact duplicates are followed.
+    pub(crate) follow_links_of_duplicates: bool,
+    /// Prior change rates.
+    change_priors: ChangePriors,
+    full_sites: HashSet<SiteId>,
+    /// Known pages of each site.
+    pages_known: Vec<u32>,
+    sites: u32,
+    is_full: bool,
+}
+
+impl PagePolicy {
+    pub(crate) fn new(settings: &CrawlSettings) -> PagePolicy {
+        PagePolicy {
+            limits: settings.limits.clone(),
+            retry: settings.retry.clone(),
+            revisits: settings.revisits,
+            url_scorer: UrlScorer::new(&settings.url_patterns),
+            follow_links_of_duplicates: settings.follow_links_of_duplicates,
+            ..PagePolicy::default()
+        }
+    }
+
+    /// Replaces the settings that may change during a crawl.
+    pub(crate) fn update_settings(&mut self, settings: &CrawlSettings) {
+        self.retry = settings.retry.clone();
+        self.revisits = settings.revisits;
+        self.url_scorer = UrlScorer::new(&settings.url_patterns);
+    }
+
+    /// Loads the sizes of all sites and the prior change rates.
+    pub(crate) fn load_counts(&mut self, collection: &Collection) -> Result<()> {
+        let parts = collection.site_state.reader().scan(|known: &mut Vec<(SiteId, u32)>, site, record| {
+            known.push((site, record.pages_known));
+        })?;
+        for (site, pages) in parts.into_iter().flatten() {
+            self.record_site_size(site, pages);
+        }
+        self.record_collection_size(collection);
+        self.change_priors = change_priors(collection.page_state.reader())?;
+        Ok(())
+    }
+
+    /// Records the size of the collection.
+    pub(crate) fn record_collection_size(&mut self, collection: &Collection) {
+        let known = collection.urls.reader();
+        self.sites = known.sites();
+        self.is_full = u64::from(known.pages()) >= self.limits.pages;
+    }
+
+    /// Records the number of known pages of a site.
+    pub(crate) fn record_site_size(&mut self, site: SiteId, pages_known: u32) {
+        if u64::from(pages_known) >= self.limits.pages_per_site {
+            self.full_sites.insert(site);
+        }
+        if self.pages_known.len() <= site.index() {
+            self.pages_known.resize(site.index() + 1, 0);
+        }
+        self.pages_known[site.index()] = pages_known;
+    }
+
+    /// Number of known pages of a site.
+    pub(crate) fn pages_known(&self, site: SiteId) -> u32 {
+        self.pages_known.get(site.index()).copied().unwrap_or(0)
+    }
+
+    /// Whether a page may be added to a site; `None` is a new site.
+    pub(crate) fn admits(&self, site: Option<SiteId>) -> bool {
+        match site {
+            Some(site) => !self.is_full && !self.full_sites.contains(&site),
+            None => !self.is_full && u64::from(self.sites) < self.limits.sites,
+        }
+    }
+
+    /// Reason why no page may be added to a site; `None` is a new site.
+    pub(crate) fn rejection_reason(&self, site: Option<SiteId>) -> Reason {
+        if self.is_full || site.is_none() { Reason::CollectionLimit } else { Reason::SitePageLimit }
+    }
+
+    /// Whether no limit is reached, so that single checks can be skipped.
+    pub(crate) fn admits_all(&self) -> bool {
+        !self.is_full && self.full_sites.is_empty() && u64::from(self.sites) < self.limits.sites
+    }
+
+    /// Record of a discovered page. `site_pages` is the number of known pages of its site including this one: a batch may
+    /// discover more than the limit of the site allows.
+    pub(crate) fn new_page_record(
+        &self,
+        site: SiteId,
+        site_pages: u32,
+        depth: u8,
+        redirects: u8,
+        dynamic: bool,
+    ) -> PageRecord {
+        let flags = if dynamic { PageFlags::DYNAMIC } else { PageFlags::default() };
+        let mut record = PageRecord::new(site, depth, flags.with_redirects(redirects));
+        let result = if redirects > self.limits.redirects {
+            Err(Reason::TooManyRedirects)
+        } else if u64::from(site_pages) > self.limits.pages_per_site {
+            Err(Reason::SitePageLimit)
+        } else {
+            self.check_depth(&record)
+        };
+        if let Err(reason) = result {
+            (record.stage, record.reason) = (PageStage::Rejected, Some(reason));
+        }
+        record
+    }
+
+    /// Applies a shorter path to a page, which may bring it within the maximum depth.
+    pub(crate) fn relax_depth(&self, record: &mut PageRecord, depth: u8) {
+        if depth < record.depth {
+            record.depth = depth;
+            let too_deep = record.stage == PageStage::Rejected && record.reason == Some(Reason::TooDeep);
+            if too_deep && self.check_depth(record).is_ok() {
+                (record.stage, record.reason) = (PageStage::Discovered, None);
+            }
+        }
+    }
+
+    fn check_depth(&self, record: &PageRecord) -> std::result::Result<(), Reason> {
+        let dynamic = record.flags.has(PageFlags::DYNAMIC);
+        self.limits.check_depth(if dynamic { UrlClass::Dynamic } else { UrlClass::Static }, record.depth)
+    }
+
+    /// Updates the estimated change rate, after a fetch that could be compared with the one before.
+    pub(crate) fn update_change_rate(&mut self, record: &mut PageRecord) {
+        let before = record.changes_per_day;
+        record.changes_per_day = visit::changes_per_day(record, self.change_priors.for_site(record.site));
+        self.change_priors.update(record.site, before, record.changes_per_day);
+    }
+
+    /// Records the reason of a failed fetch, and the earliest time of the next one.
+    pub(crate) fn record_visit(&self, record: &mut PageRecord, page: &GatheredPage, now_s: u32) {
+        let event = match page.failure {
+            Some(reason) if page.outcome == FetchOutcome::NoResponse => FetchEvent::NoResponse(reason),
+            Some(Reason::UnexpectedNotModified) => FetchEvent::ServerError,
+            _ => FetchEvent::from_status(page.status, None),
+        };
+        // Consecutive failures are not stored; for a page that was never fetched successfully, all fetches are failures.
+        let mut failures = if record.content_hash == 0 { record.fetch_count.saturating_sub(1) } else { 0 };
+        if matches!(event, FetchEvent::Throttled { .. }) {
+            // Throttling concerns the site more than the page, so it counts less.
+            failures /= 4;
+        }
+        let decision = self.retry.decide(event, 0, failures, random());
+        let (reason, delay_s) = match decision.page {
+            PageDecision::Done => (page.failure, self.revisits.success_s),
+            PageDecision::Retry { delay_ms } => {
+                let reason = page.failure.or(reason_of(event));
+                (reason, u32::try_from(delay_ms.div_ceil(1_000)).unwrap_or(u32::MAX))
+            }
+            PageDecision::GiveUp(reason) if event == FetchEvent::ClientError => {
+                (Some(reason), self.revisits.client_error_s)
+            }
+            PageDecision::GiveUp(reason) => (Some(reason), self.revisits.failure_s),
+        };
+        record.reason = reason;
+        record.earliest_visit_s = now_s.saturating_add(delay_s);
+    }
+}
+
+fn reason_of(event: FetchEvent) -> Option<Reason> {
+    match event {
+        FetchEvent::Throttled { .. } => Some(Reason::RetryLater),
+        FetchEvent::ServerError => Some(Reason::ServerError),
+        _ => None,
+    }
+}
+
+/// Prior change rates, from the estimates of all pages.
+fn change_priors(pages: &PageStateReader) -> Result<ChangePriors> {
+    let columns = [PageColumn::Site, PageColumn::ChangeRate];
+    let parts = pages.scan(&columns, |priors: &mut ChangePriors, row| {
+        priors.update(row.site, 0.0, row.changes_per_day);
+    })?;
+    let mut priors = ChangePriors::default();
+    parts.into_iter().for_each(|part| priors.merge(&part));
+    Ok(priors)
+}

@@ -1,0 +1,95 @@
+//! Daily limits of page requests, in total and per site, by UTC day.
+//!
+//! Requests for robots.txt and sitemaps are not counted. The total is counted by the
+//! [day counter](crate::state::day_counter) of the committed state. The requests of a site are counted from its page records by
+//! their last fetch, so with a limit per site no page is fetched twice a day.
+
+use std::collections::HashMap;
+
+use harvest::control::budgets::Budgets;
+use harvest::settings::crawl_settings::CrawlSettings;
+use model::SiteId;
+use store::{PageColumn, PageStage, PageStateReader, Result, ScanRow};
+
+use crate::state::crawl_state::CrawlState;
+use crate::state::day_counter::{DAY_MS, day_number};
+
+/// Request budget of a day.
+#[derive(Debug, Default)]
+pub struct DayBudget {
+    /// Start of the day, in Unix seconds.
+    start_s: u32,
+    remaining: Option<usize>,
+    per_site: Option<usize>,
+    by_site: HashMap<SiteId, usize>,
+}
+
+impl DayBudget {
+    /// Computes the remaining budget of the day of `now_ms`.
+    pub fn load(
+        state: &CrawlState,
+        pages: &PageStateReader,
+        settings: &CrawlSettings,
+        now_ms: u64,
+    ) -> Result<DayBudget> {
+        let limit = |max: u32| (max > 0).then_some(max as usize);
+        let mut day = DayBudget {
+            start_s: harvest::settings::clock::seconds(day_number(now_ms) * DAY_MS),
+            remaining: limit(settings.max_requests_per_day),
+            per_site: limit(settings.max_requests_per_site_per_day),
+            by_site: HashMap::new(),
+        };
+        let requests = state.day_counter.requests(now_ms);
+        day.remaining = day.remaining.map(|max| max.saturating_sub(requests as usize));
+        if day.per_site.is_some() {
+            let columns = [PageColumn::Site, PageColumn::StageAndFlags, PageColumn::LastVisit];
+            let count = |counts: &mut HashMap<SiteId, usize>, row: &ScanRow| {
+                if row.stage == PageStage::Queued || row.last_visit_s >= day.start_s {
+                    *counts.entry(row.site).or_default() += 1;
+                }
+            };
+            for (site, count) in pages.scan(&columns, count)?.into_iter().flatten() {
+                *day.by_site.entry(site).or_default() += count;
+            }
+        }
+        Ok(day)
+    }
+
+    /// Remaining requests; `None` is unlimited.
+    pub(crate) fn remaining(&self) -> Option<usize> {
+        self.remaining
+    }
+
+    /// Remaining requests of a site; `None` is unlimited.
+    pub fn remaining_for_site(&self, site: SiteId) -> Option<usize> {
+        self.per_site.map(|max| max.saturating_sub(self.by_site.get(&site).copied().unwrap_or(0)))
+    }
+
+    /// Number of sites at their daily limit.
+    pub(crate) fn sites_at_limit(&self) -> u64 {
+        let Some(max) = self.per_site else { return 0 };
+        self.by_site.values().filter(|requests| **requests >= max).count() as u64
+    }
+
+    /// Whether a page that was last fetched at this time may be fetched today.
+    pub(super) fn allows_visit(&self, last_visit_s: u32) -> bool {
+        self.per_site.is_none() || last_visit_s < self.start_s
+    }
+
+    /// End of the day, in Unix milliseconds.
+    pub(super) fn end_ms(&self) -> u64 {
+        u64::from(self.start_s) * 1_000 + DAY_MS
+    }
+}
+
+/// Limits of the settings, and their use on the day of `now_ms`.
+pub fn daily_budgets(state: &CrawlState, settings: &CrawlSettings, now_ms: u64) -> Budgets {
+    let limit = |max: u32| (max > 0).then_some(u64::from(max));
+    Budgets {
+        requests_today: state.day_counter.requests(now_ms),
+        max_requests_per_day: limit(settings.max_requests_per_day),
+        day_end_ms: (day_number(now_ms) + 1) * DAY_MS,
+        max_requests_per_site_per_day: limit(settings.max_requests_per_site_per_day),
+        ..Budgets::default()
+    }
+}

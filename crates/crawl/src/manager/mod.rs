@@ -1,0 +1,282 @@
+//! The manager: selects the pages to fetch next.
+//!
+//! It scans all sites, then all pages, and creates a batch of the pages with the highest [priority], with a limit per site.
+//! A site in an open batch is excluded until it is finished, so that its cooldown is kept in one place. Of a site that was never
+//! contacted only the front page is selected first: aliases and robots.txt are known before its other pages are fetched.
+//!
+//! It reads records and marks pages as queued; it never fetches anything.
+
+mod aliases;
+mod batch_builder;
+pub(crate) mod budgets;
+pub(crate) mod day_budget;
+pub(crate) mod domain_budget;
+mod due;
+mod front_page;
+mod page_check;
+pub(crate) mod page_ranks;
+pub(crate) mod priority;
+pub(crate) mod revisit;
+mod selection;
+mod site_eligibility;
+pub(crate) mod site_url;
+pub(crate) mod validators;
+
+use std::collections::HashSet;
+
+use harvest::control::budgets::Budgets;
+use harvest::item::batch::Batch;
+use harvest::settings::clock::seconds;
+use harvest::settings::crawl_settings::CrawlSettings;
+use model::{PageId, Reason, SiteId};
+use store::{Collection, LinkLogReader, PageStage, ScanRow};
+
+use crate::claims::open_batches::OpenBatches;
+use crate::error::Error;
+use crate::manager::page_ranks::PageRanks;
+use crate::manager::priority::{FactSource, FactSurvey, PriorityScorer, SiteFacts};
+use crate::state::crawl_state::CrawlState;
+use crate::state::day_counter::day_number;
+use crate::state::robots_redirects;
+use aliases::mark_aliases;
+use batch_builder::build_batch;
+use day_budget::DayBudget;
+pub(crate) use due::DueTime;
+use due::{EarliestDue, due_time};
+use front_page::front_pages;
+use selection::{BatchLimits, Candidates, select};
+use site_eligibility::{AllowedPages, SiteEligibility, evaluate_sites};
+
+/// Creates batches.
+#[derive(Debug, Default)]
+pub(crate) struct Manager {
+    /// Id of the last batch.
+    pub(crate) last_batch: u64,
+    pub(crate) open: OpenBatches,
+    /// Survey of the last scan, used by the next one, so that most batches need one scan.
+    survey: Option<FactSurvey>,
+    ranks: PageRanks,
+    /// Time at which the next page is due or the next day begins, in Unix milliseconds.
+    pub(crate) next_scan_ms: u64,
+    /// Number of sites at their daily limit, and of sites at their domain budget, at the last scan.
+    sites_over_budget: (u64, u64),
+    /// Sites whose robots.txt has changed: pages that it disallowed may be allowed now.
+    pub(crate) changed_robots: HashSet<SiteId>,
+}
+
+impl Manager {
+    /// Releases the counted requests of pages that returned without a fetch.
+    pub(crate) fn release_requests(&self, state: &mut CrawlState, site: SiteId, pages: u32, now_ms: u64) {
+        if self.open.created_ms(site).is_some_and(|created_ms| day_number(created_ms) == day_number(now_ms)) {
+            state.day_counter.release(now_ms, pages as usize);
+        }
+    }
+
+    /// Budgets of the settings, and their use.
+    pub(crate) fn budgets(&self, state: &CrawlState, settings: &CrawlSettings, now_ms: u64) -> Budgets {
+        let (sites_at_daily_limit, sites_at_domain_budget) = self.sites_over_budget;
+        Budgets {
+            sites_at_daily_limit,
+            sites_at_domain_budget,
+            ..day_budget::daily_budgets(state, settings, now_ms)
+        }
+    }
+
+    /// Loads the ranks with a weight in the settings.
+    pub(crate) fn load_ranks(
+        &mut self,
+        collection: &Collection,
+        settings: &CrawlSettings,
+    ) -> Result<(), Error> {
+        self.ranks.read(collection.dir(), settings)
+    }
+
+    /// Creates a batch of the best due pages and marks them as queued; `None` if no page is due.
+    pub(crate) fn next_batch(
+        &mut self,
+        collection: &mut Collection,
+        settings: &CrawlSettings,
+        now_ms: u64,
+    ) -> Result<Option<Batch>, Error> {
+        self.load_ranks(collection, settings)?;
+        release_disallowed(collection, &std::mem::take(&mut self.changed_robots))?;
+        // Pages that the current settings reject are detected only when they are selected; then select again.
+        loop {
+            let (batch, rejected) = self.select_pages(collection, settings, now_ms)?;
+            if !batch.sites.is_empty() || rejected == 0 {
+                self.open.add(&batch, now_ms);
+                CrawlState::update(collection, |state| state.day_counter.count(now_ms, batch.pages()))?;
+                return Ok(Some(batch).filter(|batch| !batch.sites.is_empty()));
+            }
+        }
+    }
+
+    /// Selects the best pages; also returns how many of them the settings reject.
+    fn select_pages(
+        &mut self,
+        collection: &mut Collection,
+        settings: &CrawlSettings,
+        now_ms: u64,
+    ) -> Result<(Batch, usize), Error> {
+        let state = CrawlState::load(collection)?;
+        let day = DayBudget::load(&state, collection.page_state.reader(), settings, now_ms)?;
+        self.next_scan_ms = day.end_ms();
+        let max_pages = settings.max_batch_pages.min(day.remaining().unwrap_or(usize::MAX));
+        let mut eligibilities = self.site_eligibility(collection, settings, &day, now_ms)?;
+        let mut selected = front_pages(collection, settings, &mut eligibilities, max_pages, now_ms)?;
+        let limits = BatchLimits {
+            pages: max_pages.saturating_sub(selected.len()),
+            reserved: reserved_pages(settings, max_pages).saturating_sub(selected.len()),
+            per_site: settings.max_batch_pages_per_site,
+        };
+        if limits.pages > 0 {
+            let candidates = self.best_candidates(collection, settings, &eligibilities, &day, now_ms)?;
+            selected.extend(select(candidates, limits, |site| day.remaining_for_site(site)));
+        }
+        let (batch, rejected) =
+            build_batch(collection, settings, self.last_batch + 1, &selected, seconds(now_ms))?;
+        self.last_batch += u64::from(!batch.sites.is_empty());
+        Ok((batch, rejected))
+    }
+
+    /// Best candidates of each kind: discovered, fetched, failed.
+    fn best_candidates(
+        &mut self,
+        collection: &Collection,
+        settings: &CrawlSettings,
+        eligibilities: &[SiteEligibility],
+        day: &DayBudget,
+        now_ms: u64,
+    ) -> Result<Candidates, Error> {
+        let pages = collection.page_state.reader();
+        let links = LinkLogReader::open(collection.dir(), collection.manifest()?)?;
+        let fetched = eligibilities.iter().map(|eligibility| u64::from(eligibility.fetched)).sum();
+        self.ranks.refresh(collection.dir(), &links, settings, pages.pages(), fetched)?;
+        let sites: Vec<SiteFacts> = eligibilities.iter().map(|eligibility| eligibility.facts).collect();
+        let facts = FactSource { sites: &sites, ranks: &self.ranks };
+        let survey = match self.survey.take().filter(|survey| survey.is_valid_for(pages.pages())) {
+            Some(survey) => survey,
+            None => facts.survey(pages)?,
+        };
+        let now_s = seconds(now_ms);
+        let scorer = PriorityScorer::new(facts, &survey, settings, now_s);
+        let score = |(survey, earliest): &mut (FactSurvey, EarliestDue), row: &ScanRow| {
+            let page = facts.page_facts(row);
+            survey.observe(row, &page);
+            let eligibility = eligibilities.get(row.site.index())?;
+            if eligibility.open
+                || eligibility.allowed == AllowedPages::FrontPageOnly
+                || !eligibility.allowed.allows(row)
+            {
+                return None;
+            }
+            let list = candidate_list(row.stage)?;
+            let due = due_time(settings, eligibility, day, row);
+            earliest.observe(due, now_ms);
+            (due.time_ms <= now_ms).then(|| (list, scorer.priority(row, &page)))
+        };
+        let (lists, parts) =
+            pages.top_k_lists(3, settings.max_batch_pages, settings.max_batch_pages_per_site, score)?;
+        let (surveys, earliest): (Vec<FactSurvey>, Vec<EarliestDue>) = parts.into_iter().unzip();
+        self.survey = Some(FactSurvey::merge(surveys));
+        let earliest = EarliestDue::merge(earliest).map(|due| due.time_ms);
+        self.next_scan_ms = earliest.map_or(day.end_ms(), |due_ms| due_ms.min(day.end_ms()));
+        let mut lists = lists.into_iter();
+        let mut next = || lists.next().unwrap_or_default();
+        Ok(Candidates { discovered: next(), fetched: next(), failed: next() })
+    }
+
+    /// Time after `after_ms` at which the next page is due: a discovered or failed one; with `revisits` also a fetched one.
+    pub(crate) fn next_due(
+        &self,
+        collection: &Collection,
+        settings: &CrawlSettings,
+        revisits: bool,
+        after_ms: u64,
+    ) -> Result<Option<DueTime>, Error> {
+        let eligibilities = evaluate_sites(collection, settings)?;
+        let state = CrawlState::load(collection)?;
+        let day = DayBudget::load(&state, collection.page_state.reader(), settings, after_ms)?;
+        let observe = |earliest: &mut EarliestDue, row: &ScanRow| {
+            let Some(eligibility) = eligibilities.get(row.site.index()) else { return };
+            let is_candidate = match row.stage {
+                PageStage::Discovered | PageStage::Failed => true,
+                PageStage::Fetched => revisits,
+                PageStage::Queued | PageStage::Rejected => false,
+            };
+            if is_candidate && eligibility.allowed.allows(row) {
+                earliest.observe(due_time(settings, eligibility, &day, row), after_ms);
+            }
+        };
+        let parts = collection.page_state.reader().scan(&store::PageColumn::ALL, observe)?;
+        Ok(EarliestDue::merge(parts))
+    }
+
+    /// Pages that may be selected from each site now.
+    fn site_eligibility(
+        &mut self,
+        collection: &mut Collection,
+        settings: &CrawlSettings,
+        day: &DayBudget,
+        now_ms: u64,
+    ) -> Result<Vec<SiteEligibility>, Error> {
+        mark_aliases(collection)?;
+        let mut eligibilities = evaluate_sites(collection, settings)?;
+        let over_budget = eligibilities.iter().filter(|eligibility| eligibility.over_budget).count();
+        self.sites_over_budget = (day.sites_at_limit(), over_budget as u64);
+        for (site, name) in robots_redirects::all(&CrawlState::load(collection)?) {
+            if let Some(eligibility) = eligibilities.get_mut(site.index())
+                && self.open.claims.is_host_claimed(name)
+            {
+                eligibility.open = true;
+            }
+        }
+        for (number, eligibility) in eligibilities.iter_mut().enumerate() {
+            let site = SiteId(number as u32);
+            let is_claimed =
+                || eligibility.address.is_some_and(|address| self.open.claims.is_claimed(address));
+            eligibility.open = eligibility.open || self.open.contains(site) || is_claimed();
+            let is_blocked = eligibility.open
+                || eligibility.back_off_until_ms > now_ms
+                || day.remaining_for_site(site) == Some(0);
+            if eligibility.allowed == AllowedPages::FrontPageOnly && is_blocked {
+                // Not selectable now; the due time of its pages is computed from their records.
+                eligibility.allowed = AllowedPages::All;
+            }
+        }
+        Ok(eligibilities)
+    }
+}
+
+/// Index of the candidate list of a stage, in the order of [`Candidates`]; `None` if its pages are not selected.
+fn candidate_list(stage: PageStage) -> Option<usize> {
+    match stage {
+        PageStage::Discovered => Some(0),
+        PageStage::Fetched => Some(1),
+        PageStage::Failed => Some(2),
+        PageStage::Queued | PageStage::Rejected => None,
+    }
+}
+
+/// Pages of a batch that are reserved for pages never fetched.
+fn reserved_pages(settings: &CrawlSettings, pages: usize) -> usize {
+    (f64::from(settings.min_discovery_share) * pages as f64).ceil() as usize
+}
+
+/// Moves pages that the old robots.txt disallowed back to the stage discovered.
+pub(crate) fn release_disallowed(collection: &mut Collection, sites: &HashSet<SiteId>) -> store::Result<()> {
+    if sites.is_empty() {
+        return Ok(());
+    }
+    let columns = [store::PageColumn::Site, store::PageColumn::StageAndFlags];
+    let parts = collection.page_state.reader().scan(&columns, |pages: &mut Vec<PageId>, row| {
+        if row.reason == Some(Reason::RobotsDisallowed) && sites.contains(&row.site) {
+            pages.push(row.page);
+        }
+    })?;
+    let mut pages = parts.concat();
+    pages.sort_unstable();
+    collection
+        .page_state
+        .update(&pages, |_, record| (record.stage, record.reason) = (PageStage::Discovered, None))
+}

@@ -1,0 +1,129 @@
+//! Eligibility of sites: which of their pages may be selected.
+
+use std::net::IpAddr;
+
+use harvest::settings::crawl_settings::{CrawlSettings, SiteOverride};
+use model::SiteId;
+use store::{Collection, PageStage, Result, ScanRow, SiteRecord};
+
+use super::site_url::front_page;
+use crate::manager::domain_budget;
+use crate::manager::priority::SiteFacts;
+
+/// Eligibility of a site.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SiteEligibility {
+    pub(super) allowed: AllowedPages,
+    pub(super) facts: SiteFacts,
+    pub(super) fetched: u32,
+    /// Sketch of the linking domains.
+    pub(super) linking_domains_sketch: u64,
+    pub(super) back_off_until_ms: u64,
+    pub(super) address: Option<IpAddr>,
+    /// Whether it is in an open batch, or shares an address with one that is.
+    pub(super) open: bool,
+    /// Whether its domain has used its page budget.
+    pub(super) over_budget: bool,
+}
+
+/// Pages of a site that may be selected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum AllowedPages {
+    #[default]
+    None,
+    /// The site has reached its page limit; only pages fetched before are revisited.
+    RevisitsOnly,
+    FrontPageOnly,
+    All,
+}
+
+impl AllowedPages {
+    /// Whether a page may be selected.
+    pub(super) fn allows(self, row: &ScanRow) -> bool {
+        match self {
+            AllowedPages::None => false,
+            // A failed page with a change rate was fetched successfully before.
+            AllowedPages::RevisitsOnly => {
+                row.stage == PageStage::Fetched || row.stage == PageStage::Failed && row.changes_per_day > 0.0
+            }
+            AllowedPages::FrontPageOnly | AllowedPages::All => true,
+        }
+    }
+
+    /// Pages of a site that has reached its page limit.
+    fn at_limit(self) -> AllowedPages {
+        if self == AllowedPages::None { AllowedPages::None } else { AllowedPages::RevisitsOnly }
+    }
+}
+
+/// Eligibility of all sites, without regard to open batches and cooldowns.
+pub(super) fn evaluate_sites(
+    collection: &Collection,
+    settings: &CrawlSettings,
+) -> Result<Vec<SiteEligibility>> {
+    let parts =
+        collection.site_state.reader().scan(|all: &mut Vec<(SiteId, SiteEligibility)>, site, record| {
+            let take = match record {
+                SiteRecord { alias_of: Some(_), .. } => AllowedPages::None,
+                SiteRecord { resolved_s: 0, last_seen_s: 0, .. } => AllowedPages::FrontPageOnly,
+                _ => AllowedPages::All,
+            };
+            all.push((
+                site,
+                SiteEligibility {
+                    allowed: take,
+                    facts: SiteFacts::from_record(record),
+                    fetched: record.pages_fetched,
+                    linking_domains_sketch: record.linking_domains_sketch,
+                    back_off_until_ms: record.back_off_until_ms,
+                    address: record.address,
+                    open: false,
+                    over_budget: false,
+                },
+            ));
+        })?;
+    let mut eligibilities = vec![SiteEligibility::default(); collection.site_state.reader().sites() as usize];
+    for (site, eligibility) in parts.into_iter().flatten() {
+        eligibilities[site.index()] = eligibility;
+    }
+    apply_site_overrides(collection, settings, &mut eligibilities);
+    apply_domain_budget(collection, settings, &mut eligibilities);
+    Ok(eligibilities)
+}
+
+/// Applies the settings of single sites: skipped sites and page limits.
+fn apply_site_overrides(
+    collection: &Collection,
+    settings: &CrawlSettings,
+    eligibilities: &mut [SiteEligibility],
+) {
+    if !settings.site_overrides.iter().any(|site| site.skip || site.max_pages.is_some()) {
+        return;
+    }
+    for (number, eligibility) in eligibilities.iter_mut().enumerate() {
+        let front = front_page(collection.urls.reader(), settings, SiteId(number as u32));
+        let site_override = front.and_then(|url| settings.override_for(&url));
+        let is_full =
+            |site: &SiteOverride| site.max_pages.is_some_and(|max_pages| eligibility.fetched >= max_pages);
+        eligibility.allowed = match site_override {
+            Some(site) if site.skip => AllowedPages::None,
+            Some(site) if is_full(site) => eligibility.allowed.at_limit(),
+            _ => eligibility.allowed,
+        };
+    }
+}
+
+/// Applies the page budget of registered domains.
+fn apply_domain_budget(
+    collection: &Collection,
+    settings: &CrawlSettings,
+    eligibilities: &mut [SiteEligibility],
+) {
+    let all =
+        eligibilities.iter().map(|eligibility| (eligibility.fetched, eligibility.linking_domains_sketch));
+    let over = domain_budget::over_budget_sites(collection.urls.reader(), settings, all);
+    for site in over {
+        let eligibility = &mut eligibilities[site.index()];
+        (eligibility.allowed, eligibility.over_budget) = (eligibility.allowed.at_limit(), true);
+    }
+}

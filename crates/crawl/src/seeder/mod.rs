@@ -1,0 +1,181 @@
+//! The seeder: ingests fetched pages and events of harvesters into the collection, and adds discovered pages.
+//!
+//! Fetched pages go through [`Ingest`], and [events](events::apply_events) into the records of pages and sites: skipped and
+//! returned pages, robots.txt, cooldowns, sitemaps.
+
+pub(crate) mod events;
+
+use std::sync::Arc;
+
+use harvest::item::gathered_page::GatheredPage;
+use harvest::item::harvest_event::{HarvestEvent, SitemapUrl};
+use harvest::settings::crawl_settings::CrawlSettings;
+use model::UrlBatch;
+use model::{PageId, SiteId, UrlClass};
+use store::{Collection, PageFlags, ResolvedBatch, Result};
+
+use crate::ingest::page_links::PageLinks;
+use crate::ingest::page_policy::PagePolicy;
+use crate::ingest::summary::IngestSummary;
+use crate::ingest::{Ingest, visit};
+use crate::seeder::events::apply_events;
+
+/// Ingests pages and events in batches.
+pub(crate) struct Seeder {
+    ingest: Ingest,
+    pages: Vec<GatheredPage>,
+    bytes: u64,
+    events: Vec<HarvestEvent>,
+    settings: Arc<CrawlSettings>,
+}
+
+/// Result of the ingestion of a batch.
+#[derive(Debug, Default)]
+pub(crate) struct SeedResult {
+    pub(crate) ingested: IngestSummary,
+    pub(crate) bytes: u64,
+    /// Finished sites.
+    pub(crate) finished_sites: Vec<SiteId>,
+    /// Sites with pages that returned without a fetch, and their number.
+    pub(crate) unfetched: Vec<(SiteId, u32)>,
+    /// Sites whose robots.txt has changed.
+    pub(crate) changed_robots: Vec<SiteId>,
+}
+
+/// Equal to the default deduplication window of the page store.
+pub(crate) const DUPLICATE_WINDOW: usize = 1 << 20;
+
+impl Seeder {
+    pub(crate) fn new(settings: &Arc<CrawlSettings>, collection: &Collection) -> Result<Seeder> {
+        let mut policy = PagePolicy::new(settings);
+        policy.load_counts(collection)?;
+        let settings = Arc::clone(settings);
+        let ingest = Ingest::with_policy(DUPLICATE_WINDOW, policy);
+        Ok(Seeder { ingest, pages: Vec::new(), bytes: 0, events: Vec::new(), settings })
+    }
+
+    /// Replaces the settings, if they have changed.
+    pub(crate) fn update_settings(&mut self, settings: &Arc<CrawlSettings>) {
+        if !Arc::ptr_eq(&self.settings, settings) {
+            self.settings = Arc::clone(settings);
+            self.ingest.policy.update_settings(settings);
+        }
+    }
+
+    /// Adds a page to the batch that [`Seeder::seed`] ingests.
+    pub(crate) fn add_page(&mut self, page: GatheredPage) {
+        self.bytes += page.content_bytes();
+        self.pages.push(page);
+    }
+
+    /// Adds an event to the batch that [`Seeder::seed`] ingests.
+    pub(crate) fn add_event(&mut self, event: HarvestEvent) {
+        self.events.push(event);
+    }
+
+    /// Bytes of the pending pages.
+    pub(crate) fn pending_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Number of pending pages and events.
+    pub(crate) fn pending_items(&self) -> usize {
+        self.pages.len() + self.events.len()
+    }
+
+    /// Ingests all pending items: pages before the results of their sites.
+    pub(crate) fn seed(&mut self, collection: &mut Collection) -> Result<SeedResult> {
+        let mut result = SeedResult { bytes: std::mem::take(&mut self.bytes), ..SeedResult::default() };
+        result.ingested = self.ingest.ingest(collection, std::mem::take(&mut self.pages))?;
+        let summary = apply_events(collection, std::mem::take(&mut self.events), &self.settings.politeness)?;
+        for (site, pages) in &summary.sitemap_urls {
+            result.ingested.new_pages += self.add_sitemap_urls(collection, *site, pages)?;
+        }
+        (result.finished_sites, result.unfetched) = (summary.finished_sites, summary.unfetched);
+        result.changed_robots = summary.changed_robots;
+        Ok(result)
+    }
+
+    /// Ingests outlinks that the separate gatherer has written.
+    pub(crate) fn ingest_links(
+        &mut self,
+        collection: &mut Collection,
+        pages: &[PageLinks],
+    ) -> Result<IngestSummary> {
+        self.ingest.ingest_links(collection, pages)
+    }
+
+    /// Adds the URLs of a sitemap; their depth is 1, as if the front page linked to them.
+    pub(crate) fn add_sitemap_urls(
+        &mut self,
+        collection: &mut Collection,
+        site: SiteId,
+        pages: &[SitemapUrl],
+    ) -> Result<u64> {
+        let policy = &self.ingest.policy;
+        let gather = &self.settings.gathering;
+        let mut urls = UrlBatch::new();
+        let mut entries = Vec::with_capacity(pages.len());
+        for page in pages {
+            if let Ok(url) = gather.rules.canonical(&page.url) {
+                urls.push(&url);
+                entries.push((url.class(&gather.scope.extensions) == UrlClass::Dynamic, page.modified_s));
+            }
+        }
+        let (mut new_static, mut new_dynamic) = (0, 0);
+        let resolved = collection.resolve_admitted(
+            &urls,
+            // The site exists, so the discovery time of new sites is not used.
+            0,
+            |site| policy.admits(site),
+            |new| {
+                let (dynamic, modified_s) = entries[new.link_index as usize];
+                if dynamic {
+                    new_dynamic += 1;
+                } else {
+                    new_static += 1;
+                }
+                let site_pages = policy.pages_known(new.site) + new_static + new_dynamic;
+                let mut record = policy.new_page_record(new.site, site_pages, 1, 0, dynamic);
+                record.last_change_s = modified_s;
+                record.url_score = policy.url_scorer.score(urls.url(new.link_index as usize));
+                record
+            },
+        )?;
+        record_sitemap_dates(collection, &resolved, &entries)?;
+        collection.site_state.update(&[site], |_, record| {
+            record.pages_known += new_static + new_dynamic;
+            record.pages_static += new_static;
+            record.pages_dynamic += new_dynamic;
+        })?;
+        let known = collection.site_state.reader().get(site)?.map_or(0, |record| record.pages_known);
+        self.ingest.policy.record_site_size(site, known);
+        self.ingest.policy.record_collection_size(collection);
+        Ok(u64::from(new_static + new_dynamic))
+    }
+}
+
+/// Stores the modification dates of a sitemap. A date later than the last fetch marks the copy as stale; an old date proves
+/// nothing.
+fn record_sitemap_dates(
+    collection: &mut Collection,
+    resolved: &ResolvedBatch,
+    entries: &[(bool, u32)],
+) -> Result<()> {
+    let known = resolved.pages.iter().zip(entries).filter(|(page, _)| **page < resolved.first_new_page);
+    let mut changes: Vec<(PageId, u32)> =
+        known.map(|(page, (_, modified_s))| (*page, *modified_s)).filter(|(_, time_s)| *time_s > 0).collect();
+    changes.sort_unstable();
+    // A page may be listed twice; the latest date counts.
+    changes.reverse();
+    changes.dedup_by_key(|(page, _)| *page);
+    changes.reverse();
+    let pages: Vec<PageId> = changes.iter().map(|(page, _)| *page).collect();
+    collection.page_state.update(&pages, |index, record| {
+        let modified_s = changes[index].1;
+        record.last_change_s = record.last_change_s.max(modified_s);
+        if visit::is_reported_stale(record, modified_s) {
+            record.flags = record.flags.with(PageFlags::REPORTED_STALE);
+        }
+    })
+}

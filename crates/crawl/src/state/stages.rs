@@ -1,0 +1,77 @@
+//! Stages of pages that return from a batch without a fetch.
+
+use std::collections::{BTreeMap, HashSet};
+
+use model::{PageId, Reason, SiteId};
+use store::{Collection, PageRecord, PageStage, Result};
+
+/// Fate of a queued page that was not fetched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum UnfetchedPage {
+    Skipped(Reason),
+    Returned(Option<Reason>),
+}
+
+/// Updates the stages of pages that were not fetched; returns the number of dequeued pages of each site.
+pub(crate) fn update_unfetched(
+    collection: &mut Collection,
+    pages: &BTreeMap<PageId, UnfetchedPage>,
+) -> Result<Vec<(SiteId, u32)>> {
+    let ids: Vec<PageId> = pages.keys().copied().collect();
+    let values: Vec<UnfetchedPage> = pages.values().copied().collect();
+    let mut dequeued: BTreeMap<SiteId, u32> = BTreeMap::new();
+    collection.page_state.update(&ids, |index, record| {
+        *dequeued.entry(record.site).or_default() += u32::from(record.stage == PageStage::Queued);
+        match values[index] {
+            UnfetchedPage::Skipped(reason) => {
+                (record.stage, record.reason) = (PageStage::Rejected, Some(reason))
+            }
+            UnfetchedPage::Returned(reason) => {
+                record.stage = stage_before_queueing(record);
+                record.reason = reason.or(record.reason);
+            }
+        }
+    })?;
+    let sites: Vec<SiteId> = dequeued.keys().copied().collect();
+    let counts: Vec<u32> = dequeued.values().copied().collect();
+    collection.site_state.update(&sites, |index, record| {
+        record.pages_queued = record.pages_queued.saturating_sub(counts[index]);
+    })?;
+    Ok(dequeued.into_iter().collect())
+}
+
+/// Stage of a page before it was queued.
+pub(crate) fn stage_before_queueing(record: &PageRecord) -> PageStage {
+    match record {
+        PageRecord { fetch_count: 0, .. } => PageStage::Discovered,
+        PageRecord { status: 200..400, .. } => PageStage::Fetched,
+        _ => PageStage::Failed,
+    }
+}
+
+/// Whether no fetch of the page has succeeded.
+pub(crate) fn never_fetched(record: &PageRecord) -> bool {
+    stage_before_queueing(record) != PageStage::Fetched && record.content_hash == 0
+}
+
+/// Releases queued pages without an open batch: after a crash, or at the end of a crawl. `claimed` are the sites whose batches
+/// are held by other processes.
+pub(crate) fn requeue_unowned(collection: &mut Collection, claimed: &HashSet<SiteId>) -> Result<()> {
+    requeue(collection, |site| !claimed.contains(&site))
+}
+
+/// Releases the queued pages of these sites.
+pub(crate) fn requeue_unowned_sites(collection: &mut Collection, sites: &HashSet<SiteId>) -> Result<()> {
+    requeue(collection, |site| sites.contains(&site))
+}
+
+fn requeue(collection: &mut Collection, is_unowned: impl Fn(SiteId) -> bool + Sync) -> Result<()> {
+    let columns = [store::PageColumn::Site, store::PageColumn::StageAndFlags];
+    let parts = collection.page_state.reader().scan(&columns, |pages: &mut Vec<PageId>, row| {
+        if row.stage == PageStage::Queued && is_unowned(row.site) {
+            pages.push(row.page);
+        }
+    })?;
+    let returned = parts.into_iter().flatten().map(|page| (page, UnfetchedPage::Returned(None))).collect();
+    update_unfetched(collection, &returned).map(drop)
+}

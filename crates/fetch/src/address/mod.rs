@@ -1,0 +1,5 @@
+//! Addresses of hosts: the DNS resolver, and the filter of networks that may be contacted.
+
+pub(crate) mod dns_settings;
+pub(crate) mod network_filter;
+pub(crate) mod resolver;

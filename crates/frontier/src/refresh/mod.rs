@@ -1,0 +1,5 @@
+//! Estimates of change rates, and the theory of refreshing copies.
+
+pub(crate) mod change_priors;
+pub(crate) mod change_rate;
+pub(crate) mod freshness;

@@ -1,0 +1,107 @@
+//! State that all threads of a crawl share: clock, counters, current settings, rate limiter and control state.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+
+use tokio::sync::watch;
+
+use crate::control::control_state::ControlState;
+use crate::control::counters::Counters;
+use crate::control::lease_deadline::LeaseDeadline;
+use crate::control::rate_limiter::RateLimiter;
+use crate::settings::clock::CrawlClock;
+use crate::settings::crawl_settings::CrawlSettings;
+use crate::settings::stop_mode::StopMode;
+
+/// Shared state of a running crawl, one clone per thread.
+#[derive(Debug, Clone)]
+pub struct CrawlContext {
+    /// Index of the thread among the harvesters.
+    pub harvester: usize,
+    /// Clock.
+    pub clock: CrawlClock,
+    /// Counters.
+    pub counters: Arc<Counters>,
+    settings: watch::Receiver<Arc<CrawlSettings>>,
+    control: watch::Sender<ControlState>,
+    control_changes: watch::Receiver<ControlState>,
+    rate_limiter: Arc<RateLimiter>,
+    /// Deadline of the lease; no request starts after it.
+    pub(crate) lease: Arc<LeaseDeadline>,
+    /// Pages that can still be requested; `None` for unlimited.
+    page_quota: Arc<Option<AtomicI64>>,
+}
+
+impl CrawlContext {
+    pub(crate) fn new(
+        settings: watch::Receiver<Arc<CrawlSettings>>,
+        orders: watch::Sender<ControlState>,
+        counters: Arc<Counters>,
+        pace: Arc<RateLimiter>,
+        max_pages: Option<u64>,
+    ) -> CrawlContext {
+        let clock = settings.borrow().start_clock();
+        let page_quota = max_pages.map(|pages| AtomicI64::new(i64::try_from(pages).unwrap_or(i64::MAX)));
+        CrawlContext {
+            harvester: 0,
+            clock,
+            counters,
+            settings,
+            control_changes: orders.subscribe(),
+            control: orders,
+            rate_limiter: pace,
+            lease: Arc::default(),
+            page_quota: Arc::new(page_quota),
+        }
+    }
+
+    /// Clone for the harvester with an index.
+    pub(crate) fn for_harvester(&self, harvester: usize) -> CrawlContext {
+        CrawlContext { harvester, ..self.clone() }
+    }
+
+    /// Current settings.
+    pub fn settings(&self) -> Arc<CrawlSettings> {
+        Arc::clone(&self.settings.borrow())
+    }
+
+    /// Requested stop mode.
+    pub fn stop_mode(&self) -> StopMode {
+        self.control_changes.borrow().stop_mode
+    }
+
+    /// Whether control state and lease allow a request to start.
+    pub fn may_start(&self) -> bool {
+        self.control_changes.borrow().may_start() && self.lease.is_valid()
+    }
+
+    /// Acquires a slot of the rate limiter for a request that starts now, or returns the time of the next slot, in Unix
+    /// milliseconds.
+    pub fn acquire_rate(&self, requests_per_second: f64) -> Result<(), u64> {
+        self.rate_limiter
+            .acquire(requests_per_second, self.clock.now_us())
+            .map_err(|later_us| later_us.div_ceil(1_000))
+    }
+
+    /// Requests a graceful stop; a stronger mode remains.
+    pub fn stop_gracefully(&self) {
+        self.control.send_if_modified(|orders| {
+            let first = orders.stop_mode == StopMode::Running;
+            orders.stop_mode = orders.stop_mode.max(StopMode::Graceful);
+            first
+        });
+    }
+
+    /// Waits for new settings or a new control state.
+    pub async fn changed(&mut self) {
+        tokio::select! {
+            changed = self.settings.changed() => if changed.is_err() { std::future::pending().await },
+            changed = self.control_changes.changed() => if changed.is_err() { std::future::pending().await },
+        }
+    }
+
+    /// Takes one page off the quota; false if none is left.
+    pub fn acquire_page(&self) -> bool {
+        self.page_quota.as_ref().as_ref().is_none_or(|left| left.fetch_sub(1, Relaxed) > 0)
+    }
+}

@@ -1,0 +1,151 @@
+//! Control interface of a running crawl, for the terminal, signals and the dashboard.
+//!
+//! It does not slow the crawl down: threads read the control state before each request anyway, counters are atomics, and
+//! the coordinating thread updates the rest of the status twice a second.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use crate::control::context::CrawlContext;
+use crate::control::control_state::ControlState;
+use crate::control::counters::{Counters, Progress};
+use crate::control::live_status::LiveStatus;
+use crate::control::process_memory::memory_bytes;
+use crate::control::rate_limiter::RateLimiter;
+use crate::control::status_state::SharedStatus;
+use crate::settings::crawl_settings::CrawlSettings;
+use crate::settings::stop_mode::StopMode;
+
+/// Control interface of a crawl. Clones share the same state.
+#[derive(Debug, Clone)]
+pub struct CrawlHandle {
+    counters: Arc<Counters>,
+    control: watch::Sender<ControlState>,
+    settings: watch::Sender<Arc<CrawlSettings>>,
+    rate_limiter: Arc<RateLimiter>,
+    status: SharedStatus,
+}
+
+impl CrawlHandle {
+    /// Creates the handle of a crawl that has not started.
+    pub fn new(settings: CrawlSettings) -> CrawlHandle {
+        CrawlHandle {
+            counters: Arc::default(),
+            control: watch::Sender::new(ControlState::default()),
+            settings: watch::Sender::new(Arc::new(settings)),
+            rate_limiter: Arc::default(),
+            status: SharedStatus::default(),
+        }
+    }
+
+    /// Handle with its own control state and settings that shares counters and rate limiter with this one.
+    pub fn child(&self) -> CrawlHandle {
+        let settings = CrawlSettings::clone(&self.settings.borrow());
+        let (counters, pace) = (Arc::clone(&self.counters), Arc::clone(&self.rate_limiter));
+        CrawlHandle { counters, rate_limiter: pace, ..CrawlHandle::new(settings) }
+    }
+
+    /// Replaces all settings; only before the crawl starts.
+    pub fn replace_settings(&self, settings: CrawlSettings) {
+        self.settings.send_replace(Arc::new(settings));
+    }
+
+    /// Pauses or resumes the crawl.
+    pub fn set_paused(&self, paused: bool) {
+        self.control.send_modify(|control| control.paused = paused);
+    }
+
+    /// Whether the crawl is paused.
+    pub fn is_paused(&self) -> bool {
+        self.control.borrow().paused
+    }
+
+    /// Requested stop mode.
+    pub fn stop_mode(&self) -> StopMode {
+        self.control.borrow().stop_mode
+    }
+
+    /// Starts a crawl that requests at most `max_pages` pages; returns what its threads share.
+    pub fn context(&self, max_pages: Option<u64>) -> CrawlContext {
+        let (settings, counters) = (self.settings.subscribe(), Arc::clone(&self.counters));
+        let rate_limiter = Arc::clone(&self.rate_limiter);
+        let context = CrawlContext::new(settings, self.control.clone(), counters, rate_limiter, max_pages);
+        self.status.update(|state| state.start(context.clock));
+        context
+    }
+
+    /// Status that the crawl updates.
+    pub fn shared_status(&self) -> SharedStatus {
+        self.status.clone()
+    }
+
+    /// Counters.
+    pub fn progress(&self) -> Progress {
+        Progress { paused: self.control.borrow().paused, ..self.counters.progress() }
+    }
+
+    /// Full status.
+    pub fn status(&self) -> LiveStatus {
+        let (progress, control) = (self.progress(), *self.control.borrow());
+        let per_second = self.settings.borrow().max_requests_per_second;
+        let state = self.status.snapshot();
+        LiveStatus {
+            now_ms: state.now_ms(),
+            started_ms: state.started_ms,
+            finished: state.finished,
+            stop_mode: control.stop_mode,
+            max_requests_per_second: Some(per_second).filter(|per_second| *per_second > 0.0),
+            rates: state.throughput(&progress),
+            memory_bytes: memory_bytes(),
+            batches: state.batches,
+            workers: state.workers,
+            slowest_sites: state.slowest_sites,
+            failing_sites: state.failing_sites,
+            last_commit: state.last_commit,
+            budgets: state.budgets,
+            samples: state.samples.into(),
+            progress,
+        }
+    }
+
+    /// Starts no request and no DNS lookup until [`CrawlHandle::resume`]. Requests in flight complete and are committed, and
+    /// delays elapse. The pause is not stored: a crawl that is started again runs.
+    pub fn pause(&self) {
+        self.set_paused(true);
+    }
+
+    /// Ends a pause.
+    pub fn resume(&self) {
+        self.set_paused(false);
+    }
+
+    /// Sets the maximum number of requests per second to all sites together; `None` for unlimited. Politeness delays still
+    /// apply.
+    pub fn set_max_requests_per_second(&self, requests_per_second: Option<f64>) {
+        let rate = requests_per_second.filter(|rate| rate.is_finite() && *rate > 0.0).unwrap_or(0.0);
+        self.settings.send_modify(|settings| {
+            *settings =
+                Arc::new(CrawlSettings { max_requests_per_second: rate, ..CrawlSettings::clone(settings) });
+        });
+    }
+
+    /// Requests a stop; a stronger mode that was requested before remains.
+    pub fn stop(&self, mode: StopMode) {
+        self.control.send_modify(|control| control.stop_mode = control.stop_mode.max(mode));
+    }
+
+    /// Applies new settings to the running crawl, except for those of parsing, scope and limits, HTTP client and resolver,
+    /// which apply from the next start on.
+    pub fn update_settings(&self, settings: CrawlSettings) {
+        self.settings.send_modify(|old| {
+            *old = Arc::new(CrawlSettings {
+                gathering: old.gathering.clone(),
+                limits: old.limits.clone(),
+                fetch: old.fetch.clone(),
+                dns: old.dns.clone(),
+                ..settings
+            });
+        });
+    }
+}

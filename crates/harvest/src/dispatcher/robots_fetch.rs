@@ -1,0 +1,65 @@
+//! Fetch of a robots.txt that redirects to another host. The harvester of that host's address sends the request, so that the
+//! clocks of an address stay in one place; the pages of the site wait for the result.
+
+use std::collections::HashMap;
+
+use model::{CanonicalUrl, SiteId};
+
+/// Request for the robots.txt of a site at another host.
+#[derive(Debug, Clone)]
+pub(crate) struct CrossHostRobotsFetch {
+    pub(crate) url: CanonicalUrl,
+    /// Redirects so far.
+    pub(crate) redirects: u8,
+    for_site: SiteId,
+    from_harvester: usize,
+}
+
+impl CrossHostRobotsFetch {
+    pub(crate) fn new(
+        for_site: SiteId,
+        from_harvester: usize,
+        url: CanonicalUrl,
+        redirects: u8,
+    ) -> CrossHostRobotsFetch {
+        CrossHostRobotsFetch { url, redirects, for_site, from_harvester }
+    }
+
+    /// Same fetch at the target of a redirect.
+    pub(crate) fn redirected_to(self, url: CanonicalUrl) -> CrossHostRobotsFetch {
+        CrossHostRobotsFetch { url, redirects: self.redirects + 1, ..self }
+    }
+
+    /// Harvester and site that wait for the result.
+    pub(crate) fn origin(&self) -> (usize, SiteId) {
+        (self.from_harvester, self.for_site)
+    }
+}
+
+/// Fetches that a harvester waits for, and synthetic sites for those that it does for others.
+#[derive(Debug, Default)]
+pub(crate) struct PendingRobotsFetches {
+    last_synthetic: u32,
+    /// Jobs of sites that wait for a result.
+    held_jobs: HashMap<SiteId, Vec<u32>>,
+}
+
+impl PendingRobotsFetches {
+    /// Allocates a site id for the workbench that is in no collection: ids count down from the maximum.
+    pub(crate) fn allocate_synthetic_site(&mut self) -> SiteId {
+        self.last_synthetic = self.last_synthetic.wrapping_add(1) & 0xf_ffff;
+        SiteId(u32::MAX - self.last_synthetic)
+    }
+
+    pub(crate) fn hold_jobs(&mut self, site: SiteId, jobs: Vec<u32>) {
+        self.held_jobs.insert(site, jobs);
+    }
+
+    pub(crate) fn is_pending(&self, site: SiteId) -> bool {
+        self.held_jobs.contains_key(&site)
+    }
+
+    pub(crate) fn release_jobs(&mut self, site: SiteId) -> Vec<u32> {
+        self.held_jobs.remove(&site).unwrap_or_default()
+    }
+}

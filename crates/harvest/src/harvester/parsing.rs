@@ -1,0 +1,57 @@
+//! Handling of pages that have arrived: they wait until requests are sent, then they are parsed or passed on as they are.
+
+use fetch::Response;
+use model::{CanonicalUrl, PageId, Reason, SiteId};
+
+use super::{HarvestItem, Harvester};
+use crate::item::fetched_page::FetchedPage;
+
+/// Page that has arrived and is not parsed.
+pub(super) struct UnparsedPage {
+    site: SiteId,
+    page: PageId,
+    fetched: FetchedPage,
+}
+
+/// No request starts while this many pages wait for the parser: enough to keep connections busy, with little memory.
+pub(super) const MAX_UNPARSED: usize = 32;
+
+impl Harvester<'_> {
+    pub(super) fn on_page(
+        &mut self,
+        site: SiteId,
+        page: PageId,
+        url: CanonicalUrl,
+        response: Response,
+        unconditional: bool,
+    ) {
+        let mut fetched = FetchedPage::new(url, response, self.context.clock.now_ms());
+        if fetched.status == 304 && unconditional {
+            fetched.failure = fetched.failure.or(Some(Reason::UnexpectedNotModified));
+        }
+        let success = (200..400).contains(&fetched.status) && fetched.failure.is_none();
+        self.context.counters.count_fetch(fetched.outcome(), success, fetched.body.len() as u64);
+        if let Some(active) = self.sites.get_mut(&site) {
+            active.unparsed += 1;
+        }
+        self.unparsed.push_back(UnparsedPage { site, page, fetched });
+    }
+
+    /// Parses a page, or passes it on as it is if there is no gatherer.
+    pub(super) fn parse_page(
+        &mut self,
+        UnparsedPage { site, page, fetched }: UnparsedPage,
+    ) -> std::io::Result<()> {
+        let bytes = fetched.body.len() + fetched.head.len();
+        let item = match &mut self.gatherer {
+            Some(gatherer) => HarvestItem::Gathered(Box::new(gatherer.gather(&fetched))),
+            None => HarvestItem::Fetched(page, Box::new(fetched)),
+        };
+        self.journal.next_seq();
+        self.outbox.push(item, bytes);
+        if let Some(active) = self.sites.get_mut(&site) {
+            active.unparsed -= 1;
+        }
+        self.close_if_done(site)
+    }
+}

@@ -1,0 +1,102 @@
+//! Start of requests: those that are due, as far as capacity, rate limit and control state allow.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use fetch::FetchRequest;
+use frontier::AcquiredSite;
+use parse::MAX_ROBOTS_BYTES;
+
+use super::parsing::MAX_UNPARSED;
+use super::{FinishedRequest, Harvester};
+use crate::harvester::job::RequestJob;
+
+impl Harvester<'_> {
+    /// Starts all requests that may start now.
+    pub(super) fn start_requests(&mut self) {
+        self.rate_limited_until_ms = 0;
+        while self.context.may_start() && self.has_capacity() {
+            let now_ms = self.context.clock.now_ms();
+            if !self.within_rate(now_ms) {
+                return;
+            }
+            let Some(turn) = self.workbench.acquire(now_ms) else { return };
+            self.start(turn);
+        }
+    }
+
+    /// Whether a site is ready and the rate limit allows a request now; it takes a slot of the rate limiter then.
+    fn within_rate(&mut self, now_ms: u64) -> bool {
+        let per_second = self.settings.max_requests_per_second;
+        if per_second == 0.0 {
+            return true;
+        }
+        if self.workbench.next_ready_ms().is_none_or(|ready_ms| ready_ms > now_ms) {
+            return false;
+        }
+        let slot = self.context.acquire_rate(per_second);
+        self.rate_limited_until_ms = slot.err().unwrap_or(0);
+        slot.is_ok()
+    }
+
+    fn start(&mut self, turn: AcquiredSite) {
+        let Some(job) = self.jobs.remove(turn.job) else {
+            self.workbench.release(turn.site, 0, 0);
+            return;
+        };
+        if matches!(job, RequestJob::Page { .. }) && !self.context.acquire_page() {
+            // The page quota of the crawl is used up: the requests in flight are the last ones.
+            let job = self.jobs.add(job);
+            self.workbench.push_first(turn.site, job);
+            self.workbench.release(turn.site, 0, 0);
+            self.context.stop_gracefully();
+            return;
+        }
+        let idle = self.idle_connections.remove(&turn.address).filter(|(site, _)| *site == turn.site);
+        let headers =
+            self.sites.get(&turn.site).map(|active| Arc::clone(&active.headers)).unwrap_or_default();
+        let fetcher = Rc::clone(&self.fetcher);
+        let max_body_bytes = match &job {
+            RequestJob::Page { .. } => self.settings.fetch.max_body_bytes,
+            RequestJob::Robots { .. } | RequestJob::CrossHostRobots(_) => MAX_ROBOTS_BYTES,
+            RequestJob::Sitemap { .. } => self.settings.max_sitemap_bytes,
+        };
+        let lease = Arc::clone(&self.context.lease);
+        self.context.counters.requests.fetch_add(1, Relaxed);
+        self.context.counters.requests_in_flight.fetch_add(1, Relaxed);
+        self.requests.spawn_local(async move {
+            let request = FetchRequest {
+                url: job.url(),
+                address: turn.address,
+                site_headers: &headers,
+                if_none_match: job.validators().and_then(|validators| validators.etag.as_deref()),
+                if_modified_since: job
+                    .validators()
+                    .and_then(|validators| validators.last_modified.as_deref()),
+                max_body_bytes,
+                any_mime_type: !matches!(job, RequestJob::Page { .. }),
+                send_deadline: lease.last_start(),
+            };
+            let fetch = fetcher.fetch(&request, idle.map(|(_, connection)| connection));
+            let (response, connection) = tokio::select! {
+                biased;
+                (response, connection) = fetch => {
+                    // A failure after the lease has expired can be caused by a suspended machine, not by the server.
+                    let is_valid = response.failure.is_none() || lease.is_valid();
+                    (Some(response).filter(|_| is_valid), connection)
+                }
+                // From now on another worker can contact the address.
+                () = lease.expired() => (None, None),
+            };
+            FinishedRequest { turn, job, response, connection }
+        });
+    }
+
+    /// Whether another request can be in flight.
+    pub(super) fn has_capacity(&self) -> bool {
+        self.requests.len() < self.max_requests
+            && self.unparsed.len() < MAX_UNPARSED
+            && !self.outbox.is_full()
+    }
+}

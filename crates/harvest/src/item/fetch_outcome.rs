@@ -1,0 +1,92 @@
+//! Outcome of a fetch, by the status code alone.
+
+use serde::{Deserialize, Serialize};
+
+/// Outcome of a fetch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FetchOutcome {
+    /// Content (2xx).
+    Success,
+    /// Not modified (304).
+    NotModified,
+    /// Redirect to another page (300 to 303, 307, 308).
+    Redirect,
+    /// Client error (4xx).
+    ClientError,
+    /// Server error (5xx).
+    ServerError,
+    /// Status that is not valid as the response to a page request.
+    UnexpectedStatus,
+    /// No response.
+    NoResponse,
+}
+
+impl FetchOutcome {
+    /// All outcomes, in the order of their discriminants.
+    pub const ALL: [FetchOutcome; 7] = [
+        FetchOutcome::Success,
+        FetchOutcome::NotModified,
+        FetchOutcome::Redirect,
+        FetchOutcome::ClientError,
+        FetchOutcome::ServerError,
+        FetchOutcome::UnexpectedStatus,
+        FetchOutcome::NoResponse,
+    ];
+
+    /// Outcome for a status code; 0 stands for no response.
+    pub fn from_status(status: u16) -> FetchOutcome {
+        match status {
+            0 => FetchOutcome::NoResponse,
+            200..=299 => FetchOutcome::Success,
+            304 => FetchOutcome::NotModified,
+            300..=303 | 307 | 308 => FetchOutcome::Redirect,
+            400..=499 => FetchOutcome::ClientError,
+            500..=599 => FetchOutcome::ServerError,
+            _ => FetchOutcome::UnexpectedStatus,
+        }
+    }
+
+    /// Name in tables and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FetchOutcome::Success => "ok",
+            FetchOutcome::NotModified => "not_modified",
+            FetchOutcome::Redirect => "redirect",
+            FetchOutcome::ClientError => "client_error",
+            FetchOutcome::ServerError => "server_error",
+            FetchOutcome::UnexpectedStatus => "unexpected_status",
+            FetchOutcome::NoResponse => "no_response",
+        }
+    }
+
+    /// Whether the fetch succeeded.
+    pub fn is_success(self) -> bool {
+        matches!(self, FetchOutcome::Success | FetchOutcome::NotModified | FetchOutcome::Redirect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_has_its_outcome() {
+        for (status, name) in [
+            (0, "no_response"),
+            (200, "ok"),
+            (206, "ok"),
+            (301, "redirect"),
+            (304, "not_modified"),
+            (404, "client_error"),
+            (503, "server_error"),
+            (101, "unexpected_status"),
+            (999, "unexpected_status"),
+        ] {
+            assert_eq!(FetchOutcome::from_status(status).as_str(), name);
+        }
+        assert!(
+            FetchOutcome::ALL.into_iter().enumerate().all(|(number, outcome)| outcome as usize == number)
+        );
+    }
+}

@@ -1,0 +1,241 @@
+//! Settings of a crawl, typed and checked, for all of its programs.
+//!
+//! The binary converts `weir.toml` to these types; nothing here reads a file.
+
+use fetch::{DnsSettings, FetchSettings, SiteHeaders};
+use frontier::{Limits, Politeness, PriorityModel, RetryPolicy, Strategy, UrlPattern, Weights};
+use model::CanonicalUrl;
+
+use crate::settings::clock::CrawlClock;
+use crate::settings::gather_settings::GatherSettings;
+
+/// Settings of a crawl.
+#[derive(Debug, Clone)]
+pub struct CrawlSettings {
+    /// Product token that is matched against `User-agent` lines of robots.txt.
+    pub robots_agent: String,
+    /// Strategy that orders pages.
+    pub strategy: Strategy,
+    /// Weights of the quality terms; `None` for those of the strategy.
+    pub weight_overrides: Option<Weights>,
+    /// Model for the priority of a fetch.
+    pub priority: PriorityModel,
+    /// Minimum share of a batch for pages that were never fetched, if there are enough of them.
+    pub min_discovery_share: f32,
+    /// Maximum page requests per day; 0 for unlimited.
+    pub max_requests_per_day: u32,
+    /// Maximum page requests per site and day; 0 for unlimited.
+    pub max_requests_per_site_per_day: u32,
+    /// Maximum requests per second, of all kinds and to all sites together; 0 for unlimited.
+    pub max_requests_per_second: f64,
+    /// Maximum pages of a batch.
+    pub max_batch_pages: usize,
+    /// Maximum pages of one site in a batch.
+    pub max_batch_pages_per_site: usize,
+    /// Number of harvester threads; 0 for one per core.
+    pub threads: usize,
+    /// Maximum requests in flight.
+    pub max_connections: usize,
+    /// Maximum DNS lookups in flight.
+    pub max_concurrent_lookups: usize,
+    /// Maximum DNS lookups per second.
+    pub max_lookups_per_second: u32,
+    /// Keeps a connection open if the next request to its site is due within this time.
+    pub keep_alive_ms: u64,
+    /// Maximum time between two commits.
+    pub commit_interval_ms: u64,
+    /// Bytes of pages after which a commit is made before its interval has passed.
+    pub commit_bytes: u64,
+    /// Maximum age of a stored robots.txt.
+    pub robots_max_age_s: u32,
+    /// Time after which an unreachable robots.txt is requested again.
+    pub robots_retry_s: u32,
+    /// Whether sitemaps are fetched.
+    pub sitemaps: bool,
+    /// Whether robots.rdf is fetched.
+    pub robots_rdf: bool,
+    /// Time after which sitemaps and robots.rdf are fetched again.
+    pub sitemap_max_age_s: u32,
+    /// Maximum URLs accepted from the sitemaps of one site.
+    pub max_sitemap_urls: u32,
+    /// Maximum size of a sitemap.
+    pub max_sitemap_bytes: usize,
+    /// Ends the crawl when no page becomes due within this time.
+    pub max_idle_ms: u64,
+    /// Whether the links of exact duplicates are followed.
+    pub follow_links_of_duplicates: bool,
+    /// Intervals between two fetches of a page.
+    pub revisits: RevisitIntervals,
+    /// Patterns that raise or lower the score of a URL.
+    pub url_patterns: Vec<UrlPattern>,
+    /// Settings for parsing pages, and the scope of the crawl.
+    pub gathering: GatherSettings,
+    /// Limits on the size of a site and of the collection.
+    pub limits: Limits,
+    /// Delays between two requests to a site or an address.
+    pub politeness: Politeness,
+    /// Retries and back-off after failures.
+    pub retry: RetryPolicy,
+    /// Settings of the HTTP client.
+    pub fetch: FetchSettings,
+    /// Settings of the DNS resolver.
+    pub dns: DnsSettings,
+    /// Overrides for some sites; the first match applies.
+    pub site_overrides: Vec<SiteOverride>,
+    /// Clock for experiments; `None` for the system clock.
+    pub clock: Option<CrawlClock>,
+}
+
+/// Minimum intervals between two fetches of a page, by the outcome of the last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RevisitIntervals {
+    /// After content or a redirect.
+    pub success_s: u32,
+    /// After a client error (4xx).
+    pub client_error_s: u32,
+    /// After a server error or no response, when all retries have failed.
+    pub failure_s: u32,
+}
+
+/// Settings that differ for some sites.
+#[derive(Debug, Clone)]
+pub struct SiteOverride {
+    /// Sites that the override applies to.
+    pub sites: SiteMatch,
+    /// Delay between two requests.
+    pub delay_ms: Option<u64>,
+    /// Maximum pages of a site.
+    pub max_pages: Option<u32>,
+    /// Maximum depth of a page.
+    pub max_depth: Option<u8>,
+    /// Headers that are added to each request.
+    pub headers: SiteHeaders,
+    /// Product token that is matched against robots.txt.
+    pub robots_agent: Option<String>,
+    /// Whether the sites are excluded from the crawl.
+    pub skip: bool,
+}
+
+/// Condition that selects sites.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SiteMatch {
+    /// Exact host name.
+    Host(String),
+    /// Suffix of host names, such as `.example.org`; matches `example.org` itself, too.
+    Suffix(String),
+    /// Prefix of the SURT key.
+    Surt(String),
+}
+
+/// Seconds of a day.
+pub const DAY_S: u32 = 86_400;
+
+impl Default for CrawlSettings {
+    fn default() -> CrawlSettings {
+        CrawlSettings {
+            robots_agent: "weir".to_owned(),
+            strategy: Strategy::default(),
+            weight_overrides: None,
+            priority: PriorityModel::default(),
+            min_discovery_share: 0.0,
+            max_requests_per_day: 0,
+            max_requests_per_site_per_day: 0,
+            max_requests_per_second: 0.0,
+            max_batch_pages: 100_000,
+            max_batch_pages_per_site: 500,
+            threads: 0,
+            max_connections: 1_000,
+            max_concurrent_lookups: 100,
+            max_lookups_per_second: 500,
+            keep_alive_ms: 5_000,
+            commit_interval_ms: 5_000,
+            commit_bytes: 64 << 20,
+            robots_max_age_s: DAY_S,
+            robots_retry_s: 3_600,
+            sitemaps: true,
+            robots_rdf: true,
+            sitemap_max_age_s: 7 * DAY_S,
+            max_sitemap_urls: 50_000,
+            max_sitemap_bytes: 10 << 20,
+            max_idle_ms: 10 * 60 * 1_000,
+            follow_links_of_duplicates: false,
+            revisits: RevisitIntervals::default(),
+            url_patterns: Vec::new(),
+            gathering: GatherSettings::default(),
+            limits: Limits::default(),
+            politeness: Politeness::default(),
+            retry: RetryPolicy::default(),
+            fetch: FetchSettings::default(),
+            dns: DnsSettings::default(),
+            site_overrides: Vec::new(),
+            clock: None,
+        }
+    }
+}
+
+impl Default for RevisitIntervals {
+    fn default() -> RevisitIntervals {
+        RevisitIntervals { success_s: 180 * DAY_S, client_error_s: 365 * DAY_S, failure_s: 30 * DAY_S }
+    }
+}
+
+impl CrawlSettings {
+    /// Override for the site of a URL.
+    pub fn override_for(&self, url: &CanonicalUrl) -> Option<&SiteOverride> {
+        self.site_overrides.iter().find(|site| site.sites.matches(url))
+    }
+
+    /// Clock for a crawl that starts now.
+    pub fn start_clock(&self) -> CrawlClock {
+        self.clock.unwrap_or_else(CrawlClock::start)
+    }
+
+    /// Weights of the quality terms: overrides, or those of the strategy.
+    pub fn weights(&self) -> Weights {
+        self.weight_overrides.unwrap_or_else(|| self.strategy.weights())
+    }
+
+    /// Maximum delay of any site, except for the `Crawl-delay` of its robots.txt.
+    pub fn max_site_delay_ms(&self) -> u64 {
+        let own = self.site_overrides.iter().filter_map(|site| site.delay_ms).max().unwrap_or(0);
+        own.max(self.politeness.site_delay_ms).max(self.politeness.large_site_delay_ms)
+    }
+}
+
+impl SiteMatch {
+    /// Whether the site of a URL is selected.
+    pub fn matches(&self, url: &CanonicalUrl) -> bool {
+        match self {
+            SiteMatch::Host(host) => url.host() == host,
+            SiteMatch::Suffix(suffix) => {
+                let bare = suffix.trim_start_matches('.');
+                let before = url.host().strip_suffix(bare);
+                before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
+            }
+            SiteMatch::Surt(prefix) => url.surt().starts_with(prefix),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::UrlRules;
+
+    use super::*;
+
+    #[test]
+    fn overrides_are_found_by_host_suffix_and_surt() {
+        let url = UrlRules::default().canonical("http://www.example.org/a").unwrap();
+        let matches = |sites: SiteMatch| sites.matches(&url);
+        assert!(
+            matches(SiteMatch::Host("www.example.org".into()))
+                && !matches(SiteMatch::Host("example.org".into()))
+        );
+        assert!(
+            matches(SiteMatch::Suffix(".example.org".into()))
+                && matches(SiteMatch::Suffix("www.example.org".into()))
+        );
+        assert!(!matches(SiteMatch::Suffix("ample.org".into())));
+        assert!(matches(SiteMatch::Surt(url.surt()[..6].to_owned())));
+    }
+}

@@ -1,0 +1,364 @@
+//! Execution of queries: matching, ranking, facets, snippets.
+//!
+//! A query is compiled to a query of tantivy ([`compile`]). One scan of its matches ([`top_collector`]) counts them, keeps the top ones and
+//! counts facets. The hits are then completed from the collection: title and snippet from the stored page, ranks from the last
+//! analysis.
+//!
+//! ```text
+//! score = Σ words Σ fields  weight · BM25(word, field)  +  w · S / (S + k)      S = PageRank / mean PageRank
+//! ```
+//!
+//! BM25 as in tantivy (k1 = 1.2, b = 0.75), except that the document frequency of a word is the same for all fields and all stems
+//! ([`bm25_statistics`]), as in BM25F (Robertson, Zaragoza and Taylor, 2004). The saturated PageRank term is that of Craswell, Robertson,
+//! Zaragoza and Taylor (2005). Ranks are columns outside the index, so that a new PageRank takes effect without reindexing.
+
+mod bm25_statistics;
+mod clause;
+mod collapse;
+mod compile;
+mod deadline;
+mod depth_cache;
+mod facets;
+mod fast_fields;
+mod filter;
+mod highlight;
+mod limit_hit;
+mod link_matches;
+mod proximity;
+mod rank_cache;
+mod ranking;
+mod snippet;
+mod spelling;
+mod term_set;
+mod text_field;
+mod top_collector;
+mod wildcard;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use model::{PageId, SiteId};
+use store::Snapshot;
+use tantivy::query::EnableScoring;
+use tantivy::query::Query as _;
+
+pub use facets::{FacetCount, Facets};
+pub use limit_hit::LimitHit;
+pub use link_matches::LinkMatches;
+pub use ranking::Ranking;
+pub use snippet::{Fragment, Snippet};
+
+use crate::error::{Error, Result, is_damage};
+use crate::index::text_index::TextIndex;
+use crate::index::vocabulary::Vocabulary;
+use crate::query::Query;
+use collapse::CollapsedHits;
+use compile::{Compiled, Compiler};
+use deadline::Deadline;
+use depth_cache::DepthCache;
+use fast_fields::FastFields;
+use rank_cache::{RankCache, RankSnapshot};
+use snippet::PageExcerpt;
+use top_collector::{Candidate, TopPages};
+
+/// Maximum of offset plus limit.
+pub const MAX_RESULT_WINDOW: usize = 10_000;
+
+/// Searcher over an index and a snapshot of its collection. May be used by several threads at the same time.
+pub struct Searcher {
+    snapshot: Snapshot,
+    index: TextIndex,
+    ranking: Ranking,
+    ranks: RankCache,
+    depths: DepthCache,
+    vocabulary: Mutex<Option<Arc<Vocabulary>>>,
+}
+
+/// Number of further hits fetched to fill the places of collapsed near duplicates.
+const COLLAPSE_LOOKAHEAD: usize = 100;
+/// Below this number of hits a spelling suggestion is computed.
+const SUGGESTION_MAX_HITS: u64 = 3;
+
+/// Options of a search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchOptions {
+    /// Number of hits to skip.
+    pub offset: usize,
+    /// Maximum number of hits.
+    pub limit: usize,
+    /// Sort order.
+    pub sort: Sort,
+    /// Whether to count facets.
+    pub facets: bool,
+    /// Whether to return the parts of each score.
+    pub explain: bool,
+    /// Whether to collapse near duplicates into their best hit.
+    pub collapse: bool,
+    /// Timeout; after it the search returns what it has found so far.
+    pub timeout: Duration,
+}
+
+/// Default timeout of a search.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+
+impl Default for SearchOptions {
+    fn default() -> SearchOptions {
+        SearchOptions {
+            offset: 0,
+            limit: 10,
+            sort: Sort::Relevance,
+            facets: false,
+            explain: false,
+            collapse: true,
+            timeout: DEFAULT_TIMEOUT,
+        }
+    }
+}
+
+/// Sort order of hits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sort {
+    /// Highest score first.
+    #[default]
+    Relevance,
+    /// Newest first; pages without a date last.
+    Date,
+    /// Highest PageRank first.
+    Rank,
+}
+
+/// Result of a search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchResult {
+    /// Number of matching pages, including near duplicates; a lower bound if a limit was hit.
+    pub total: u64,
+    /// The requested hits.
+    pub hits: Vec<Hit>,
+    /// Counts by site, language, year and MIME type; empty unless requested.
+    pub facets: Facets,
+    /// The query with corrected spelling.
+    pub suggestion: Option<String>,
+    /// Whether a larger offset returns further hits.
+    pub has_more: bool,
+    /// Limits that made the result incomplete.
+    pub limits_hit: Vec<LimitHit>,
+}
+
+/// Matching page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// Page id.
+    pub page: PageId,
+    /// Score.
+    pub score: f32,
+    /// URL.
+    pub url: String,
+    /// Title; empty if there is none.
+    pub title: Snippet,
+    /// Passage of the text with most query words.
+    pub snippet: Snippet,
+    /// Date of modification or publication as declared by page or server, in Unix milliseconds.
+    pub date_ms: Option<i64>,
+    /// Time of the fetch, in Unix milliseconds.
+    pub fetched_ms: i64,
+    /// Site, such as `https://example.org`.
+    pub site: String,
+    /// Language code, if the detection is certain.
+    pub language: Option<String>,
+    /// MIME type.
+    pub mime_type: String,
+    /// Size of the body.
+    pub body_bytes: u64,
+    /// Number of inlinks in the last analysis.
+    pub inlinks: Option<u32>,
+    /// PageRank of the last analysis.
+    pub pagerank: Option<f32>,
+    /// Number of collapsed near duplicates among the fetched hits.
+    pub near_duplicates: u32,
+    /// Parts of the score; empty unless requested.
+    pub explanation: Vec<ScorePart>,
+}
+
+/// Part of a score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScorePart {
+    /// Term and field, such as `chair in the title`.
+    pub description: String,
+    /// Contribution.
+    pub score: f32,
+}
+
+impl Searcher {
+    /// Opens the index of the collection of a snapshot.
+    pub fn open(snapshot: Snapshot, ranking: Ranking) -> Result<Searcher> {
+        let index = TextIndex::open(snapshot.dir())?;
+        let ranks = RankCache::new(snapshot.dir(), &ranking);
+        let (depths, vocabulary) = (DepthCache::default(), Mutex::new(None));
+        Ok(Searcher { snapshot, index, ranking, ranks, depths, vocabulary })
+    }
+
+    /// The snapshot.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The index.
+    pub fn index(&self) -> &TextIndex {
+        &self.index
+    }
+
+    /// Runs a query. `links` are the pages that match its link conditions ([`Query::link_conditions`]).
+    pub fn search(
+        &self,
+        query: &Query,
+        links: &LinkMatches,
+        options: &SearchOptions,
+    ) -> Result<SearchResult> {
+        let last = options.offset.saturating_add(options.limit);
+        if last > MAX_RESULT_WINDOW {
+            return Err(Error::OffsetTooLarge { limit: MAX_RESULT_WINDOW });
+        }
+        let ranks = self.ranks.current()?;
+        let searcher = self.index.reader.searcher();
+        let deadline = Deadline::after(options.timeout);
+        let compiler = Compiler::new(self, &searcher, &ranks, links, query.condition(), &deadline)?;
+        let compiled = compiler.compile(query.condition())?;
+        let mut fetch_limit =
+            if options.collapse { (last * 2 + COLLAPSE_LOOKAHEAD).min(MAX_RESULT_WINDOW) } else { last };
+        let (found, collapsed) = loop {
+            let collector =
+                TopPages::new(fetch_limit, options, &compiled.filters, &self.index, &ranks, &deadline);
+            let found = searcher.search_with_statistics_provider(
+                &compiled.query,
+                &collector,
+                &compiled.statistics,
+            )?;
+            let collapsed = CollapsedHits::new(&found.top, &ranks, options.collapse);
+            // With many near duplicates, collapsing leaves too few hits: fetch more.
+            let is_exhausted =
+                found.top.len() < fetch_limit || fetch_limit >= MAX_RESULT_WINDOW || deadline.was_missed();
+            if collapsed.len() > last || !options.collapse || is_exhausted {
+                break (found, collapsed);
+            }
+            fetch_limit = (fetch_limit * 4).min(MAX_RESULT_WINDOW);
+        };
+        let has_further = if options.collapse { collapsed.len() > last } else { found.total > last as u64 };
+        let requested = collapsed.into_iter().skip(options.offset).take(options.limit);
+        let hits = requested
+            .map(|hit| self.hit(&searcher, &compiled, &ranks, hit, options.explain))
+            .collect::<Result<Vec<Hit>>>()?;
+        let facets = found.facets.into_facets(|site| self.site_name(site));
+        // A search with limit 0 only counts.
+        let needs_suggestion = found.total < SUGGESTION_MAX_HITS && options.limit > 0;
+        let suggestion = if needs_suggestion { self.suggestion(query)? } else { None };
+        let mut limits_hit = compiled.limits_hit;
+        limits_hit.extend(deadline.was_missed().then_some(LimitHit::Timeout(options.timeout)));
+        let has_more = has_further && last < MAX_RESULT_WINDOW;
+        Ok(SearchResult { total: found.total, hits, facets, suggestion, has_more, limits_hit })
+    }
+
+    /// Depths of all pages by id.
+    fn depths(&self) -> Result<SharedColumn<u8>> {
+        self.depths.get(&self.snapshot)
+    }
+
+    /// Computes a spelling suggestion.
+    fn suggestion(&self, query: &Query) -> Result<Option<String>> {
+        // A panic while the lock was held left the cache empty.
+        let mut cached = self.vocabulary.lock().unwrap_or_else(PoisonError::into_inner);
+        let vocabulary = match cached.as_ref() {
+            Some(vocabulary) => Arc::clone(vocabulary),
+            None => match self.index.vocabulary() {
+                Ok(vocabulary) => Arc::clone(cached.insert(Arc::new(vocabulary))),
+                // The index is being rebuilt and the vocabulary file is gone; the hits are valid without a suggestion.
+                Err(Error::Unreadable { .. }) => return Ok(None),
+                Err(error) => return Err(error),
+            },
+        };
+        drop(cached);
+        Ok(spelling::corrected(query.condition(), &vocabulary).map(|condition| condition.to_string()))
+    }
+
+    fn site_name(&self, site: u64) -> String {
+        let site = u32::try_from(site).ok().and_then(|site| self.snapshot.urls.site_name(SiteId(site)));
+        site.unwrap_or_default().to_owned()
+    }
+
+    fn hit(
+        &self,
+        searcher: &tantivy::Searcher,
+        compiled: &Compiled,
+        ranks: &RankSnapshot,
+        (candidate, near_duplicates): (Candidate, u32),
+        explain: bool,
+    ) -> Result<Hit> {
+        let page = PageId(candidate.page);
+        let fast_fields = FastFields::open(searcher.segment_reader(candidate.segment), &self.index)?;
+        let language = fast_fields.language(candidate.doc)?;
+        let record = self.snapshot.page_state.get(page)?;
+        let url = self.snapshot.urls.url(page)?.unwrap_or_default();
+        let excerpt = match &record {
+            Some(record) => {
+                match PageExcerpt::read(
+                    &self.snapshot,
+                    record,
+                    &url,
+                    language.as_deref(),
+                    &compiled.highlight,
+                ) {
+                    // The hit is valid without title and snippet; `weir check` reports the damaged record.
+                    Err(Error::Store(error)) if is_damage(&error) => PageExcerpt::default(),
+                    excerpt => excerpt?,
+                }
+            }
+            None => PageExcerpt::default(),
+        };
+        let explanation =
+            if explain { self.explain(searcher, compiled, ranks, &candidate)? } else { Vec::new() };
+        Ok(Hit {
+            page,
+            score: candidate.score,
+            url,
+            title: excerpt.title,
+            snippet: excerpt.snippet,
+            date_ms: fast_fields.date_s(candidate.doc).map(|date_s| date_s * 1_000),
+            fetched_ms: record.map_or(0, |record| i64::from(record.last_success_s) * 1_000),
+            site: self.site_name(fast_fields.site.get_val(candidate.doc)),
+            language,
+            mime_type: fast_fields.mime_type(candidate.doc)?,
+            body_bytes: fast_fields.size.get_val(candidate.doc),
+            inlinks: ranks.inlinks(page.0),
+            pagerank: ranks.pagerank(page.0),
+            near_duplicates,
+            explanation,
+        })
+    }
+
+    /// Computes the contribution of each term and field, and of PageRank.
+    fn explain(
+        &self,
+        searcher: &tantivy::Searcher,
+        compiled: &Compiled,
+        ranks: &RankSnapshot,
+        candidate: &Candidate,
+    ) -> Result<Vec<ScorePart>> {
+        let scoring = EnableScoring::enabled_from_statistics_provider(&compiled.statistics, searcher);
+        let reader = searcher.segment_reader(candidate.segment);
+        let mut parts = Vec::new();
+        for (description, query) in &compiled.leaves {
+            let mut scorer = query.weight(scoring)?.scorer(reader, 1.0)?;
+            let is_there = scorer.doc() <= candidate.doc && scorer.seek(candidate.doc) == candidate.doc;
+            if is_there && scorer.score() > 0.0 {
+                parts.push(ScorePart { description: description.clone(), score: scorer.score() });
+            }
+        }
+        let relative = ranks.relative_pagerank(candidate.page);
+        let description = format!("PageRank ({relative:.2} times the mean)");
+        parts.push(ScorePart { description, score: ranks.link_score(candidate.page) });
+        parts.sort_by(|a, b| b.score.total_cmp(&a.score));
+        Ok(parts)
+    }
+}
+
+/// Column by page id, shared by concurrent searches.
+type SharedColumn<T> = Arc<Vec<T>>;

@@ -1,0 +1,4 @@
+//! Query language of streams: which pages, in which order, in which format.
+
+pub(crate) mod output;
+pub(crate) mod stream_query;

@@ -1,0 +1,123 @@
+//! Search requests: parameters of the search page and of `/api/v1/search`, and their execution.
+//!
+//! The parameter `q` is the query; each `filter` is a further condition, such as `lang:en`.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use analysis::{LinkLookup, LookupError};
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use search::{
+    LinkMatches, MAX_QUERY_BYTES, MAX_QUERY_LINK_CONDITIONS, MAX_RESULT_WINDOW, Query, SearchOptions,
+    SearchResponse, SearchResult, Sort,
+};
+use store::Snapshot;
+
+use crate::state::api_error::ApiError;
+use crate::state::app_state::AppState;
+use crate::state::params::Params;
+
+const DEFAULT_LIMIT: usize = 10;
+const MAX_LIMIT: usize = 100;
+const MAX_FILTERS: usize = 10;
+pub(crate) const SORTS: [(&str, Sort); 3] =
+    [("relevance", Sort::Relevance), ("date", Sort::Date), ("rank", Sort::Rank)];
+
+/// Parsed parameters of a search.
+pub(crate) struct SearchRequest {
+    pub(crate) query: String,
+    pub(crate) filters: Vec<String>,
+    pub(crate) options: SearchOptions,
+}
+
+impl SearchRequest {
+    pub(crate) fn parse(params: &Params) -> Result<SearchRequest, ApiError> {
+        Ok(SearchRequest {
+            query: params.get("q")?.trim().to_owned(),
+            filters: params.all("filter").take(MAX_FILTERS).map(str::to_owned).collect(),
+            options: SearchOptions {
+                offset: params.number("offset", 0..=MAX_RESULT_WINDOW)?.unwrap_or(0),
+                limit: params.number("limit", 1..=MAX_LIMIT)?.unwrap_or(DEFAULT_LIMIT),
+                sort: params.choice("sort", &SORTS)?,
+                facets: params.choice("facets", &[("true", true), ("false", false)])?,
+                explain: params.choice("explain", &[("false", false), ("true", true)])?,
+                collapse: params.choice("collapse", &[("true", true), ("false", false)])?,
+                ..SearchOptions::default()
+            },
+        })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.query.is_empty() && self.filters.is_empty()
+    }
+
+    /// Parses query and filters separately, so that the position of a syntax error refers to the text the user entered, and
+    /// combines them with AND.
+    fn combined_query(&self) -> Result<Query, ApiError> {
+        let parse = |text: &str| {
+            Query::parse(text).map_err(|error| ApiError::InvalidQuery {
+                pointer: error.point_at(text),
+                column: error.column,
+                message: error.to_string(),
+            })
+        };
+        let bytes = self.query.len() + self.filters.iter().map(String::len).sum::<usize>();
+        if bytes > MAX_QUERY_BYTES {
+            return Err(ApiError::BadRequest(format!(
+                "query and filters exceed {MAX_QUERY_BYTES} bytes together"
+            )));
+        }
+        let parts = [&self.query].into_iter().chain(&self.filters).filter(|part| !part.is_empty());
+        let parts = parts.map(|part| parse(part)).collect::<Result<Vec<Query>, ApiError>>()?;
+        // Without any part, parsing the empty query returns the syntax error.
+        let query = Query::all_of(parts).map_or_else(|| parse(""), Ok)?;
+        if query.link_conditions().len() > MAX_QUERY_LINK_CONDITIONS {
+            return Err(ApiError::BadRequest(format!(
+                "more than {MAX_QUERY_LINK_CONDITIONS} link conditions in a query"
+            )));
+        }
+        Ok(query)
+    }
+}
+
+pub(crate) fn run_search(state: &AppState, request: &SearchRequest) -> Result<SearchResult, ApiError> {
+    let query = request.combined_query()?;
+    let searcher = state.searcher_cache.searcher()?;
+    let links = resolve_links(searcher.snapshot(), state, &query)?;
+    Ok(searcher.search(&query, &links, &request.options)?)
+}
+
+/// Looks up the pages that match the link conditions of a query.
+fn resolve_links(snapshot: &Snapshot, state: &AppState, query: &Query) -> Result<LinkMatches, ApiError> {
+    let lookup = LinkLookup::new(snapshot, &state.settings.crawl.gathering.rules);
+    let hint = |url: &str| {
+        inspect::suggest_sites(snapshot, url).map_or_else(String::new, |sites| format!("; {sites}"))
+    };
+    LinkMatches::resolve(query, |condition| lookup.pages(condition.relation, &condition.url)).map_err(
+        |error| match error {
+            LookupError::InvalidUrl { url, error } => {
+                ApiError::BadRequest(inspect::invalid_url_error(snapshot, &url, error).to_string())
+            }
+            LookupError::UnknownPage { ref url } => ApiError::NotFound(format!("{error}{}", hint(url))),
+            LookupError::NotAnalysed { .. } => ApiError::NotReady(error.to_string()),
+            error => ApiError::Internal(error.to_string()),
+        },
+    )
+}
+
+pub(crate) async fn api(State(state): State<Arc<AppState>>, params: Params) -> Result<Response, ApiError> {
+    state
+        .run_blocking(move |state| {
+            let request = SearchRequest::parse(&params)?;
+            if request.is_empty() {
+                return Err(ApiError::BadRequest("missing parameter `q` (the query)".to_owned()));
+            }
+            let start = Instant::now();
+            let result = run_search(state, &request)?;
+            let response = SearchResponse::new(&result, &request.options, start.elapsed().as_secs_f64());
+            Ok(Json(response).into_response())
+        })
+        .await
+}

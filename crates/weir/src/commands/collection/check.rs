@@ -1,0 +1,178 @@
+//! `weir check`: verification of checksums and references of a collection.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::mpsc;
+use std::thread;
+
+use serde::Serialize;
+use store::{CheckEvent, CheckReport, Corruption, CorruptionScope};
+
+use crate::human::{self, plural};
+use crate::output::{Printer, TextStyle};
+use crate::progress_line::ProgressLine;
+
+const EXAMPLES: &str = "\
+Examples:
+  weir check crawl
+  weir check crawl --snapshot before-the-move --json
+
+Changes nothing. The exit code is 0 without errors and 1 otherwise. Files are compared with the
+checksums of their commit, records with their digests, and pages with their URLs, states and records.";
+
+/// Verify checksums and references; list damaged files and what they affect.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Collection directory.
+    dir: PathBuf,
+
+    /// Snapshot name or generation (default: last commit).
+    #[arg(long, value_name = "NAME")]
+    snapshot: Option<String>,
+}
+
+/// JSON object of a finding.
+#[derive(Serialize)]
+struct FindingOutput<'d> {
+    file: &'d str,
+    location: &'d str,
+    error: &'d str,
+    affects: String,
+    url: Option<&'d str>,
+    generation: u64,
+}
+
+/// JSON object of the summary.
+#[derive(Serialize)]
+struct SummaryOutput<'r> {
+    ok: bool,
+    errors: u64,
+    generation: u64,
+    files: u64,
+    bytes: u64,
+    pages: u32,
+    records: u64,
+    unreferenced_files: &'r [String],
+}
+
+pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+    let (sender, events) = mpsc::channel();
+    let report = thread::scope(|scope| {
+        let check = scope.spawn(|| {
+            // The receiver is gone only after a failed print, which ends the command.
+            store::check(&args.dir, args.snapshot.as_deref(), move |event| drop(sender.send(event)))
+        });
+        let printed = print_events(&events, printer);
+        let report = check.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        printed.and(report.map_err(anyhow::Error::from))
+    })?;
+    print_summary(&report, printer)?;
+    Ok(if report.corruptions == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Prints errors as they are found, and progress on a terminal.
+fn print_events(events: &mpsc::Receiver<CheckEvent>, printer: &mut Printer) -> anyhow::Result<()> {
+    let mut progress = ProgressLine::new();
+    let (mut files, mut bytes) = (0, 0);
+    for event in events {
+        match event {
+            CheckEvent::Corruption(corruption) => {
+                progress.clear()?;
+                print_corruption(&corruption, printer)?;
+            }
+            CheckEvent::FileRead(length) => {
+                files += 1;
+                bytes += length;
+                progress.update(|| format!("{} read, {}", plural(files, "file"), human::bytes(bytes)))?;
+            }
+        }
+    }
+    Ok(progress.clear()?)
+}
+
+fn print_corruption(corruption: &Corruption, printer: &mut Printer) -> anyhow::Result<()> {
+    let Corruption { file, location, cause, scope, generation } = corruption;
+    if printer.json() {
+        let url = match scope {
+            CorruptionScope::StoredPage(url) => url.as_deref(),
+            _ => None,
+        };
+        let affects = affected(scope);
+        let generation = *generation;
+        return printer.object(&FindingOutput { file, location, error: cause, affects, url, generation });
+    }
+    let space = if location.is_empty() { "" } else { " " };
+    printer.line(&format!("{} {file}{space}{location}: {cause}", printer.style(TextStyle::Bad, "damaged")))?;
+    printer.line(&format!("  affects {}", affected(scope)))?;
+    printer.finish()
+}
+
+/// Objects affected by a corruption.
+fn affected(scope: &CorruptionScope) -> String {
+    match scope {
+        CorruptionScope::Commit => "the whole commit".to_owned(),
+        CorruptionScope::Urls(pages) => format!("the URLs of {}", ids("page", pages.as_ref())),
+        CorruptionScope::UrlLookup => "the URL table".to_owned(),
+        CorruptionScope::PageState(pages) => format!("the state of {}", ids("page", pages.as_ref())),
+        CorruptionScope::SiteState(sites) => format!("the state of {}", ids("site", sites.as_ref())),
+        CorruptionScope::RobotsTexts => "the robots.txt of some sites".to_owned(),
+        CorruptionScope::StoredPage(Some(url)) => format!("the stored page {url}"),
+        CorruptionScope::StoredPage(None) => "pages stored in it".to_owned(),
+        CorruptionScope::PageIndex => "the CDXJ index".to_owned(),
+        CorruptionScope::Links => "the links of some pages".to_owned(),
+        CorruptionScope::Table(name) => format!("rows of the table {name}"),
+        _ => "an unknown component".to_owned(),
+    }
+}
+
+fn ids(thing: &str, range: Option<&Range<u32>>) -> String {
+    match range {
+        None => format!("some {thing}s"),
+        Some(range) if range.len() == 1 => format!("{thing} {}", range.start),
+        Some(range) => format!("{thing}s {} to {}", range.start, range.end.saturating_sub(1)),
+    }
+}
+
+fn print_summary(report: &CheckReport, printer: &mut Printer) -> anyhow::Result<()> {
+    let CheckReport {
+        generation,
+        files,
+        bytes,
+        pages,
+        records,
+        corruptions: damages,
+        unreferenced_files: unnamed,
+    } = report;
+    if printer.json() {
+        let (generation, files, bytes) = (*generation, *files, *bytes);
+        let (pages, records, damages) = (*pages, *records, *damages);
+        return printer.object(&SummaryOutput {
+            ok: damages == 0,
+            errors: damages,
+            generation,
+            files,
+            bytes,
+            pages,
+            records,
+            unreferenced_files: unnamed,
+        });
+    }
+    for name in unnamed {
+        let remark = format!("{name} is not referenced by any commit");
+        printer.line(&printer.style(TextStyle::Dim, &remark))?;
+    }
+    let read = format!(
+        "{} of {}, {}, {}",
+        plural(*files, "file"),
+        human::bytes(*bytes),
+        plural(u64::from(*pages), "page"),
+        plural(*records, "record")
+    );
+    if *damages == 0 {
+        return printer.line(&format!("{}: {read}", printer.style(TextStyle::Good, "ok")));
+    }
+    let found = plural(*damages, "error");
+    printer.line(&format!("{}: {read}", printer.style(TextStyle::Bad, &found)))
+}

@@ -1,0 +1,71 @@
+//! `weir gatherer`: stores and parses harvested pages, and writes their links for the seeder.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crawl::{GatherSummary, gather};
+use serde::Serialize;
+use store::Collection;
+
+use crate::human::{self, plural};
+use crate::output::Printer;
+use crate::settings::Settings;
+
+const EXAMPLES: &str = "\
+Examples:
+  weir gatherer web
+  scp -r other:harvest-000002 web/harvests/000002 && weir gatherer web && weir seeder web
+
+A harvest is stored completely or not at all; then its directory and that of its batch are deleted.";
+
+/// Store and parse harvested pages.
+///
+/// One of the four programs that `weir crawl` combines. Harvests are in `harvests` of the collection, each under the id
+/// of its batch; incomplete harvests are skipped.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Collection directory.
+    dir: PathBuf,
+}
+
+/// JSON output.
+#[derive(Serialize)]
+struct GathererOutput {
+    harvests: u64,
+    pages: u64,
+    bytes: u64,
+    pages_with_links: u64,
+    pages_not_fetched: u64,
+    seconds: f64,
+}
+
+pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
+    let start = Instant::now();
+    let settings = Settings::load(&args.dir)?;
+    let mut collection = Collection::open(&args.dir, settings.store_settings())?;
+    let summary = gather(&mut collection, &Arc::new(settings.crawl_settings(&args.dir)?))?;
+    let GatherSummary { harvests, pages, bytes, pages_with_links, pages_not_fetched } = summary;
+    let seconds = start.elapsed().as_secs_f64();
+    if printer.json() {
+        printer.object(&GathererOutput {
+            harvests,
+            pages,
+            bytes,
+            pages_with_links,
+            pages_not_fetched,
+            seconds,
+        })?;
+    } else {
+        printer.line(&format!(
+            "stored {} of {} ({}) in {seconds:.1} s; {} not fetched",
+            plural(pages, "page"),
+            plural(harvests, "harvest"),
+            human::bytes(bytes),
+            plural(pages_not_fetched, "page"),
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
