@@ -9,7 +9,8 @@
 
 use std::io::{self, Write};
 
-use crawl::{FetchedPage, GatherSettings, GatheredPage, Gatherer, Ingest};
+use crawl::Ingest;
+use harvest::{FetchedPage, GatherSettings, GatheredPage, Gatherer};
 use libdeflater::{CompressionLvl, Compressor};
 use model::UrlRules;
 use rustix::time::{ClockId, clock_gettime};

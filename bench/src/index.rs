@@ -11,7 +11,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use analysis::{GraphSettings, Threads};
-use crawl::{FetchedPage, GatherSettings, Gatherer, Ingest};
+use crawl::Ingest;
+use harvest::{FetchedPage, GatherSettings, Gatherer};
 use model::PageId;
 use parse::Document;
 use parse::html::Options;

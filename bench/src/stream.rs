@@ -261,7 +261,7 @@ fn read_part(snapshot: &Snapshot, part: StreamPartition) -> anyhow::Result<()> {
     let mut stream =
         PageStream::open(snapshot, &PageStreamRequest { partition: part, ..PageStreamRequest::default() })?;
     while let Some(streamed) = stream.next_page()? {
-        ensure!(matches!(streamed, PageStreamItem::Page(..)), "a page is damaged");
+        ensure!(matches!(streamed, PageStreamItem::Page(..)), "a page is corrupt");
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! The collection side of a crawl: selection of pages, ingestion of fetched ones, and the crawl loop.
 //!
-//! The life of a page: the manager selects it for a batch; a harvester fetches it ([`FetchedPage`]); a [`Gatherer`], one per
-//! thread, parses it ([`GatheredPage`]); [`Ingest`] stores it in the collection, its links in the URL table, and its metadata in
+//! The life of a page: the manager selects it for a batch; a harvester fetches it ([`FetchedPage`](harvest::FetchedPage)); a [`Gatherer`](harvest::Gatherer), one per
+//! thread, parses it ([`GatheredPage`](harvest::GatheredPage)); [`Ingest`] stores it in the collection, its links in the URL table, and its metadata in
 //! records and tables. [`import()`] does the same with WARC files.
 //!
-//! [`crawl()`] runs everything in one process. [`manage`], [`harvest_collection`], [`gather`] and [`seed`] are the four separate
+//! [`crawl()`] runs everything in one process. [`manage`], [`harvest_collection`](harvest::harvest_collection), [`gather`] and [`seed`] are the four separate
 //! programs of WIRE, which exchange directories.
 //!
 //! This crate never opens a socket, prints or reads arguments.
@@ -24,15 +24,6 @@ mod state;
 pub use cycle::limits::{CrawlLimits, CrawlSummary};
 pub use cycle::{crawl, crawl_by_workers};
 pub use error::Error;
-pub use harvest::{
-    Batch, BatchPage, BatchSite, BlobStore, Broker, BrokerError, Budgets, CounterSample, Counters,
-    CrawlClock, CrawlHandle, CrawlSettings, DirBlobStore, DirBroker, FetchOutcome, FetchedPage, Focus,
-    GatherSettings, GatheredPage, Gatherer, HarvestSummary, Lease, LiveBatch, LiveCommit, LiveSite,
-    LiveStatus, LiveWorker, LogEntry, MAX_MESSAGE_BYTES, Outcomes, Progress, RevisitIntervals, RobotsPolicy,
-    RobotsResponse, SealedDirError, SiteMatch, SiteOverride, StopMode, Throughput, Transport, Validators,
-    WorkerConfig, WorkerSummary, batch_sites, blob_too_large, check_blob_name, harvest_batch,
-    harvest_collection, memory_bytes, open_batches, work,
-};
 pub use import::carry_over::{CarryOver, apply_carry_over, list_carry_over};
 pub use import::{ImportEvent, ImportSummary, import};
 pub use ingest::Ingest;

@@ -6,7 +6,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crawl::{GatherSettings, ImportEvent, ImportSummary, import};
+use crawl::{ImportEvent, ImportSummary, import};
+use harvest::GatherSettings;
 use model::{PageId, UrlRules};
 use store::{Collection, PageFlags, PageRecord, PageStage, Snapshot, StoreSettings, VerifyLevel};
 use warc::{WarcReader, WarcRecord, WarcType};

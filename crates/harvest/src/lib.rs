@@ -38,7 +38,10 @@ pub use item::robots_policy::RobotsPolicy;
 pub use item::robots_response::RobotsResponse;
 pub use item::validators::Validators;
 pub use settings::clock::CrawlClock;
-pub use settings::crawl_settings::{CrawlSettings, RevisitIntervals, SiteMatch, SiteOverride};
+pub use settings::crawl_settings::{
+    CommitSettings, CrawlSettings, LookupLimits, RevisitIntervals, RobotsSettings, SiteMatch, SiteOverride,
+    SitemapSettings,
+};
 pub use settings::focus::Focus;
 pub use settings::gather_settings::GatherSettings;
 pub use settings::stop_mode::StopMode;

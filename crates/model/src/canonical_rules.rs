@@ -83,7 +83,7 @@ pub(crate) fn percent_normal_form(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Tells whether `bytes` start with an escape that [`percent_normal_form`] does not change.
+/// Reports whether `bytes` start with an escape that [`percent_normal_form`] does not change.
 pub(crate) fn is_normal_escape(bytes: &[u8]) -> bool {
     let is_upper_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'A'..=b'F');
     escaped_byte(bytes).is_some_and(|value| !is_unreserved(value)) && bytes[1..3].iter().all(is_upper_hex)
@@ -161,7 +161,7 @@ pub(crate) fn push_query(rules: &UrlRules, text: &mut String, query: &str) {
     }
 }
 
-/// Tells whether the parameter `name=value` carries a session id.
+/// Reports whether the parameter `name=value` carries a session id.
 fn is_session(rules: &UrlRules, parameter: &str) -> bool {
     let name = parameter_name(parameter);
     rules.session_parameters.contains(name)
@@ -169,7 +169,7 @@ fn is_session(rules: &UrlRules, parameter: &str) -> bool {
             && parameter.get(name.len() + 1..).is_some_and(is_hex_digest))
 }
 
-/// Tells whether a value is a digest in hex: MD5, SHA-1 or SHA-256. Session ids are, names of pages are not.
+/// Reports whether a value is a digest in hex: MD5, SHA-1 or SHA-256. Session ids are, names of pages are not.
 fn is_hex_digest(value: &str) -> bool {
     matches!(value.len(), 32 | 40 | 64) && value.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -179,7 +179,7 @@ fn parameter_name(parameter: &str) -> &str {
     parameter.find('=').map_or(parameter, |at| &parameter[..at])
 }
 
-/// Tells whether a segment is an ASP.NET session id (2.0 and later): `(S(...))` around 24 letters or digits.
+/// Reports whether a segment is an ASP.NET session id (2.0 and later): `(S(...))` around 24 letters or digits.
 fn is_aspnet_session(segment: &str) -> bool {
     let id = segment.strip_prefix("(S(").and_then(|rest| rest.strip_suffix("))"));
     id.is_some_and(|id| id.len() == 24 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()))
@@ -199,12 +199,12 @@ fn push_escape(out: &mut String, byte: u8) {
     out.push(char::from(DIGITS[usize::from(byte & 15)]));
 }
 
-/// Tells whether a byte is unreserved (RFC 3986): letter, digit, `-`, `.`, `_` or `~`.
+/// Reports whether a byte is unreserved (RFC 3986): letter, digit, `-`, `.`, `_` or `~`.
 fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
-/// Tells whether a byte is allowed unescaped in a path or query: unreserved or reserved.
+/// Reports whether a byte is allowed unescaped in a path or query: unreserved or reserved.
 fn is_uri_byte(byte: u8) -> bool {
     is_unreserved(byte) || b":/?#[]@!$&'()*+,;=".contains(&byte)
 }

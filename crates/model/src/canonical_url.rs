@@ -125,7 +125,7 @@ impl CanonicalUrl {
         last.filter(|label| !self.host_is_ip() && label.bytes().any(|byte| byte.is_ascii_alphabetic()))
     }
 
-    /// Tells whether the host is an IP address. Only an IPv4 address ends in a label of digits.
+    /// Reports whether the host is an IP address. Only an IPv4 address ends in a label of digits.
     pub(crate) fn host_is_ip(&self) -> bool {
         let host = self.host();
         let last = host.rsplit('.').next().unwrap_or(host);

@@ -117,7 +117,7 @@ fn split_plain_host(text: &str, scheme: Scheme) -> Option<(&str, Option<u16>, &s
     is_plain_host(host.as_bytes()).then_some((host, port, rest))
 }
 
-/// Tells whether a host is in canonical form: labels of a-z, 0-9, `-` and `_`; no A-label, which would need
+/// Reports whether a host is in canonical form: labels of a-z, 0-9, `-` and `_`; no A-label, which would need
 /// validation; and a last label that is not numeric, which would be an IPv4 address in one of its many notations.
 fn is_plain_host(host: &[u8]) -> bool {
     let mut label_start = 0;
@@ -133,7 +133,7 @@ fn is_plain_host(host: &[u8]) -> bool {
     (1..=63).contains(&last.len()) && !last[0].is_ascii_digit() && host.len() <= 253
 }
 
-/// Tells whether the first segment contains a colon, and may therefore be a scheme.
+/// Reports whether the first segment contains a colon, and may therefore be a scheme.
 fn has_colon_before_slash(text: &str) -> bool {
     text.bytes().find(|byte| matches!(byte, b':' | b'/' | b'?')) == Some(b':')
 }

@@ -30,7 +30,7 @@ impl ParameterList {
         list
     }
 
-    /// Tells whether the list contains a parameter name.
+    /// Reports whether the list contains a parameter name.
     pub fn contains(&self, name: &str) -> bool {
         let Some(&first) = name.as_bytes().first() else { return false };
         self.lengths[letter(first)] & length_bit(name) != 0 && self.matches(name)

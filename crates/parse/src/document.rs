@@ -147,7 +147,7 @@ impl LinkKind {
         ALL.into_iter().find(|kind| kind.code() == code)
     }
 
-    /// Tells whether the link leads to a page, not to an embedded resource (an image, a script).
+    /// Reports whether the link leads to a page, not to an embedded resource (an image, a script).
     pub fn leads_to_page(self) -> bool {
         use LinkKind::{Embed, Img, Media, Script, Srcset, Stylesheet};
         !matches!(self, Stylesheet | Img | Srcset | Media | Embed | Script)
@@ -188,7 +188,7 @@ impl Context {
     /// Elements that contain whole sections of a page.
     pub(crate) const SECTIONS: Context = Context(0b111_1110_0000);
 
-    /// Tells whether all elements of `other` are in the set.
+    /// Reports whether all elements of `other` are in the set.
     pub fn contains(self, other: Context) -> bool {
         self.0 & other.0 == other.0
     }

@@ -60,7 +60,7 @@ pub(crate) fn language_by_frequent_words(sample: &str) -> Option<&'static str> {
     is_unambiguous.then_some(LISTS[best].0)
 }
 
-/// Tells whether a word, in lower case, is a frequent word of a language, and so carries no topic.
+/// Reports whether a word, in lower case, is a frequent word of a language, and so carries no topic.
 pub fn is_frequent_word(word: &str) -> bool {
     let mut found = false;
     for_each_word(word.as_bytes(), |word| found = TABLE.find(word).is_some());

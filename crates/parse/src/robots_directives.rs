@@ -112,27 +112,27 @@ impl RobotsDirectives {
         RobotsDirectives { bits: self.bits | other.bits, unavailable_after: first }
     }
 
-    /// Tells whether the page must not be indexed.
+    /// Reports whether the page must not be indexed.
     pub fn noindex(self) -> bool {
         self.bits & RobotsDirectives::NOINDEX != 0
     }
 
-    /// Tells whether the links of the page must not be followed.
+    /// Reports whether the links of the page must not be followed.
     pub fn nofollow(self) -> bool {
         self.bits & RobotsDirectives::NOFOLLOW != 0
     }
 
-    /// Tells whether no cached copy of the page may be shown.
+    /// Reports whether no cached copy of the page may be shown.
     pub fn noarchive(self) -> bool {
         self.bits & RobotsDirectives::NOARCHIVE != 0
     }
 
-    /// Tells whether search results must not show a snippet of the page.
+    /// Reports whether search results must not show a snippet of the page.
     pub fn nosnippet(self) -> bool {
         self.bits & RobotsDirectives::NOSNIPPET != 0
     }
 
-    /// Tells whether there are no directives.
+    /// Reports whether there are no directives.
     pub fn is_empty(self) -> bool {
         self == RobotsDirectives::default()
     }

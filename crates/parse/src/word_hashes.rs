@@ -109,7 +109,7 @@ fn push_lower(word: &str, lower: &mut String, f: &mut impl FnMut(u64)) {
     f(hash ^ hash >> 29);
 }
 
-/// Tells whether a character belongs to a script without spaces: Han, kana, Thai, Lao, Khmer, Burmese.
+/// Reports whether a character belongs to a script without spaces: Han, kana, Thai, Lao, Khmer, Burmese.
 fn is_written_without_spaces(c: char) -> bool {
     matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
         | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')

@@ -11,7 +11,7 @@ pub enum Error {
 
     /// The collection has no statistics.
     #[error("{} has not been analysed; run `weir analyze {}`", dir.display(), dir.display())]
-    NotAnalyzed {
+    NotAnalysed {
         /// The collection.
         dir: PathBuf,
     },
@@ -21,7 +21,7 @@ pub enum Error {
         "snapshot `{name}` of {} has no analysis; only the last commit can be analysed",
         dir.display()
     )]
-    SnapshotNotAnalyzed {
+    SnapshotNotAnalysed {
         /// The collection.
         dir: PathBuf,
         /// The snapshot.

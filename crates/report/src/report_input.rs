@@ -25,7 +25,7 @@ impl ReportInput {
     /// Reads the statistics of the last analysis of a collection.
     pub fn newest(dir: &Path, name: &str) -> Result<ReportInput> {
         let found = read_statistics(dir)?;
-        let (generation, statistics) = found.ok_or_else(|| Error::NotAnalyzed { dir: dir.to_owned() })?;
+        let (generation, statistics) = found.ok_or_else(|| Error::NotAnalysed { dir: dir.to_owned() })?;
         let manifest = match find_snapshot(dir, Some(&generation.to_string())) {
             Ok(manifest) => Some(manifest),
             // A crawl has deleted the commit since.
@@ -47,7 +47,7 @@ impl ReportInput {
     pub fn snapshot(dir: &Path, name: &str) -> Result<ReportInput> {
         let manifest = find_snapshot(dir, Some(name))?;
         let generation = manifest.generation;
-        let missing = || Error::SnapshotNotAnalyzed { dir: dir.to_owned(), name: name.to_owned() };
+        let missing = || Error::SnapshotNotAnalysed { dir: dir.to_owned(), name: name.to_owned() };
         let statistics = read_statistics_of(dir, generation)?.ok_or_else(missing)?;
         let committed_ms = Some(manifest.committed_ms);
         Ok(ReportInput {

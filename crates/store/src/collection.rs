@@ -126,17 +126,17 @@ impl Collection {
         now_s: u32,
         admit: impl FnMut(Option<SiteId>) -> bool,
         describe: impl FnMut(&NewPage) -> PageRecord,
-    ) -> Result<ResolvedBatch> {
+    ) -> Result<ResolvedBatch<Option<PageId>>> {
         let resolved = self.urls.resolve_admitted(batch, admit)?;
         self.describe(resolved, now_s, describe)
     }
 
-    fn describe(
+    fn describe<P>(
         &mut self,
-        resolved: ResolvedBatch,
+        resolved: ResolvedBatch<P>,
         now_s: u32,
         mut describe: impl FnMut(&NewPage) -> PageRecord,
-    ) -> Result<ResolvedBatch> {
+    ) -> Result<ResolvedBatch<P>> {
         let new_sites = self.urls.reader().sites() - self.site_state.reader().sites();
         self.site_state.append((0..new_sites).map(|_| SiteRecord::new(now_s)))?;
         self.page_state.append(resolved.new_pages.iter().map(&mut describe))?;

@@ -134,7 +134,7 @@ impl CollectionDir {
             }
         }
         self.retained = retained;
-        failpoint("sweep: commits expired");
+        failpoint("cleanup: commits expired");
         self.delete_unreferenced()
     }
 
@@ -149,7 +149,7 @@ impl CollectionDir {
     fn expire(&self, generation: u64) -> Result<bool> {
         let path = layout::manifest(&self.dir, generation);
         let aside = layout::expired(&self.dir, generation);
-        failpoint("sweep: commit expires");
+        failpoint("cleanup: commit expires");
         fs::rename(&path, &aside).context("rename", &path)?;
         if self.is_pinned(generation) {
             fs::rename(&aside, &path).context("rename", &aside)?;
@@ -172,7 +172,7 @@ impl CollectionDir {
                 if !referenced.contains(format!("{component}/{file_name}").as_str()) {
                     let path = dir.join(file_name);
                     fs::remove_file(&path).context("remove", &path)?;
-                    failpoint("sweep: file removed");
+                    failpoint("cleanup: file removed");
                 }
             }
         }

@@ -55,9 +55,9 @@ pub use state::site::{SiteRecord, SiteState, SiteStateReader};
 pub use tables::{
     AnchorRow, AnchorRows, ComponentRow, ComponentRows, DerivedTable, DerivedTableInfo, DocumentRow,
     DocumentRows, DomainRow, DomainRows, FetchHistoryEntry, FetchRow, FetchRows, Inlink, LastParses, LinkRow,
-    LinkRows, LinkedFileRow, LinkedFileRows, PageRow, PageRows, RankRow, RankRows, RejectedLinkRow,
-    RejectedLinkRows, Rows, SiteLogRow, SiteLogRows, SiteRow, SiteRows, Table, TableBatch, TableInfo,
-    TableReader, Tables, count_rows, fetch_history, for_each_response_time, for_each_unresolved_link,
-    inlinks, list_derived, list_tables,
+    LinkRows, LinkedFileRow, LinkedFileRows, NewestRows, PageRow, PageRows, RankRow, RankRows,
+    RejectedLinkRow, RejectedLinkRows, Rows, SiteLogRow, SiteLogRows, SiteRow, SiteRows, Table, TableBatch,
+    TableInfo, TableReader, Tables, count_rows, fetch_history, for_each_response_time,
+    for_each_unresolved_link, inlinks, list_derived, list_tables,
 };
 pub use urls::{NewPage, ResolvedBatch, UrlReader, UrlTable};

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::error::{Error, Result, corrupt};
 
 /// Format version that this program reads and writes.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 /// Manifest of one commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,13 +174,13 @@ mod tests {
     #[test]
     fn another_version_is_rejected_with_a_hint() {
         let text = String::from_utf8(manifest().encode().unwrap()).unwrap();
-        let newer = text.replace("\"version\": 2", "\"version\": 99");
+        let newer = text.replace("\"version\": 3", "\"version\": 99");
         let error = Manifest::decode(newer.as_bytes(), Path::new("M")).unwrap_err();
         assert!(
-            error.to_string().ends_with("format version 99, this program supports 2; use a newer weir"),
+            error.to_string().ends_with("format version 99, this program supports 3; use a newer weir"),
             "{error}"
         );
-        let older = text.replace("\"version\": 2", "\"version\": 1");
+        let older = text.replace("\"version\": 3", "\"version\": 1");
         let error = Manifest::decode(older.as_bytes(), Path::new("M")).unwrap_err();
         assert!(error.to_string().ends_with("use the older weir"), "{error}");
     }

@@ -1,6 +1,5 @@
-//! Streams of pages: whatever is asked for, in how many parts, and however often it is interrupted, every page that was meant
-//! comes once, in order.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+//! Page streams: for any filter, number of partitions and interruptions, every matching page is returned once, in order.
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +22,7 @@ const TYPES: [&str; 3] = ["text/html; charset=utf-8", "text/plain", "image/png"]
 const STATUSES: [u16; 3] = [200, 404, 301];
 const PAGES: usize = 120;
 
-/// What is true of page `number`.
+/// Expected values of page `number`.
 #[derive(Debug, Clone)]
 struct Truth {
     url: String,
@@ -34,14 +33,14 @@ struct Truth {
     time_ms: i64,
     body: String,
     title: Option<String>,
-    /// Whether there is a row about it among the documents.
+    /// Whether the page has a row in the table `documents`.
     documented: bool,
     stored: bool,
 }
 
 fn truth(number: usize) -> Truth {
     let site = number * 7 % 11 % SITES.len();
-    // Some bodies are those of other pages: their records have none.
+    // Some bodies equal those of other pages: they are stored as revisit records.
     let words = if number % 10 == 9 { number - 9 } else { number };
     Truth {
         url: format!("{}/page/{number}", SITES[site]),
@@ -57,7 +56,7 @@ fn truth(number: usize) -> Truth {
     }
 }
 
-/// The pages, some of them in two versions, in several commits and files.
+/// Writes the pages, some in two versions, in several commits and files.
 fn make(dir: &Path) {
     let mut settings = StoreSettings::default();
     settings.page_store.max_file_bytes = 4_000;
@@ -128,26 +127,26 @@ fn snapshot() -> &'static Snapshot {
         .1
 }
 
-/// Whether a page is meant, told in another way than the store does.
-fn is_meant(selection: &PageFilter, truth: &Truth) -> bool {
+/// Whether a page matches a filter; independent implementation.
+fn matches_filter(filter: &PageFilter, truth: &Truth) -> bool {
     let host = SITES[truth.site].split("://").nth(1).unwrap().split(':').next().unwrap();
     let lists = |list: &[String], meets: &dyn Fn(&str) -> bool| {
         list.is_empty() || list.iter().any(|item| meets(item))
     };
     truth.stored
-        && lists(&selection.sites, &|site| site == SITES[truth.site] || site == host)
-        && lists(&selection.domains, &|domain| host == domain || host.ends_with(&format!(".{domain}")))
-        && lists(&selection.languages, &|language| truth.documented && language == LANGUAGES[truth.language])
-        && lists(&selection.mime_types, &|mime| {
+        && lists(&filter.sites, &|site| site == SITES[truth.site] || site == host)
+        && lists(&filter.domains, &|domain| host == domain || host.ends_with(&format!(".{domain}")))
+        && lists(&filter.languages, &|language| truth.documented && language == LANGUAGES[truth.language])
+        && lists(&filter.mime_types, &|mime| {
             TYPES[truth.kind].split(';').next() == Some(mime) || (mime == "text/*" && truth.kind < 2)
         })
-        && (selection.statuses.is_empty()
-            || selection.statuses.iter().any(|wanted| [truth.status, truth.status / 100].contains(wanted)))
-        && selection.since_ms.is_none_or(|since| truth.time_ms >= since)
-        && selection.before_ms.is_none_or(|before| truth.time_ms < before)
+        && (filter.statuses.is_empty()
+            || filter.statuses.iter().any(|wanted| [truth.status, truth.status / 100].contains(wanted)))
+        && filter.since_ms.is_none_or(|since| truth.time_ms >= since)
+        && filter.before_ms.is_none_or(|before| truth.time_ms < before)
 }
 
-/// Reads a part, broken off after each of the given numbers of pages, by one of the three ways to read.
+/// Reads a partition, interrupted after each of the given numbers of pages, by one of the three read methods.
 fn read_part(request: &PageStreamRequest, breaks: &[usize], way: usize) -> Vec<(PageId, StreamCursor)> {
     let mut given = Vec::new();
     let mut request = request.clone();
@@ -165,33 +164,33 @@ fn read_part(request: &PageStreamRequest, breaks: &[usize], way: usize) -> Vec<(
             assert_eq!(stream.cursor(), Some(stream.cursor_after(&place)));
             given.push((place.page, stream.cursor().unwrap()));
         }
-        // Text, as it would come back from far away.
+        // As text, as a remote client would send it.
         request.after = stream.cursor().map(|position| position.to_string().parse().unwrap());
     }
 }
 
-/// A test as it is written, and what is true of it; nothing where the page lacks what is asked for.
+/// Comparison as text, with its expected result; `None` if the value is null.
 type Written = (&'static str, fn(&Truth) -> Option<bool>);
 
 const TESTS: [Written; 15] = [
     ("status = 200", |truth| Some(truth.status == 200)),
     ("STATUS in (301, 404)", |truth| Some(truth.status != 200)),
-    ("mime not like 'text/%'", |truth| Some(truth.kind == 2)),
-    ("time >= '2023-11-14T22:14:20Z'", |truth| Some(truth.time_ms >= 1_700_000_060_000)),
+    ("mime_type not like 'text/%'", |truth| Some(truth.kind == 2)),
+    ("fetch_time >= '2023-11-14T22:14:20Z'", |truth| Some(truth.time_ms >= 1_700_000_060_000)),
     ("url like '%/page/_'", |truth| Some(truth.url.len() == SITES[truth.site].len() + 7)),
-    ("size<1000", |truth| Some(truth.body.len() < 1_000)),
+    ("body_bytes<1000", |truth| Some(truth.body.len() < 1_000)),
     ("site = 'https://a.test'", |truth| Some(truth.site == 0)),
     ("host <> 'b.example'", |truth| Some(truth.site < 2)),
-    ("in_links > -1", |_| Some(true)),
+    ("inlinks > -1", |_| Some(true)),
     ("duplicate_of is not null", |_| Some(false)),
-    ("first_visit < '2030'", |_| None),
+    ("first_fetch_time < '2030'", |_| None),
     ("language != 'en'", |truth| truth.documented.then_some(truth.language != 0)),
     ("title like 'Seite%: 100 _ s__'", |truth| (truth.documented && truth.title.is_some()).then_some(true)),
     ("title is null", |truth| Some(!truth.documented || truth.title.is_none())),
-    ("words<=0", |truth| truth.documented.then_some(true)),
+    ("word_count<=0", |truth| truth.documented.then_some(true)),
 ];
 
-/// Tests that are joined.
+/// Boolean combination of comparisons.
 #[derive(Debug, Clone)]
 enum Tree {
     Test(usize),
@@ -279,8 +278,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn parts_together_give_every_page_once_and_in_order(
-        selection in selections(),
+    fn partitions_together_return_every_page_once_and_in_order(
+        filter in selections(),
         tree in prop::option::of(trees()),
         order in select(vec![PageOrder::Crawl, PageOrder::Site]),
         parts in 1..5u32,
@@ -289,12 +288,12 @@ proptest! {
         way in 0..3usize,
     ) {
         let predicate = tree.as_ref().map(|tree| tree.text().parse::<Predicate>());
-        // Too many conditions on documents apart are told, and no stream.
+        // Too many separate conditions on documents are rejected.
         prop_assume!(!matches!(predicate, Some(Err(_))));
-        let selection = PageFilter { predicate: predicate.map(Result::unwrap), ..selection };
+        let filter = PageFilter { predicate: predicate.map(Result::unwrap), ..filter };
         let mut given: BTreeMap<u32, u32> = BTreeMap::new();
         for part in (1..=parts).map(|number| StreamPartition::new(number, parts).unwrap()) {
-            let request = PageStreamRequest { filter: selection.clone(), order, partition: part, window_pages, ..Default::default() };
+            let request = PageStreamRequest { filter: filter.clone(), order, partition: part, window_pages, ..Default::default() };
             let pages = read_part(&request, &breaks, way);
             let sites: Vec<u32> = pages.iter().map(|(page, _)| snapshot().page_state.get(*page).unwrap().unwrap().site.0).collect();
             prop_assert!(order == PageOrder::Crawl || sites.is_sorted());
@@ -302,7 +301,7 @@ proptest! {
         }
         let meant: BTreeMap<u32, u32> =
             (0..PAGES).map(|number| (number, truth(number)))
-                .filter(|(_, truth)| is_meant(&selection, truth))
+                .filter(|(_, truth)| matches_filter(&filter, truth))
                 .filter(|(_, truth)| tree.as_ref().is_none_or(|tree| tree.holds(truth) == Some(true)))
                 .map(|(number, _)| (number as u32, 1)).collect();
         prop_assert_eq!(given, meant);
@@ -310,7 +309,7 @@ proptest! {
 }
 
 #[test]
-fn pages_come_with_their_bodies_and_no_more_than_wanted() {
+fn pages_have_their_bodies_and_the_maximum_is_respected() {
     let request = PageStreamRequest { max_pages: 50, ..Default::default() };
     let mut stream = PageStream::open(snapshot(), &request).unwrap();
     let mut last = None;
@@ -326,7 +325,7 @@ fn pages_come_with_their_bodies_and_no_more_than_wanted() {
 }
 
 #[test]
-fn members_are_given_byte_by_byte_as_they_lie_in_their_files() {
+fn members_are_returned_unchanged() {
     let mut stream = PageStream::open(snapshot(), &PageStreamRequest::default()).unwrap();
     let mut pages = 0;
     while let Some(PageStreamItem::Page(place, member)) = stream.next_member(false).unwrap() {
@@ -339,7 +338,7 @@ fn members_are_given_byte_by_byte_as_they_lie_in_their_files() {
 }
 
 #[test]
-fn a_damaged_record_is_told_of_and_the_next_one_comes() {
+fn a_corrupt_record_is_returned_as_an_item_and_the_stream_continues() {
     let dir = tempfile::tempdir().unwrap();
     make(dir.path());
     let snapshot = Snapshot::open(dir.path(), None).unwrap();
@@ -355,7 +354,7 @@ fn a_damaged_record_is_told_of_and_the_next_one_comes() {
         }
         (pages, corrupt)
     };
-    fn told<T>(streamed: PageStreamItem<T>) -> Result<u32, u32> {
+    fn result_of<T>(streamed: PageStreamItem<T>) -> Result<u32, u32> {
         match streamed {
             PageStreamItem::Page(place, _) => Ok(place.page.0),
             PageStreamItem::Corrupt(place, error) => {
@@ -365,19 +364,19 @@ fn a_damaged_record_is_told_of_and_the_next_one_comes() {
         }
     }
     let stored = (0..PAGES).filter(|number| truth(*number).stored).count();
-    // Page 60 has its body in the record that is corrupt, that of page 69.
+    // The body of page 60 is in the corrupt record, that of page 69.
     let mut stream = PageStream::open(&snapshot, &PageStreamRequest::default()).unwrap();
-    let (pages, mut corrupt) = count(&mut || stream.next_page().unwrap().map(told));
+    let (pages, mut corrupt) = count(&mut || stream.next_page().unwrap().map(result_of));
     corrupt.sort_unstable();
     assert_eq!((pages, corrupt), (stored - 2, vec![60, 69]));
     let mut stream = PageStream::open(&snapshot, &PageStreamRequest::default()).unwrap();
-    assert_eq!(count(&mut || stream.next_member(true).unwrap().map(told)).0, stored - 2);
+    assert_eq!(count(&mut || stream.next_member(true).unwrap().map(result_of)).0, stored - 2);
     let mut stream = PageStream::open(&snapshot, &PageStreamRequest::default()).unwrap();
-    assert_eq!(count(&mut || stream.next_member(false).unwrap().map(told)).0, stored, "nobody looked");
+    assert_eq!(count(&mut || stream.next_member(false).unwrap().map(result_of)).0, stored, "not verified");
 }
 
 #[test]
-fn a_position_is_good_for_its_commit_and_its_order() {
+fn a_cursor_is_valid_for_its_commit_and_order() {
     let mut stream = PageStream::open(snapshot(), &PageStreamRequest::default()).unwrap();
     assert_eq!(stream.cursor(), None);
     stream.next_ref().unwrap();
@@ -390,9 +389,9 @@ fn a_position_is_good_for_its_commit_and_its_order() {
     let from = Some(format!("1.{place}").parse().unwrap());
     let error =
         PageStream::open(snapshot(), &PageStreamRequest { after: from, ..Default::default() }).err().unwrap();
-    assert!(error.to_string().contains("it is of commit 1, and this is commit"), "{error}");
-    let selection = PageFilter { sites: vec!["c.test".to_owned()], ..PageFilter::all() };
-    let request = PageStreamRequest { filter: selection, ..Default::default() };
+    assert!(error.to_string().contains("it belongs to generation 1, this is generation"), "{error}");
+    let filter = PageFilter { sites: vec!["c.test".to_owned()], ..PageFilter::all() };
+    let request = PageStreamRequest { filter: filter, ..Default::default() };
     let error = PageStream::open(snapshot(), &request).err().unwrap().to_string();
-    assert_eq!(error, "the collection knows no site c.test");
+    assert_eq!(error, "no site `c.test` in the collection");
 }

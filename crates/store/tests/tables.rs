@@ -1,6 +1,6 @@
-//! Do others read our tables? DuckDB counts what was written, also when files were merged and older ones are kept.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
-#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+//! DuckDB reads the tables, also after files were merged while snapshots retain older ones.
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
+#![allow(clippy::print_stderr, reason = "skipped tests print a message")]
 
 mod venv {
     //! Python tools for the tests of this crate.
@@ -55,7 +55,7 @@ const SITE: SiteLogRow<'static> = SiteLogRow {
 };
 
 #[test]
-fn duckdb_reads_our_tables() {
+fn duckdb_reads_the_tables() {
     let Some(bin) = venv() else { return };
     let dir = tempfile::tempdir().unwrap();
     let mut collection = Collection::create(dir.path(), StoreSettings::default()).unwrap();

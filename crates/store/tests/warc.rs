@@ -1,7 +1,7 @@
-//! Is everything that was stored read back, by us and by the tools of others?
+//! Page store: stored pages are read back, also by external WARC tools.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
-#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
+#![allow(clippy::print_stderr, reason = "skipped tests print a message")]
 
 mod venv {
     //! Python tools for the tests of this crate.
@@ -44,7 +44,7 @@ fn capture<'a>(url: &'a str, fetched_at_ms: i64, body: &'a [u8]) -> Capture<'a> 
     }
 }
 
-/// A body of some kilobytes that compresses badly, and differs from all others.
+/// Body of some kilobytes that compresses badly, unique for each seed.
 fn body(seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let next = || {
@@ -56,13 +56,13 @@ fn body(seed: u64) -> Vec<u8> {
     std::iter::repeat_with(next).take(3_000 + seed as usize % 500).collect()
 }
 
-fn settings(roll_over_bytes: u64) -> PageStoreSettings {
+fn settings(max_file_bytes: u64) -> PageStoreSettings {
     let info = [("software", "weir"), ("isPartOf", "test"), ("robots", "obey")];
     let info = info.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    PageStoreSettings { max_file_bytes: roll_over_bytes, warcinfo: info, ..PageStoreSettings::default() }
+    PageStoreSettings { max_file_bytes: max_file_bytes, warcinfo: info, ..PageStoreSettings::default() }
 }
 
-/// A page store with the commits that a collection would make.
+/// Page store with its commits.
 struct Pages {
     dir: tempfile::TempDir,
     store: PageStore,
@@ -70,10 +70,10 @@ struct Pages {
 }
 
 impl Pages {
-    fn new(roll_over_bytes: u64) -> Pages {
+    fn new(max_file_bytes: u64) -> Pages {
         let dir = tempfile::tempdir().unwrap();
         let manifest = Manifest::empty();
-        let store = PageStore::open(dir.path(), &manifest, settings(roll_over_bytes)).unwrap();
+        let store = PageStore::open(dir.path(), &manifest, settings(max_file_bytes)).unwrap();
         Pages { dir, store, manifest }
     }
 
@@ -94,8 +94,8 @@ impl Pages {
         self.manifest = Manifest { generation, files, ..Manifest::empty() };
     }
 
-    fn reopen(&mut self, roll_over_bytes: u64) {
-        self.store = PageStore::open(self.dir.path(), &self.manifest, settings(roll_over_bytes)).unwrap();
+    fn reopen(&mut self, max_file_bytes: u64) {
+        self.store = PageStore::open(self.dir.path(), &self.manifest, settings(max_file_bytes)).unwrap();
     }
 
     fn reader(&self) -> PageStoreReader {
@@ -116,7 +116,7 @@ fn read_body(reader: &PageStoreReader, location: &RecordLocation) -> Vec<u8> {
 }
 
 #[test]
-fn pages_are_read_by_place_and_by_url_and_time() {
+fn pages_are_read_by_location_and_by_url_and_time() {
     let mut pages = Pages::new(1 << 30);
     let mut stored = Vec::new();
     for commit in 0..20 {
@@ -138,33 +138,33 @@ fn pages_are_read_by_place_and_by_url_and_time() {
     let versions = reader.versions("https://www.example.com/Page?n=3").unwrap();
     assert_eq!(versions.len(), 20);
     assert!(versions.is_sorted_by_key(|version| version.fetched_at_ms));
-    // The key is the same, but the page is not.
+    // Same key, but another page.
     assert_eq!(reader.versions("http://example.com/page?n=3").unwrap(), []);
     let indexes = pages.manifest.files_in("pages").filter(|file| file.name.ends_with(".cdxj")).count();
     assert!(indexes < 12, "{indexes} index files after 20 commits");
 }
 
 #[test]
-fn what_was_not_committed_is_never_seen() {
+fn uncommitted_pages_are_not_visible() {
     let mut pages = Pages::new(1 << 30);
     let first = pages.append("http://a/1", MS, &body(1)).location;
     pages.commit();
     pages.append("http://a/2", MS, &body(2));
-    // Half a member reaches the disk.
+    // An incomplete member is on disk.
     let warc = pages.dir().join(first.file_name());
     let mut bytes = std::fs::read(&warc).unwrap();
     bytes.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0]);
     std::fs::write(&warc, bytes).unwrap();
     let reader = pages.reader();
-    assert_eq!(reader.records().count(), 2, "the record about the file, and the page");
+    assert_eq!(reader.records().count(), 2, "the warcinfo record and the page");
     assert_eq!(reader.check().unwrap().corruptions, []);
     pages.reopen(1 << 30);
     let second = pages.append("http://a/3", MS, &body(3)).location;
-    assert_eq!(second.offset, first.offset + u64::from(first.length), "it takes the place of the torn one");
+    assert_eq!(second.offset, first.offset + u64::from(first.length), "it replaces the incomplete one");
     pages.commit();
     assert_eq!(read_body(&pages.reader(), &second), body(3));
     assert_eq!(pages.reader().check().unwrap().corruptions, []);
-    // The earlier reader still sees its own commit.
+    // The earlier reader still has its own commit.
     assert_eq!(reader.records().count(), 2);
 }
 
@@ -176,16 +176,16 @@ fn a_body_is_stored_once() {
     assert_eq!((original.duplicate_of, twin.duplicate_of), (None, Some(original.location)));
     assert!(twin.location.length < 1_000, "{}", twin.location.length);
     pages.commit();
-    // The memory of duplicates is gone, but the page's state knows its last version.
+    // The dedup window is empty, but the caller passes the last version.
     pages.reopen(1 << 30);
     let again = capture("http://b/2", MS + 90_000, b"");
     let again = Capture { body: &body(1), ..again };
     let third = pages.store.append(&again, Some(twin.location)).unwrap();
-    assert_eq!(third.duplicate_of, Some(original.location), "found through the record that refers to it");
+    assert_eq!(third.duplicate_of, Some(original.location), "found through the revisit record");
     let changed = pages.store.append(&Capture { body: &body(2), ..again }, Some(third.location)).unwrap();
     assert_eq!(changed.duplicate_of, None);
     let tiny = [0, 1].map(|n| pages.append("http://a/tiny", MS + n, b"moved").duplicate_of);
-    assert_eq!(tiny, [None, None], "not worth a reference");
+    assert_eq!(tiny, [None, None], "too small for a revisit record");
     pages.commit();
 
     let reader = pages.reader();
@@ -200,7 +200,7 @@ fn a_body_is_stored_once() {
 }
 
 #[test]
-fn requests_and_metadata_lie_behind_their_response() {
+fn request_and_metadata_records_follow_their_response() {
     let mut pages = Pages::new(1 << 30);
     let page = Capture {
         request: Some(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
@@ -226,7 +226,7 @@ fn requests_and_metadata_lie_behind_their_response() {
 }
 
 #[test]
-fn files_roll_over_and_stay_in_crawl_order() {
+fn new_files_begin_at_the_maximum_size_and_stay_in_crawl_order() {
     let mut pages = Pages::new(20_000);
     let mut urls = Vec::new();
     for number in 0..60 {
@@ -261,7 +261,7 @@ fn files_roll_over_and_stay_in_crawl_order() {
 }
 
 #[test]
-fn pages_are_prepared_on_many_threads() {
+fn pages_are_encoded_on_many_threads() {
     let mut pages = Pages::new(1 << 30);
     let prepared: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4u64)
@@ -288,7 +288,7 @@ fn pages_are_prepared_on_many_threads() {
 }
 
 #[test]
-fn compaction_drops_what_the_policy_drops_and_gives_its_space_back() {
+fn compaction_drops_superseded_versions_and_frees_their_space() {
     for (keep, versions_left) in
         [(RetentionPolicy::All, 8), (RetentionPolicy::Versions(3), 3), (RetentionPolicy::Latest, 1)]
     {
@@ -311,7 +311,7 @@ fn compaction_drops_what_the_policy_drops_and_gives_its_space_back() {
             headers.filter_map(|header| Some(format!("{} {}", header.date_ms()?, header.url()?))).collect()
         };
         let old_order = order(&old_reader);
-        // More files than one compaction rewrites; so it is repeated until there is nothing to do.
+        // More files than one compaction rewrites: repeated until nothing is left to do.
         loop {
             let relocations = pages.store.compact(keep).unwrap();
             pages.commit();
@@ -339,9 +339,9 @@ fn compaction_drops_what_the_policy_drops_and_gives_its_space_back() {
         let new_order = order(&reader);
         let mut rest = old_order.iter();
         assert!(new_order.iter().all(|record| rest.any(|old| old == record)), "still in crawl order");
-        assert_eq!(order(&old_reader), old_order, "an older snapshot is untouched");
+        assert_eq!(order(&old_reader), old_order, "an older snapshot is unchanged");
 
-        // The collection goes on.
+        // The store can be written to.
         pages.reopen(60_000);
         let place = pages.append("http://a/new", MS, &body(999)).location;
         assert!(places.values().all(|old| *old < place));
@@ -351,7 +351,7 @@ fn compaction_drops_what_the_policy_drops_and_gives_its_space_back() {
 }
 
 #[test]
-fn compaction_keeps_bodies_that_others_refer_to_and_what_goes_with_a_page() {
+fn compaction_retains_needed_payloads_and_concurrent_records() {
     let mut pages = Pages::new(1 << 30);
     let original = pages.append("http://a/", MS, &body(1)).location;
     let twin = pages.append("http://b/", MS, &body(1)).location;
@@ -369,17 +369,17 @@ fn compaction_keeps_bodies_that_others_refer_to_and_what_goes_with_a_page() {
     let twin = relocations.new_location(twin).unwrap();
     assert_eq!(read_body(&reader, &twin), body(1));
     assert!(relocations.new_location(original).is_some());
-    assert_eq!(reader.versions("http://a/").unwrap().len(), 2, "the newest, and the one that is referred to");
+    assert_eq!(reader.versions("http://a/").unwrap().len(), 2, "the newest, and the one with the payload");
     let requests =
         reader.records().filter(|record| record.as_ref().unwrap().1.header.warc_type() == WarcType::Request);
     assert_eq!(requests.count(), 1);
     assert_eq!(reader.check().unwrap().corruptions, []);
-    // Nothing more to do, and it does not try forever.
+    // Nothing is left to do.
     assert!(pages.store.compact(RetentionPolicy::Latest).unwrap().is_empty());
 }
 
 #[test]
-fn a_servers_word_that_nothing_has_changed_refers_to_the_version_it_spoke_of() {
+fn a_304_response_refers_to_the_confirmed_version() {
     let mut pages = Pages::new(1 << 30);
     let first = pages.append("http://a/", MS, &body(1)).location;
     pages.commit();
@@ -407,7 +407,7 @@ fn a_servers_word_that_nothing_has_changed_refers_to_the_version_it_spoke_of() {
     }
     assert_eq!(reader.check().unwrap().corruptions, []);
 
-    // It is no version: the newest version stays, and the last word about it.
+    // A 304 response is not a version: the newest version and the last confirmation are retained.
     for number in 0..50 {
         pages.append(&format!("http://b/{number}"), MS, &body(100 + number));
         pages.append(&format!("http://b/{number}"), MS + 1_000, &body(200 + number));
@@ -425,7 +425,7 @@ fn a_servers_word_that_nothing_has_changed_refers_to_the_version_it_spoke_of() {
 }
 
 #[test]
-fn heads_are_read_without_their_bodies_and_what_is_broken_is_passed_over() {
+fn response_heads_are_read_without_bodies_and_corrupt_records_are_skipped() {
     let mut pages = Pages::new(1 << 30);
     let committed = pages.append("http://a/", MS, &body(1)).location;
     pages.commit();
@@ -452,7 +452,7 @@ fn heads_are_read_without_their_bodies_and_what_is_broken_is_passed_over() {
 }
 
 #[test]
-fn a_crawl_goes_on_beside_a_compaction() {
+fn pages_can_be_stored_during_a_compaction() {
     let mut pages = Pages::new(1 << 30);
     for version in 0..4 {
         pages.append("http://a/", MS + version * 1_000, &body(version as u64));
@@ -460,7 +460,7 @@ fn a_crawl_goes_on_beside_a_compaction() {
     pages.commit();
     let compaction = pages.store.start_compaction(RetentionPolicy::Latest).unwrap().unwrap();
     assert!(pages.store.start_compaction(RetentionPolicy::Latest).unwrap().is_none(), "one at a time");
-    // This body is about to be dropped, so nothing may refer to it.
+    // This body may be dropped, so no new record may refer to it.
     let again = pages.append("http://c/", MS, &body(0));
     assert_eq!(again.duplicate_of, None);
     pages.commit();
@@ -477,11 +477,11 @@ fn a_crawl_goes_on_beside_a_compaction() {
 }
 
 #[test]
-fn a_crawl_goes_on_beside_a_merge_of_the_index() {
+fn pages_can_be_stored_during_a_merge_of_the_index() {
     let mut pages = Pages::new(1 << 30);
     pages.append("http://a/", MS, &body(0));
     pages.commit();
-    // Commits leave the index alone while a compaction reads it, so that there is something to merge afterwards.
+    // Commits do not merge the index during a compaction, so that a merge is due afterwards.
     let compaction = pages.store.start_compaction(RetentionPolicy::Latest).unwrap().unwrap();
     for number in 1..20 {
         pages.append(&format!("http://a/{number}"), MS, &body(number));
@@ -506,7 +506,7 @@ fn a_crawl_goes_on_beside_a_merge_of_the_index() {
 }
 
 #[test]
-fn a_flipped_byte_is_found_and_never_becomes_a_wrong_page() {
+fn a_flipped_byte_is_detected_and_never_returns_a_wrong_page() {
     let mut pages = Pages::new(1 << 30);
     let mut places = Vec::new();
     for number in 0..3 {
@@ -520,21 +520,21 @@ fn a_flipped_byte_is_found_and_never_becomes_a_wrong_page() {
         flipped[at] ^= 1 << (at % 8);
         std::fs::write(&path, flipped).unwrap();
         let reader = pages.reader();
-        let damages = reader.check().unwrap().corruptions;
+        let corruptions = reader.check().unwrap().corruptions;
         assert!(
-            !damages.is_empty() && damages.iter().all(|damage| damage.path == path),
-            "byte {at}: {damages:?}"
+            !corruptions.is_empty() && corruptions.iter().all(|corruption| corruption.path == path),
+            "byte {at}: {corruptions:?}"
         );
         for (number, place) in places.iter().enumerate() {
             match reader.read(place, VerifyLevel::Checksum) {
                 Ok(page) => assert_eq!(&page.body()[..], &body(number as u64)[..700], "byte {at}"),
                 Err(error) => {
                     assert!(error.to_string().contains("weir-000000.warc.gz is corrupt at byte"), "{error}");
-                    let named = damages.iter().any(|damage| {
-                        damage.offset == Some(place.offset)
-                            && damage.url == Some(format!("http://a/{number}"))
+                    let named = corruptions.iter().any(|corruption| {
+                        corruption.offset == Some(place.offset)
+                            && corruption.url == Some(format!("http://a/{number}"))
                     });
-                    assert!(named, "byte {at}: {damages:?}");
+                    assert!(named, "byte {at}: {corruptions:?}");
                 }
             }
         }
@@ -546,7 +546,7 @@ fn samples() -> PathBuf {
     testkit::data("warc")
 }
 
-/// All records up to the first error, and that error.
+/// Reads all records up to the first error, and the error.
 fn read_all(path: &Path) -> (Vec<WarcRecord>, Option<String>) {
     let reader = match WarcReader::open(path) {
         Ok(reader) => reader,
@@ -563,9 +563,9 @@ fn read_all(path: &Path) -> (Vec<WarcRecord>, Option<String>) {
 }
 
 #[test]
-fn files_of_others_are_read_to_their_end_or_to_a_clear_error() {
+fn files_of_other_programs_are_read_to_their_end_or_to_a_clear_error() {
     let dir = samples();
-    // Name; records; wrong digests among them; what the error says.
+    // Name, number of records, number of wrong digests, error message.
     let expected: &[(&str, usize, usize, Option<&str>)] = &[
         ("bad.arc", 0, 0, Some("older ARC format")),
         ("example-bad-non-chunked.warc.gz", 6, 0, None),
@@ -575,7 +575,7 @@ fn files_of_others_are_read_to_their_end_or_to_a_clear_error() {
         ("example-resource.warc.gz", 3, 0, None),
         ("example-space-in-target-uri.warc.gz", 2, 0, None),
         ("example-space-in-url.arc", 0, 0, Some("older ARC format")),
-        ("example-trunc.warc", 3, 1, Some("from record 4 on, at byte 2560")),
+        ("example-trunc.warc", 3, 1, Some("from record 4 on (byte 2560")),
         ("example-wget-bad-target-uri.warc.gz", 6, 0, None),
         ("example-wrong-chunks.warc.gz", 2, 1, None),
         ("example.arc", 0, 0, Some("older ARC format")),
@@ -602,7 +602,7 @@ fn files_of_others_are_read_to_their_end_or_to_a_clear_error() {
 }
 
 #[test]
-fn chunked_pages_of_others_are_stored_without_chunks_and_read_back() {
+fn chunked_pages_of_other_programs_are_stored_without_chunks() {
     let dir = samples();
     let mut pages = Pages::new(1 << 30);
     let mut stored = Vec::new();
@@ -630,7 +630,7 @@ fn chunked_pages_of_others_are_stored_without_chunks_and_read_back() {
 }
 
 #[test]
-fn all_forms_of_a_warc_file_are_read_alike() {
+fn all_compressions_of_a_warc_file_are_read_alike() {
     let mut pages = Pages::new(1 << 30);
     for number in 0..20 {
         pages.append(&format!("http://a/{number}"), MS, &body(number));
@@ -669,7 +669,7 @@ fn all_forms_of_a_warc_file_are_read_alike() {
         for (record, expected) in records.iter().zip(&expected) {
             assert_eq!((&record.header, record.block()), (&expected.header, expected.block()), "{name}");
         }
-        // Cut anywhere, it gives what came before, and says so.
+        // Truncated anywhere, it returns the records before, and an error.
         std::fs::write(&path, &bytes[..bytes.len() - 1_500]).unwrap();
         let (records, failure) = read_all(&path);
         assert!(failure.is_some(), "{name}");
@@ -677,7 +677,7 @@ fn all_forms_of_a_warc_file_are_read_alike() {
     }
 }
 
-/// Pages of all kinds, over two files and several commits, as a crawl leaves them; what each body should be.
+/// Pages of all kinds in two files and several commits, with the expected bodies.
 fn crawled() -> (Pages, Vec<(String, i64, Vec<u8>)>) {
     let mut pages = Pages::new(100_000);
     let mut expected = Vec::new();
@@ -725,10 +725,10 @@ fn warc_paths(pages: &Pages) -> Vec<PathBuf> {
 }
 
 #[test]
-fn warcio_and_fastwarc_accept_our_files() {
+fn warcio_and_fastwarc_accept_the_files() {
     let Some(bin) = venv() else { return };
     let (mut pages, expected) = crawled();
-    // Once as crawled, and once compacted: all the records that there are.
+    // Once as crawled, and once compacted.
     for round in 0..2 {
         let reader = pages.reader();
         let records = reader.records().count();
@@ -760,13 +760,14 @@ fn warcio_and_fastwarc_accept_our_files() {
 }
 
 #[test]
-fn surt_makes_the_same_keys() {
+fn surt_computes_the_same_keys() {
     let Some(bin) = venv() else { return };
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let script = dir.join("python/cdx_keys.py");
-    let table = std::fs::read_to_string(dir.join("data/cdx_keys.tsv")).unwrap();
-    let keys = run(Command::new(bin.join("python")).arg(script).arg(dir.join("data/cdx_keys.tsv")));
-    assert_eq!(keys, table, "the table is what the surt package says");
+    let keys_file = dir.join("../../warc/tests/data/cdx_keys.tsv");
+    let table = std::fs::read_to_string(&keys_file).unwrap();
+    let keys = run(Command::new(bin.join("python")).arg(script).arg(&keys_file));
+    assert_eq!(keys, table, "the table equals the output of the surt package");
     for line in keys.lines() {
         let (url, key) = line.split_once('\t').unwrap();
         assert_eq!(warc::cdxj_key(url), key, "{url}");
@@ -774,7 +775,7 @@ fn surt_makes_the_same_keys() {
 }
 
 #[test]
-fn pywb_replays_our_pages() {
+fn pywb_replays_the_pages() {
     let Some(bin) = venv() else { return };
     let (pages, expected) = crawled();
     let work = tempfile::tempdir().unwrap();
@@ -788,7 +789,7 @@ fn pywb_replays_our_pages() {
     assert_eq!(replayed.trim(), format!("{} pages replayed", expected.len()));
 }
 
-/// As in the index: all of the pages are within one hour.
+/// Timestamp of the index; all pages are within one hour.
 fn timestamp(ms: i64) -> String {
     let seconds = (ms - MS) / 1_000;
     format!("2026111508{:02}{:02}", 30 + seconds / 60, seconds % 60)

@@ -1,7 +1,7 @@
 //! Web server of a collection: search page, dashboard and HTTP API.
 //!
 //! [`Server::bind`] opens the listener; [`Server::start`] serves requests on a thread of its own until
-//! [`RunningServer::stop`]. The server shows the newest commit of one collection and, if it gets a [`crawl::CrawlHandle`],
+//! [`RunningServer::stop`]. The server shows the newest commit of one collection and, if it gets a [`harvest::CrawlHandle`],
 //! the progress of that crawl.
 //!
 //! - `credentials`: access token, session secrets, TLS certificate

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crawl::CrawlSettings;
+use harvest::CrawlSettings;
 use search::Ranking;
 
 use crate::credentials::tls::Tls;

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crawl::{CrawlHandle, StopMode};
+use harvest::{CrawlHandle, StopMode};
 use search::{IndexSettings, IndexSummary};
 use store::Snapshot;
 

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::Context;
-use crawl::{CrawlHandle, StopMode};
+use harvest::{CrawlHandle, StopMode};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use crawl::{Progress, memory_bytes};
+use harvest::{Progress, memory_bytes};
 
 use crate::human::{self, duration, plural, rate, timestamp};
 use crate::system;

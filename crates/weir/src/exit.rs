@@ -97,8 +97,8 @@ fn is_report_usage_error(error: &report::Error) -> bool {
     match error {
         report::Error::Store(error) => is_store_usage_error(error),
         error => {
-            use report::Error::{NotAnalyzed, SnapshotNotAnalyzed};
-            matches!(error, NotAnalyzed { .. } | SnapshotNotAnalyzed { .. })
+            use report::Error::{NotAnalysed, SnapshotNotAnalysed};
+            matches!(error, NotAnalysed { .. } | SnapshotNotAnalysed { .. })
         }
     }
 }

@@ -1,4 +1,4 @@
-//! PageFilter of sites by name, with suggestions for unknown names.
+//! Selection of sites by name, with suggestions for unknown names.
 
 use store::{PageFilter, SiteSet, Snapshot};
 
@@ -6,12 +6,11 @@ use crate::exit::UsageError;
 
 /// Finds the sites of a selection. An unknown name is a usage error with a suggestion.
 pub(crate) fn find(snapshot: &Snapshot, selection: &PageFilter) -> anyhow::Result<Option<SiteSet>> {
-    match selection.find_sites(snapshot) {
-        Err(store::Error::UnknownSite { kind: what, name }) => {
-            let meant = inspect::suggest_sites(snapshot, &name);
-            let meant = meant.map_or_else(String::new, |meant| format!("; {meant}"));
-            Err(UsageError(format!("the collection knows no {what} {name}{meant}")).into())
-        }
-        found => Ok(found?),
-    }
+    let error = match selection.find_sites(snapshot) {
+        Ok(sites) => return Ok(sites),
+        Err(error) => error,
+    };
+    let store::Error::UnknownSite { name, .. } = &error else { return Err(error.into()) };
+    let hint = inspect::suggest_sites(snapshot, name).map_or_else(String::new, |hint| format!("; {hint}"));
+    Err(UsageError(format!("{error}{hint}")).into())
 }

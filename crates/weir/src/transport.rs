@@ -8,7 +8,7 @@ use std::time::Duration;
 
 #[cfg(feature = "cluster")]
 use anyhow::Context;
-use crawl::{BlobStore, Broker, BrokerError, DirBlobStore, DirBroker};
+use harvest::{BlobStore, Broker, BrokerError, DirBlobStore, DirBroker};
 
 use crate::exit::UsageError;
 use crate::settings;
@@ -124,11 +124,11 @@ pub(crate) fn connect(args: &TransportArgs, role: Role<'_>) -> anyhow::Result<Tr
             return Err(UsageError("--lease out of range (minimum 1s; default 30s)".to_owned()).into());
         }
         Role::Collection(dir, LeaseArgs { lease, replicas }) => {
-            let (owner, replicas) = (broker_id(dir)?, usize::from(*replicas));
+            let (collection_id, replicas) = (broker_id(dir)?, usize::from(*replicas));
             cluster::Role::Coordinator(cluster::StreamSettings {
                 lease_duration: *lease,
                 replicas,
-                collection_id: owner,
+                collection_id,
             })
         }
         Role::Worker => cluster::Role::Worker,
@@ -147,7 +147,7 @@ pub(crate) fn connect(args: &TransportArgs, role: Role<'_>) -> anyhow::Result<Tr
     };
     let broker = cluster::connect_broker(broker, &name, role, &credentials).map_err(convert)?;
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let access = cluster::S3Config {
+    let config = cluster::S3Config {
         endpoint: variable("AWS_ENDPOINT_URL"),
         region: variable("AWS_REGION"),
         key_id: variable("AWS_ACCESS_KEY_ID"),
@@ -156,7 +156,7 @@ pub(crate) fn connect(args: &TransportArgs, role: Role<'_>) -> anyhow::Result<Tr
     };
     // A prefix per collection, so that several collections can share a store.
     let location = format!("{}/{name}", store.trim_end_matches('/'));
-    let blob_store = cluster::open_blob_store(&location, &access).map_err(convert)?;
+    let blob_store = cluster::open_blob_store(&location, &config).map_err(convert)?;
     Ok(Transport { broker: broker.into(), blob_store: blob_store.into() })
 }
 

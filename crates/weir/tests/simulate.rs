@@ -146,7 +146,7 @@ fn usage_errors_have_exit_code_2() {
         (&["simulate", "web", "--synthetic"], "cannot be used with"),
         (
             &["simulate", "--synthetic", "--strategy", "depth-first"],
-            "there is no strategy `depth-first`; there are wire,",
+            "unknown strategy `depth-first`; strategies: wire,",
         ),
         (&["simulate", "--synthetic", "--strategy", "focused"], "needs the texts of pages"),
         (&["simulate", "--synthetic", "--strategy", "configured"], "needs a collection"),

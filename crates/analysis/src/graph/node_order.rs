@@ -44,6 +44,7 @@ pub(crate) fn node_order(
     let (sites, hosts, position_of_site) = order_sites(urls);
     let mut runs = SpilledRuns { scratch: scratch.to_owned(), runs: Vec::new(), threads };
     let mut chunk = SortChunk::default();
+    // Offsets into the paths are u32.
     let limit = usize::try_from(memory_bytes).unwrap_or(usize::MAX).min(u32::MAX as usize / 2);
     let mut failed = None;
     urls.scan(model::PageId(0), |page, site, path| {

@@ -34,6 +34,7 @@ impl RunSorter {
     pub(crate) fn new(scratch: &Path, memory_bytes: u64) -> RunSorter {
         RunSorter {
             scratch: scratch.to_owned(),
+            // Offsets into `targets` are u32.
             max_bytes: usize::try_from(memory_bytes).unwrap_or(usize::MAX).min(u32::MAX as usize),
             lists: Vec::new(),
             targets: Vec::new(),

@@ -57,6 +57,7 @@ impl HyperBall {
         on_iteration: &mut dyn FnMut(u32),
     ) -> Result<HyperBall> {
         let nodes = arcs.nodes() as usize;
+        // Two generations of counters of 2^log2 bytes, and 14 bytes for the other arrays.
         let fits = |log2: &u32| (nodes as u64) * ((2 << log2) + 14) <= memory_bytes;
         let log2 = LOG2_REGISTERS.rev().find(fits).unwrap_or(LOG2_REGISTERS.start);
         let mut balls = Balls::new(nodes, log2);

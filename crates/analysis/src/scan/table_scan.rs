@@ -124,7 +124,7 @@ impl<'s> TableScan<'s> {
         self.pages.for_each_batch(group, |batch| {
             let rows: Vec<PageRow<'_>> = batch.rows().collect();
             let ids: Vec<PageId> = rows.iter().map(|row| PageId(row.page_id)).collect();
-            let mut stream = PageStream::of_pages(self.snapshot, &ids)?;
+            let mut stream = PageStream::from_pages(self.snapshot, &ids)?;
             while let Some(streamed) = stream.next_page()? {
                 let (position, stored) = match streamed {
                     PageStreamItem::Page(position, stored) => (position, stored),

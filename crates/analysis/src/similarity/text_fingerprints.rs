@@ -1,6 +1,6 @@
 //! Fingerprints of texts: the digest and the minhash of the newest document of each page that has content.
 
-use store::{DocumentRows, PageColumn, PageStage, Snapshot, TableReader};
+use store::{DocumentRows, NewestRows, PageColumn, PageStage, Snapshot, TableReader};
 
 use crate::error::Result;
 
@@ -16,14 +16,12 @@ impl TextFingerprints {
     pub(crate) fn read(snapshot: &Snapshot, pages: u32) -> Result<TextFingerprints> {
         let pages = pages as usize;
         let mut texts = TextFingerprints { digests: vec![0; pages], minhashes: vec![0; pages] };
-        let mut times_s = vec![0; pages];
+        let mut newest = NewestRows::new(pages);
         let columns = ["page_id", "fetch_time", "main_text_hash", "minhash"];
         let documents = TableReader::<DocumentRows>::open_committed(snapshot.dir(), &snapshot.manifest)?;
         documents.with_columns(&columns).for_each_row(|row| {
-            let (page, time_s) =
-                (row.page_id as usize, (row.fetch_time / 1000).clamp(0, u32::MAX.into()) as u32);
-            if page < pages && time_s >= times_s[page] {
-                times_s[page] = time_s;
+            let page = row.page_id as usize;
+            if newest.accept(row.page_id, row.fetch_time) {
                 let minhash = row.minhash.filter(|_| row.main_text_hash != 0);
                 texts.minhashes[page] = minhash.map_or(0, i64::cast_unsigned);
                 texts.digests[page] = minhash.map_or(0, |_| row.main_text_hash.cast_unsigned());

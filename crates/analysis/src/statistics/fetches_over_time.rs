@@ -123,7 +123,7 @@ pub(super) fn description() -> Description {
         name: NAME,
         columns: COLUMNS.map(str::to_owned).to_vec(),
         meaning:
-            "Fetches, failed fetches and bytes by time: spans of `span_s` seconds (a note) that start at \
+            "Fetches, failed fetches and bytes by time: spans of `span_s` seconds (in `summary`) that start at \
             `start` in Unix seconds."
                 .to_owned(),
         sql,

@@ -173,7 +173,7 @@ fn open_or_build_graph(
 
 /// Takes the lock that keeps two processes from analysing the same collection.
 fn lock(collection: &Path) -> Result<File> {
-    // Fails before the directory is created in a place that is not a collection.
+    // Fails before `graph` is created in a directory that is not a collection.
     store::find_snapshot(collection, None)?;
     let dir = collection.join("graph");
     fs::create_dir_all(&dir).context("create", &dir)?;

@@ -56,7 +56,7 @@ impl CrawlLoop {
     ) -> Result<(), Error> {
         let (settings, clock) = (self.context.settings(), self.context.clock);
         let now_s = clock.now_s();
-        let mut room = settings.max_lookups_per_second.max(1) as usize * MAX_RESOLVE_SECONDS;
+        let mut room = settings.lookups.max_per_second.max(1) as usize * MAX_RESOLVE_SECONDS;
         let (accepted, returned): (Vec<BatchSite>, Vec<BatchSite>) =
             mem::take(&mut batch.sites).into_iter().partition(|site| {
                 let names = site.names_to_resolve(now_s);

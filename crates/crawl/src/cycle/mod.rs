@@ -342,7 +342,7 @@ impl CrawlLoop {
     fn receive_timeout(&self) -> Duration {
         let settings = self.context.settings();
         let commit_in =
-            Duration::from_millis(settings.commit_interval_ms).saturating_sub(self.last_commit.elapsed());
+            Duration::from_millis(settings.commits.interval_ms).saturating_sub(self.last_commit.elapsed());
         let mut timeout = if self.changed_since_commit { commit_in } else { Duration::from_secs(1) };
         if let Some(duration) = self.limits.duration {
             timeout = timeout.min(duration.saturating_sub(self.started.elapsed()));
@@ -444,8 +444,8 @@ impl CrawlLoop {
 
     fn commit_if_due(&mut self, collection: &mut Collection) -> Result<(), Error> {
         let settings = self.context.settings();
-        let by_time = self.last_commit.elapsed() >= Duration::from_millis(settings.commit_interval_ms);
-        let by_size = self.bytes_since_commit >= settings.commit_bytes
+        let by_time = self.last_commit.elapsed() >= Duration::from_millis(settings.commits.interval_ms);
+        let by_size = self.bytes_since_commit >= settings.commits.max_bytes
             || collection.links.pending() >= MAX_PENDING_LINKS
             || collection.page_state.should_commit();
         if self.changed_since_commit && (by_time || by_size) {

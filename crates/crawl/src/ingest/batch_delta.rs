@@ -10,7 +10,7 @@ use harvest::item::fetched_page::FetchedPage;
 use harvest::item::gathered_page::{GatheredPage, LinkTarget};
 use model::UrlBatch;
 use model::{PageId, SiteId};
-use store::{Collection, Link, NewPage, PageFlags, PageRecord, ResolvedBatch, Result, SiteRecord};
+use store::{Collection, Link, NewPage, PageFlags, PageRecord, Result, SiteRecord};
 
 use crate::ingest::page_links::PageLinks;
 use crate::ingest::page_policy::PagePolicy;
@@ -76,7 +76,8 @@ impl Default for InlinkDelta {
 
 /// Target pages of the followed links of a batch.
 pub(crate) struct ResolvedTargets {
-    pages: Vec<PageId>,
+    /// `None` for pages that were not admitted.
+    pages: Vec<Option<PageId>>,
     first_new_page: PageId,
 }
 
@@ -151,12 +152,15 @@ impl BatchDelta {
             new_page.url_score = policy.url_scorer.score(url);
             new_page
         };
-        let resolved = if policy.admits_all() {
-            collection.resolve(&urls, now_s, describe)?
+        Ok(if policy.admits_all() {
+            let resolved = collection.resolve(&urls, now_s, describe)?;
+            let pages = resolved.pages.into_iter().map(Some).collect();
+            ResolvedTargets { pages, first_new_page: resolved.first_new_page }
         } else {
-            collection.resolve_admitted(&urls, now_s, |site| policy.admits(site), describe)?
-        };
-        Ok(ResolvedTargets { pages: resolved.pages, first_new_page: resolved.first_new_page })
+            let admit = |site| policy.admits(site);
+            let resolved = collection.resolve_admitted(&urls, now_s, admit, describe)?;
+            ResolvedTargets { pages: resolved.pages, first_new_page: resolved.first_new_page }
+        })
     }
 
     fn log_links(
@@ -173,11 +177,8 @@ impl BatchDelta {
             rest = remaining;
             let links = &page.links.all;
             let followed = links.iter().filter_map(|link| match link.target {
-                LinkTarget::Followed(index) if targets_of_page[index as usize] == ResolvedBatch::REFUSED => {
-                    None
-                }
                 LinkTarget::Followed(index) => Some(Link {
-                    target: targets_of_page[index as usize],
+                    target: targets_of_page[index as usize]?,
                     kind: link.kind.code(),
                     context: link.context,
                     anchor_chars: characters(page.links.text(link.anchor)),
@@ -199,7 +200,7 @@ impl BatchDelta {
     fn count_in_links(
         &mut self,
         page: &PageLinks,
-        targets_of_page: &[PageId],
+        targets_of_page: &[Option<PageId>],
         first_new: PageId,
         record: Option<&PageRecord>,
     ) {
@@ -209,13 +210,14 @@ impl BatchDelta {
         let expected_relevance = record
             .filter(|_| page.outcome == FetchOutcome::Redirect)
             .map_or(0, |record| record.topic_relevance);
-        let is_page = |target: &PageId| *target != page.id && *target != ResolvedBatch::REFUSED;
-        let indexed = targets_of_page.iter().enumerate().filter(|(_, target)| is_page(target));
+        let indexed = targets_of_page.iter().enumerate().filter_map(|(index, target)| {
+            target.filter(|target| *target != page.id).map(|target| (index, target))
+        });
         let mut targets: Vec<(PageId, Reverse<u16>, LinkDistance)> = indexed
             .map(|(index, target)| {
                 let relevance = page.links.relevance(index).max(expected_relevance);
                 let nearness = link_distance(url.site(), domain, page.links.followed.url(index));
-                (*target, Reverse(relevance), nearness)
+                (target, Reverse(relevance), nearness)
             })
             .collect();
         targets.sort_unstable();

@@ -71,7 +71,7 @@ struct OutlinksJsonLink {
 
 #[derive(Serialize, Deserialize)]
 struct OutlinksSeal {
-    number: u64,
+    batch: u64,
     lines: u64,
     xxh3: u64,
 }
@@ -81,17 +81,17 @@ const SEAL_FILE: &str = "OUTLINKS";
 
 /// Writer of an outlinks directory.
 pub(crate) struct OutlinksWriter {
-    number: u64,
+    batch: u64,
     dir: SealedDirWriter,
     lines: ChecksummedJsonlWriter,
 }
 
 impl OutlinksWriter {
     /// Creates the directory, which must not exist.
-    pub(crate) fn create(dir: &Path, number: u64) -> Result<OutlinksWriter, SealedDirError> {
+    pub(crate) fn create(dir: &Path, batch: u64) -> Result<OutlinksWriter, SealedDirError> {
         let dir = SealedDirWriter::create(dir)?;
         let lines = ChecksummedJsonlWriter::new(dir.create_file(LINES_FILE)?);
-        Ok(OutlinksWriter { number, dir, lines })
+        Ok(OutlinksWriter { batch, dir, lines })
     }
 
     pub(crate) fn push(&mut self, page: &PageLinks) -> Result<(), SealedDirError> {
@@ -120,9 +120,9 @@ impl OutlinksWriter {
     }
 
     pub(crate) fn seal(self) -> Result<(), SealedDirError> {
-        let OutlinksWriter { number, dir, lines } = self;
+        let OutlinksWriter { batch, dir, lines } = self;
         let (lines, xxh3) = lines.finish().map_err(|source| dir.write_error(source))?;
-        dir.seal(SEAL_FILE, &OutlinksSeal { number, lines, xxh3 })
+        dir.seal(SEAL_FILE, &OutlinksSeal { batch, lines, xxh3 })
     }
 }
 

@@ -4,8 +4,7 @@ use harvest::item::gathered_page::{GatheredDocument, GatheredPage, LinkTarget};
 use model::{CanonicalUrl, PageId, Reason, SiteId, UrlRules};
 use parse::ContentKind;
 use store::{
-    AppendResult, Collection, DocumentRow, FetchRow, LinkRow, PageRecord, ResolvedBatch, Result, SiteLogRow,
-    SiteRecord,
+    AppendResult, Collection, DocumentRow, FetchRow, LinkRow, PageRecord, Result, SiteLogRow, SiteRecord,
 };
 
 use crate::ingest::page_links::PageLinks;
@@ -104,12 +103,12 @@ pub(crate) fn push_document(collection: &mut Collection, id: PageId, site: SiteI
 pub(crate) fn push_links(
     collection: &mut Collection,
     page: &PageLinks,
-    targets: &[PageId],
+    targets: &[Option<PageId>],
     policy: &PagePolicy,
 ) {
     for link in &page.links.all {
         let reason = match link.target {
-            LinkTarget::Followed(index) if targets.get(index as usize) == Some(&ResolvedBatch::REFUSED) => {
+            LinkTarget::Followed(index) if targets.get(index as usize) == Some(&None) => {
                 let site = collection.urls.reader().find_site(site_of(page.links.url(link.target)));
                 Some(policy.rejection_reason(site).as_str())
             }
@@ -119,10 +118,9 @@ pub(crate) fn push_links(
         collection.tables.links.rows.push(&LinkRow {
             source_page_id: page.id.0,
             target_page_id: match link.target {
-                LinkTarget::Followed(index) => targets
-                    .get(index as usize)
-                    .filter(|page| **page != ResolvedBatch::REFUSED)
-                    .map(|page| page.0),
+                LinkTarget::Followed(index) => {
+                    targets.get(index as usize).copied().flatten().map(|page| page.0)
+                }
                 LinkTarget::Unfollowed(..) => None,
             },
             target_url: page.links.url(link.target),

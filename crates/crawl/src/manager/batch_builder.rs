@@ -121,7 +121,7 @@ fn batch_site(
             text: reader.robots_text(site)?.unwrap_or_default(),
         }),
     };
-    let wants_sitemaps = settings.sitemaps || settings.robots_rdf;
+    let wants_sitemaps = settings.sitemaps.enabled || settings.sitemaps.robots_rdf;
     Ok(Some(BatchSite {
         site,
         name: name.to_owned(),
@@ -136,7 +136,7 @@ fn batch_site(
             .map(|name| RobotsRedirect { name: name.to_owned(), address: None })
             .collect(),
         sitemaps_due: wants_sitemaps
-            && record.sitemaps_read_s.saturating_add(settings.sitemap_max_age_s) <= now_s,
+            && record.sitemaps_read_s.saturating_add(settings.sitemaps.max_age_s) <= now_s,
         pages,
     }))
 }

@@ -159,12 +159,14 @@ impl Seeder {
 /// nothing.
 fn record_sitemap_dates(
     collection: &mut Collection,
-    resolved: &ResolvedBatch,
+    resolved: &ResolvedBatch<Option<PageId>>,
     entries: &[(bool, u32)],
 ) -> Result<()> {
-    let known = resolved.pages.iter().zip(entries).filter(|(page, _)| **page < resolved.first_new_page);
-    let mut changes: Vec<(PageId, u32)> =
-        known.map(|(page, (_, modified_s))| (*page, *modified_s)).filter(|(_, time_s)| *time_s > 0).collect();
+    let dated = resolved.pages.iter().zip(entries);
+    let mut changes: Vec<(PageId, u32)> = dated
+        .filter_map(|(page, (_, modified_s))| Some(((*page)?, *modified_s)))
+        .filter(|(page, time_s)| *page < resolved.first_new_page && *time_s > 0)
+        .collect();
     changes.sort_unstable();
     // A page may be listed twice; the latest date counts.
     changes.reverse();

@@ -3,9 +3,8 @@
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crawl::{
-    CrawlHandle, CrawlLimits, CrawlSettings, CrawlSummary, FetchOutcome, LiveStatus, StopMode, crawl,
-};
+use crawl::{CrawlLimits, CrawlSummary, crawl};
+use harvest::{CrawlHandle, CrawlSettings, FetchOutcome, LiveStatus, StopMode};
 use simweb::{LogEntry, Settings, SimWeb};
 use store::Collection;
 
@@ -182,7 +181,7 @@ fn the_live_status_of_a_crawl_is_consistent() {
     assert!(progress.requests >= visits, "robots.txt and sitemaps are additional requests");
     let commit = live.last_commit.unwrap();
     assert_eq!(commit.generation, collection.manifest().unwrap().generation);
-    let failures = |site: &crawl::LiveSite| site.failed_fetches.max(u64::from(site.consecutive_failures));
+    let failures = |site: &harvest::LiveSite| site.failed_fetches.max(u64::from(site.consecutive_failures));
     assert!(live.failing_sites.is_sorted_by(|one, other| failures(one) >= failures(other)));
     assert!(live.slowest_sites.is_sorted_by(|one, other| one.mean_duration_ms >= other.mean_duration_ms));
     assert!(

@@ -6,8 +6,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::thread;
 use std::time::Duration;
 
-use crawl::{CrawlClock, CrawlLimits, CrawlSettings, RevisitIntervals};
+use crawl::CrawlLimits;
 use frontier::{Objective, Politeness, PriorityModel};
+use harvest::{CrawlClock, CrawlSettings, RevisitIntervals};
 use model::{PageId, SiteId};
 use simulate::{RefreshParams, RefreshPolicy, WebModel, WebPage, WebSite, simulate_refresh};
 use simweb::{PageRef, Settings, SimRequest, SimWeb};
@@ -49,8 +50,8 @@ fn crawl_for_months(requests_per_day: u32, change: impl Fn(&mut CrawlSettings)) 
     let mut settings = settings(&web);
     settings.clock = Some(CrawlClock::with_speed(web.clock.now() * 1_000, DAYS_PER_SECOND * DAY_S));
     settings.max_requests_per_day = requests_per_day;
-    (settings.sitemaps, settings.robots_rdf) = (false, false);
-    settings.robots_max_age_s = u32::MAX / 2;
+    (settings.sitemaps.enabled, settings.sitemaps.robots_rdf) = (false, false);
+    settings.robots.max_age_s = u32::MAX / 2;
     change(&mut settings);
     let duration = Some(Duration::from_secs(86_400) * DAYS);
     run(&mut collection, settings, CrawlLimits { duration, continuous: true, ..CrawlLimits::default() });

@@ -5,8 +5,9 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
-use crawl::{CrawlClock, CrawlLimits, CrawlSettings, RevisitIntervals, SiteMatch, SiteOverride};
+use crawl::CrawlLimits;
 use fetch::{NetworkFilter, SiteHeaders};
+use harvest::{CrawlClock, CrawlSettings, RevisitIntervals, SiteMatch, SiteOverride};
 use model::UrlBatch;
 use model::{PageId, Reason, UrlRules};
 use simweb::{Settings, SimRequest, SimWeb};
@@ -225,7 +226,7 @@ fn sitemap_dates_mark_copies_as_stale_without_fetches() {
     web.log.clear();
     web.clock.advance(DAY * 20);
     let in_a_year = |settings: &mut CrawlSettings| {
-        settings.sitemap_max_age_s = 60;
+        settings.sitemaps.max_age_s = 60;
         settings.revisits.success_s = 365 * 86_400;
     };
     fetch_due_until(
@@ -364,7 +365,7 @@ fn the_daily_request_count_needs_no_commit_per_batch() {
     let mut collection = collection(dir.path(), &web);
     let mut settings = settings(&web);
     (settings.max_requests_per_day, settings.max_batch_pages) = (10_000, 4);
-    settings.commit_interval_ms = 3_600_000;
+    settings.commits.interval_ms = 3_600_000;
     let batches = run(&mut collection, settings, CrawlLimits::default()).progress.batches;
     let commits = collection.manifest().unwrap().generation;
     assert!(batches > 10 && commits < 10, "{commits} commits for {batches} batches");

@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crawl::{CrawlLimits, CrawlSettings, explain_priority};
+use crawl::{CrawlLimits, explain_priority};
 use frontier::{Strategy, streaming_pagerank};
+use harvest::CrawlSettings;
 use model::PageId;
 use simweb::{Settings, SimWeb};
 use store::{Collection, PageRecord, PageStage, SiteRecord, Snapshot};

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crawl::{CrawlHandle, CrawlLimits, CrawlSettings, CrawlSummary, crawl};
+use crawl::{CrawlLimits, CrawlSummary, crawl};
 use fetch::NetworkFilter;
+use harvest::{CrawlHandle, CrawlSettings};
 use model::UrlBatch;
 use model::{PageId, UrlRules};
 use simweb::{Endpoints, Settings, SimWeb};
@@ -24,7 +25,7 @@ pub(crate) fn settings(web: &SimWeb) -> CrawlSettings {
     settings.dns.name_servers = web.dns.into_iter().collect();
     settings.politeness.site_delay_ms = 0;
     settings.politeness.large_site_delay_ms = 0;
-    settings.commit_interval_ms = 500;
+    settings.commits.interval_ms = 500;
     settings
 }
 

@@ -35,7 +35,7 @@ pub struct CrawlContext {
 impl CrawlContext {
     pub(crate) fn new(
         settings: watch::Receiver<Arc<CrawlSettings>>,
-        orders: watch::Sender<ControlState>,
+        control: watch::Sender<ControlState>,
         counters: Arc<Counters>,
         pace: Arc<RateLimiter>,
         max_pages: Option<u64>,
@@ -47,8 +47,8 @@ impl CrawlContext {
             clock,
             counters,
             settings,
-            control_changes: orders.subscribe(),
-            control: orders,
+            control_changes: control.subscribe(),
+            control,
             rate_limiter: pace,
             lease: Arc::default(),
             page_quota: Arc::new(page_quota),
@@ -85,9 +85,9 @@ impl CrawlContext {
 
     /// Requests a graceful stop; a stronger mode remains.
     pub fn stop_gracefully(&self) {
-        self.control.send_if_modified(|orders| {
-            let first = orders.stop_mode == StopMode::Running;
-            orders.stop_mode = orders.stop_mode.max(StopMode::Graceful);
+        self.control.send_if_modified(|control| {
+            let first = control.stop_mode == StopMode::Running;
+            control.stop_mode = control.stop_mode.max(StopMode::Graceful);
             first
         });
     }

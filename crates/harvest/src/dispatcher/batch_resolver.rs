@@ -63,13 +63,13 @@ impl BatchResolver<'_> {
         names: impl Iterator<Item = (K, &'n str)>,
         clock: CrawlClock,
     ) -> Vec<ResolvedKey<K>> {
-        let interval = Duration::from_secs(1) / self.settings.max_lookups_per_second.max(1);
+        let interval = Duration::from_secs(1) / self.settings.lookups.max_per_second.max(1);
         let rules = &self.settings.gathering.rules;
         let work = async {
             let (mut lookups, mut resolved_keys) = (JoinSet::new(), Vec::new());
             for (key, name) in names {
                 let Ok(front_page) = rules.canonical(&format!("{name}/")) else { continue };
-                while lookups.len() >= self.settings.max_concurrent_lookups.max(1) {
+                while lookups.len() >= self.settings.lookups.max_concurrent.max(1) {
                     resolved_keys.extend(lookups.join_next().await.and_then(lookup_result));
                 }
                 let (resolver, now_ms) = (Arc::clone(&self.resolver), clock.now_ms());

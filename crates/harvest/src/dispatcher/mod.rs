@@ -39,7 +39,7 @@ use crate::settings::stop_mode::StopMode;
 /// Task of a harvester.
 #[derive(Debug)]
 pub(crate) enum HarvesterTask {
-    /// Site of a batch, with its front_page page and address.
+    /// Site of a batch, with its front page and address.
     Site(Box<BatchSite>, CanonicalUrl, ResolvedSite),
     /// Fetch of a robots.txt for another site, from an address, not before a time.
     FetchRobots(CrossHostRobotsFetch, IpAddr, u64),
@@ -142,7 +142,7 @@ impl Dispatcher {
             }
             let settings = self.context.settings();
             let may_look_up = !self.waiting.is_empty()
-                && self.lookups.len() < settings.max_concurrent_lookups
+                && self.lookups.len() < settings.lookups.max_concurrent
                 && self.context.may_start();
             tokio::select! {
                 biased;
@@ -159,7 +159,7 @@ impl Dispatcher {
                 },
                 () = self.context.changed() => {}
                 () = tokio::time::sleep_until(self.next_lookup), if may_look_up => {
-                    let interval = Duration::from_secs(1) / settings.max_lookups_per_second.max(1);
+                    let interval = Duration::from_secs(1) / settings.lookups.max_per_second.max(1);
                     self.next_lookup = tokio::time::Instant::now() + interval;
                     self.start_lookup();
                 }
@@ -383,3 +383,6 @@ impl Dispatcher {
         self.outbox.push(HarvestItem::Event(HarvestEvent::SiteDone(result)), 64);
     }
 }
+
+#[cfg(test)]
+mod tests;

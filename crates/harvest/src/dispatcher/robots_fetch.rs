@@ -36,6 +36,31 @@ impl CrossHostRobotsFetch {
     }
 }
 
+/// Key of a site in the workbench of a harvester.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum SiteKey {
+    /// Site of a batch.
+    Site(SiteId),
+    /// Host that is contacted once, for the robots.txt of another site.
+    Synthetic(u32),
+}
+
+impl SiteKey {
+    /// Id of a site of a batch.
+    pub(crate) fn id(self) -> Option<SiteId> {
+        match self {
+            SiteKey::Site(site) => Some(site),
+            SiteKey::Synthetic(_) => None,
+        }
+    }
+}
+
+impl From<SiteId> for SiteKey {
+    fn from(site: SiteId) -> SiteKey {
+        SiteKey::Site(site)
+    }
+}
+
 /// Fetches that a harvester waits for, and synthetic sites for those that it does for others.
 #[derive(Debug, Default)]
 pub(crate) struct PendingRobotsFetches {
@@ -45,10 +70,10 @@ pub(crate) struct PendingRobotsFetches {
 }
 
 impl PendingRobotsFetches {
-    /// Allocates a site id for the workbench that is in no collection: ids count down from the maximum.
-    pub(crate) fn allocate_synthetic_site(&mut self) -> SiteId {
-        self.last_synthetic = self.last_synthetic.wrapping_add(1) & 0xf_ffff;
-        SiteId(u32::MAX - self.last_synthetic)
+    /// Allocates a key for a host that is contacted for another site.
+    pub(crate) fn allocate_synthetic_site(&mut self) -> SiteKey {
+        self.last_synthetic = self.last_synthetic.wrapping_add(1);
+        SiteKey::Synthetic(self.last_synthetic)
     }
 
     pub(crate) fn hold_jobs(&mut self, site: SiteId, jobs: Vec<u32>) {

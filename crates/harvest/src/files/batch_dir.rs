@@ -83,17 +83,13 @@ mod tests {
 
     fn batch() -> Batch {
         let site = test_site();
-        let refers = vec![RobotsRedirect { name: "http://b.example".to_owned(), address: site.address }];
-        let other = BatchSite {
-            address: None,
-            robots: None,
-            robots_redirects: refers,
-            pages: vec![],
-            ..site.clone()
-        };
-        let addresses = vec![("2001:db8::1".parse().unwrap(), 99)];
-        let rests = vec![("http://b.example".to_owned(), 98)];
-        Batch { id: 12, sites: vec![site, other], address_cooldowns: addresses, host_cooldowns: rests }
+        let robots_redirects =
+            vec![RobotsRedirect { name: "http://b.example".to_owned(), address: site.address }];
+        let other =
+            BatchSite { address: None, robots: None, robots_redirects, pages: vec![], ..site.clone() };
+        let address_cooldowns = vec![("2001:db8::1".parse().unwrap(), 99)];
+        let host_cooldowns = vec![("http://b.example".to_owned(), 98)];
+        Batch { id: 12, sites: vec![site, other], address_cooldowns, host_cooldowns }
     }
 
     #[test]

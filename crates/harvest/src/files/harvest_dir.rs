@@ -260,56 +260,56 @@ mod tests {
 
     use super::*;
 
-    fn visit(path: &str, status: u16) -> FetchedPage {
-        let answered = status != 0;
+    fn page(path: &str, status: u16) -> FetchedPage {
+        let has_response = status != 0;
         FetchedPage {
             url: UrlRules::default().canonical(&format!("http://a.example/{path}")).unwrap(),
             fetched_ms: 1_794_731_400_125,
-            address: answered.then(|| [192, 0, 2, 1].into()),
-            protocols: if answered { vec!["h2".to_owned(), "tls/1.3".to_owned()] } else { Vec::new() },
+            address: has_response.then(|| [192, 0, 2, 1].into()),
+            protocols: if has_response { vec!["h2".to_owned(), "tls/1.3".to_owned()] } else { Vec::new() },
             status,
-            head: if answered { b"HTTP/2 404 \r\nServer: x\r\n\r\n".to_vec() } else { Vec::new() },
-            body: if answered { b"body".to_vec() } else { Vec::new() },
-            truncated: answered.then_some(Truncation::Time),
+            head: if has_response { b"HTTP/2 404 \r\nServer: x\r\n\r\n".to_vec() } else { Vec::new() },
+            body: if has_response { b"body".to_vec() } else { Vec::new() },
+            truncated: has_response.then_some(Truncation::Time),
             request: Vec::new(),
-            failure: (!answered).then_some(Reason::TooSlow),
+            failure: (!has_response).then_some(Reason::TooSlow),
             latency_ms: Some(3),
-            duration_ms: answered.then_some(4),
+            duration_ms: has_response.then_some(4),
         }
     }
 
     #[test]
     fn a_harvest_is_read_back_as_written() {
-        let place = tempfile::tempdir().unwrap();
-        let folder = place.path().join("000001");
-        let visits = [visit("a", 404), visit("b", 0), visit("c", 404)];
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path().join("000001");
+        let pages = [page("a", 404), page("b", 0), page("c", 404)];
         let event = HarvestEvent::SiteBackedOff { site: SiteId(1), until_ms: 5, consecutive_errors: 1 };
-        let mut writer = HarvestWriter::create(&folder, 9, "weir", 0).unwrap();
-        for (number, visit) in visits.iter().enumerate() {
-            writer.push_fetch(PageId(number as u32), visit).unwrap();
+        let mut writer = HarvestWriter::create(&dir, 9, "weir", 0).unwrap();
+        for (index, page) in pages.iter().enumerate() {
+            writer.push_fetch(PageId(index as u32), page).unwrap();
         }
         writer.push_event(event.clone()).unwrap();
-        assert!(HarvestReader::open(&folder).is_err(), "the directory is not sealed");
+        assert!(HarvestReader::open(&dir).is_err(), "the directory is not sealed");
         assert_eq!(writer.seal().unwrap(), 3);
 
-        let mut reader = HarvestReader::open(&folder).unwrap();
+        let mut reader = HarvestReader::open(&dir).unwrap();
         assert_eq!(reader.batch, 9);
-        for (number, expected) in visits.iter().enumerate() {
+        for (index, expected) in pages.iter().enumerate() {
             let Some(HarvestRecord::Fetch(line, head, body)) = reader.next().unwrap() else {
                 panic!("no fetch")
             };
-            assert_eq!((line.page, line.url.as_str()), (PageId(number as u32), expected.url.as_str()));
+            assert_eq!((line.page, line.url.as_str()), (PageId(index as u32), expected.url.as_str()));
             let fetched = line.into_page(expected.url.clone(), head, body);
             assert_eq!(format!("{fetched:?}"), format!("{expected:?}"));
         }
-        let Some(HarvestRecord::Event(told)) = reader.next().unwrap() else { panic!("no event") };
-        assert_eq!(told, event);
+        let Some(HarvestRecord::Event(read)) = reader.next().unwrap() else { panic!("no event") };
+        assert_eq!(read, event);
         assert!(reader.next().unwrap().is_none());
 
-        let mut warc = fs::read(folder.join(WARC)).unwrap();
+        let mut warc = fs::read(dir.join(WARC)).unwrap();
         *warc.last_mut().unwrap() ^= 1;
-        fs::write(folder.join(WARC), warc).unwrap();
-        let error = HarvestReader::open(&folder).err().unwrap().to_string();
+        fs::write(dir.join(WARC), warc).unwrap();
+        let error = HarvestReader::open(&dir).err().unwrap().to_string();
         assert!(error.contains("pages.warc.gz is corrupt"), "{error}");
     }
 }

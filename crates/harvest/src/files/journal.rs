@@ -33,7 +33,7 @@ const MAX_LINE_BYTES: u64 = 8 << 20;
 /// Journal of one harvester.
 #[derive(Debug)]
 pub struct Journal {
-    /// `None` if events are kept elsewhere: a worker sends them to the log of the batch.
+    /// `None` if events are not journalled here: a worker sends them to the log of the batch.
     files: Option<[File; 2]>,
     /// Sequence number of the last entry in each file.
     last: [u64; 2],
@@ -256,7 +256,7 @@ mod tests {
         let files = fs::read_dir(&dir).unwrap();
         let bytes: u64 = files.map(|file| file.unwrap().metadata().unwrap().len()).sum();
         assert!(bytes < 3 * MAX_FILE_BYTES, "{bytes}");
-        let kept = read_unclean(&dir).unwrap().unwrap();
-        assert!(kept.contains(&robots(99, 200 << 10)));
+        let entries = read_unclean(&dir).unwrap().unwrap();
+        assert!(entries.contains(&robots(99, 200 << 10)));
     }
 }

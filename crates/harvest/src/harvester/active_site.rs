@@ -72,7 +72,7 @@ impl ActiveSite {
             next_request_ms: site.earliest_request_ms,
             sitemaps_due: site.sitemaps_due,
             sitemaps_read_s: 0,
-            sitemap_url_quota: settings.max_sitemap_urls,
+            sitemap_url_quota: settings.sitemaps.max_urls,
             sitemap_files: HashSet::new(),
             robots_agent: String::new(),
             site_delay_override_ms: None,
@@ -92,7 +92,7 @@ impl ActiveSite {
         self.headers = Arc::new(site_override.map(|own| own.headers.clone()).unwrap_or_default());
         self.site_delay_override_ms = site_override.and_then(|own| own.delay_ms);
         let robots_agent =
-            site_override.and_then(|own| own.robots_agent.as_ref()).unwrap_or(&settings.robots_agent);
+            site_override.and_then(|own| own.robots_agent.as_ref()).unwrap_or(&settings.robots.agent);
         let has_changed = self.robots_agent != *robots_agent;
         self.robots_agent.clone_from(robots_agent);
         has_changed && self.robots.is_some()

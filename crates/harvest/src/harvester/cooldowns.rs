@@ -7,6 +7,7 @@ use frontier::{AcquiredSite, FetchEvent};
 use model::{Reason, SiteId};
 
 use super::Harvester;
+use crate::dispatcher::robots_fetch::SiteKey;
 use crate::harvester::active_site::ActiveSite;
 use crate::harvester::job::RequestJob;
 use crate::item::harvest_event::HarvestEvent;
@@ -14,7 +15,7 @@ use crate::settings::random::random;
 
 impl Harvester<'_> {
     /// Sets the first request time of a site: its own, that after a fetch of its robots.txt for another site, and its full
-    /// delay if the clocks of the previous active are lost.
+    /// delay if the clocks of the previous run are lost.
     pub(super) fn set_clocks(
         &mut self,
         active: &mut ActiveSite,
@@ -26,10 +27,10 @@ impl Harvester<'_> {
         let lost_clock_ms = self.lost_clock_delay_ms(active.address, delay_ms);
         let ready_ms = earliest_request_ms.max(after_robots_ms).max(lost_clock_ms);
         active.next_request_ms = ready_ms;
-        self.workbench.add_site(active.site, active.address, ready_ms);
+        self.workbench.add_site(active.site.into(), active.address, ready_ms);
     }
 
-    /// Earliest request time of a site after a active whose clocks are lost; 0 otherwise. Its address gets the longest delay of
+    /// Earliest request time of a site after a run whose clocks are lost; 0 otherwise. Its address gets the longest delay of
     /// any site, because it is unknown which one was contacted last.
     pub(super) fn lost_clock_delay_ms(&mut self, address: IpAddr, delay_ms: u64) -> u64 {
         let Some(lost_since_ms) = self.clocks_lost_since_ms else { return 0 };
@@ -43,30 +44,31 @@ impl Harvester<'_> {
     /// Requeues a request that was aborted; it is sent again if the lease is renewed.
     pub(super) fn requeue(
         &mut self,
-        turn: AcquiredSite,
+        acquired: AcquiredSite<SiteKey>,
         job: RequestJob,
         ended_ms: u64,
     ) -> std::io::Result<()> {
-        let delay_ms = match (self.sites.get(&turn.site), &job) {
+        let delay_ms = match (acquired.site.id().and_then(|site| self.sites.get(&site)), &job) {
             (Some(active), _) => active.delay_ms(&self.settings.politeness),
             (None, job) => self.host_delay_ms(job.url(), 0),
         };
         let address_delay_ms = self.settings.politeness.address_delay_ms.unwrap_or(delay_ms);
         let job = self.jobs.add(job);
-        self.workbench.push_first(turn.site, job);
-        self.workbench.release(turn.site, ended_ms + delay_ms, ended_ms + address_delay_ms);
+        self.workbench.push_first(acquired.site, job);
+        self.workbench.release(acquired.site, ended_ms + delay_ms, ended_ms + address_delay_ms);
         Ok(())
     }
 
     /// Starts the cooldown of a site and its address after a request: delay, and back-off after a failure.
     pub(super) fn start_cooldown(
         &mut self,
-        turn: AcquiredSite,
+        acquired: AcquiredSite<SiteKey>,
         event: FetchEvent,
         connection: Option<Connection>,
         ended_ms: u64,
     ) -> std::io::Result<()> {
-        let Some(active) = self.sites.get_mut(&turn.site) else { return Ok(()) };
+        let Some(site) = acquired.site.id() else { return Ok(()) };
+        let Some(active) = self.sites.get_mut(&site) else { return Ok(()) };
         let delay_ms = active.delay_ms(&self.settings.politeness);
         let decision = self.settings.retry.decide(event, active.consecutive_errors, 0, random());
         active.apply_back_off(&decision, ended_ms);
@@ -75,18 +77,18 @@ impl Harvester<'_> {
         let after = |delay_ms: u64| if delay_ms == 0 { 0 } else { ended_ms + delay_ms };
         let site_ready_ms = after(delay_ms.max(decision.site_back_off_ms));
         let address_ready_ms = after(self.settings.politeness.address_delay_ms.unwrap_or(delay_ms));
-        self.workbench.release(turn.site, site_ready_ms, address_ready_ms);
+        self.workbench.release(acquired.site, site_ready_ms, address_ready_ms);
         let (consecutive_errors, until_ms) = (active.consecutive_errors, active.back_off_until_ms);
         let keep_alive = delay_ms <= self.settings.keep_alive_ms && self.context.may_start();
         if decision.site_back_off_ms > 0 {
-            self.send(HarvestEvent::SiteBackedOff { site: turn.site, until_ms, consecutive_errors })?;
+            self.send(HarvestEvent::SiteBackedOff { site, until_ms, consecutive_errors })?;
         } else if let Some(connection) = connection.filter(|_| keep_alive) {
-            self.idle_connections.insert(turn.address, (turn.site, connection));
+            self.idle_connections.insert(acquired.address, (site, connection));
         }
         if decision.releases_site {
             let reason =
                 if let FetchEvent::NoResponse(reason) = event { reason } else { Reason::SiteFailing };
-            self.return_pages(turn.site, Some(reason))?;
+            self.return_pages(site, Some(reason))?;
         }
         Ok(())
     }
@@ -99,7 +101,7 @@ impl Harvester<'_> {
         let ready_ms = active.last_request_ended_ms + active.delay_ms(&self.settings.politeness);
         active.next_request_ms = active.next_request_ms.max(ready_ms);
         let address = active.address;
-        self.workbench.delay_site(site, ready_ms);
+        self.workbench.delay_site(site.into(), ready_ms);
         if self.settings.politeness.address_delay_ms.is_none() {
             self.workbench.delay_address(address, ready_ms);
         }

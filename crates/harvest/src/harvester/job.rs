@@ -10,7 +10,7 @@ use crate::item::validators::Validators;
 pub(crate) enum RequestJob {
     /// Page of the batch, with the validators of its stored version.
     Page { page: PageId, url: CanonicalUrl, validators: Validators },
-    /// robots.txt, after a id of redirects.
+    /// robots.txt, after a number of redirects.
     Robots { url: CanonicalUrl, redirects: u8 },
     /// Sitemap or robots.rdf, at a depth of nested sitemap indexes.
     Sitemap { url: CanonicalUrl, depth: u8 },

@@ -35,7 +35,7 @@ use self::parsing::UnparsedPage;
 use crate::control::context::CrawlContext;
 use crate::dispatcher::host_clocks::Cooldown;
 use crate::dispatcher::resolved_site::ResolvedSite;
-use crate::dispatcher::robots_fetch::PendingRobotsFetches;
+use crate::dispatcher::robots_fetch::{PendingRobotsFetches, SiteKey};
 use crate::dispatcher::{DispatcherHandle, HarvesterTask};
 use crate::files::journal::{Journal, JournalEntry};
 use crate::gatherer::Gatherer;
@@ -57,7 +57,7 @@ pub(crate) struct Harvester<'s> {
     settings: Arc<CrawlSettings>,
     fetcher: Rc<Fetcher>,
     gatherer: Option<Gatherer<'s>>,
-    workbench: Workbench,
+    workbench: Workbench<SiteKey>,
     jobs: JobSlab,
     sites: HashMap<SiteId, ActiveSite>,
     /// Site ids by name: scheme, host and port.
@@ -80,7 +80,7 @@ pub(crate) struct Harvester<'s> {
 
 /// Request that has ended.
 struct FinishedRequest {
-    turn: AcquiredSite,
+    acquired: AcquiredSite<SiteKey>,
     job: RequestJob,
     /// `None` if it was aborted because the lease of the batch has expired.
     response: Option<Response>,
@@ -237,7 +237,7 @@ impl<'s> Harvester<'s> {
         resolved: &ResolvedSite,
     ) -> std::io::Result<()> {
         let now_s = self.context.clock.now_s();
-        let (max_age_s, retry_s) = (self.settings.robots_max_age_s, self.settings.robots_retry_s);
+        let (max_age_s, retry_s) = (self.settings.robots.max_age_s, self.settings.robots.retry_s);
         let robots = site.robots.as_ref();
         let robots =
             robots.filter(|robots| robots_policy::is_fresh(robots, now_s, max_age_s, retry_s)).cloned();
@@ -259,7 +259,7 @@ impl<'s> Harvester<'s> {
                 Some(url) => {
                     let job =
                         self.jobs.add(RequestJob::Page { page: page.page, url, validators: page.validators });
-                    self.workbench.push(site.site, job);
+                    self.workbench.push(site.site.into(), job);
                 }
                 // The rules for canonical URLs have changed since the page was discovered.
                 None => self.skip_page(page.page, Reason::RejectedByPattern)?,
@@ -273,7 +273,7 @@ impl<'s> Harvester<'s> {
             (Some(robots), _) => self.apply_robots(site.site, &robots),
             (None, Ok(url)) => {
                 let job = self.jobs.add(RequestJob::Robots { url, redirects: 0 });
-                self.workbench.push_first(site.site, job);
+                self.workbench.push_first(site.site.into(), job);
                 Ok(())
             }
             (None, Err(_)) => self.apply_robots(site.site, &RobotsResponse::unreachable(now_s)),
@@ -287,35 +287,40 @@ impl<'s> Harvester<'s> {
     ) -> std::io::Result<()> {
         let ended_ms = self.context.clock.now_ceil_ms();
         self.context.counters.requests_in_flight.fetch_sub(1, Relaxed);
-        let FinishedRequest { turn, job, response, connection } = match ended {
+        let FinishedRequest { acquired, job, response, connection } = match ended {
             Ok(ended) => ended,
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         };
-        let Some(response) = response else { return self.requeue(turn, job, ended_ms) };
+        let Some(response) = response else { return self.requeue(acquired, job, ended_ms) };
         let event = fetch_event(&response, self.context.clock.now_s());
-        if let Some(active) = self.sites.get_mut(&turn.site) {
+        let site = acquired.site.id();
+        if let Some(active) = site.and_then(|site| self.sites.get_mut(&site)) {
             active.apply_throttling(response.status, &self.settings.politeness);
         }
-        self.start_cooldown(turn, event, connection, ended_ms)?;
-        match job {
-            RequestJob::Page { page, url, validators } => {
-                self.on_page(turn.site, page, url, response, validators.is_empty());
+        self.start_cooldown(acquired, event, connection, ended_ms)?;
+        match (job, site) {
+            (RequestJob::CrossHostRobots(fetch), _) => {
+                self.on_cross_host_robots(acquired, *fetch, &response, ended_ms)?;
             }
-            RequestJob::Robots { url, redirects } => {
-                self.on_robots_response(turn.site, &url, redirects, &response)?
+            (RequestJob::Page { page, url, validators }, Some(site)) => {
+                self.on_page(site, page, url, response, validators.is_empty());
             }
-            RequestJob::Sitemap { url, depth } => self.on_sitemap(turn.site, &url, depth, &response)?,
-            RequestJob::CrossHostRobots(fetch) => {
-                self.on_cross_host_robots(turn, *fetch, &response, ended_ms)?
+            (RequestJob::Robots { url, redirects }, Some(site)) => {
+                self.on_robots_response(site, &url, redirects, &response)?;
             }
+            (RequestJob::Sitemap { url, depth }, Some(site)) => {
+                self.on_sitemap(site, &url, depth, &response)?;
+            }
+            // Synthetic sites have no other jobs.
+            (_, None) => {}
         }
-        self.close_if_done(turn.site)
+        site.map_or(Ok(()), |site| self.close_if_done(site))
     }
 
     /// Returns the pages of a site that are not requested yet to the manager.
     fn return_pages(&mut self, site: SiteId, reason: Option<Reason>) -> std::io::Result<()> {
         let held = self.robots_fetches.release_jobs(site);
-        for job in self.workbench.drain(site).into_iter().chain(held) {
+        for job in self.workbench.drain(site.into()).into_iter().chain(held) {
             match self.jobs.remove(job) {
                 Some(RequestJob::Page { page, .. }) => {
                     self.context.counters.pages_queued.fetch_sub(1, Relaxed);
@@ -337,7 +342,7 @@ impl<'s> Harvester<'s> {
         let sites: Vec<SiteId> = self.sites.keys().copied().collect();
         for site in sites {
             self.robots_fetches.release_jobs(site);
-            self.workbench.drain(site);
+            self.workbench.drain(site.into());
             self.close_if_done(site)?;
         }
         Ok(())
@@ -351,8 +356,8 @@ impl<'s> Harvester<'s> {
 
     /// Finishes a site without work; the workbench keeps the cooldown of its address.
     fn close_if_done(&mut self, site: SiteId) -> std::io::Result<()> {
-        let has_work = self.workbench.jobs_of(site) > 0
-            || self.workbench.is_acquired(site)
+        let has_work = self.workbench.jobs_of(site.into()) > 0
+            || self.workbench.is_acquired(site.into())
             || self.robots_fetches.is_pending(site)
             || self.sites.get(&site).is_some_and(|active| active.unparsed > 0);
         if has_work {
@@ -362,7 +367,7 @@ impl<'s> Harvester<'s> {
         self.by_name.remove(active.front_page.site());
         let until_ms = active.next_request_ms.max(active.back_off_until_ms);
         self.dispatcher.release_host(active.front_page.site(), Cooldown { until_ms, last_request_ms: 0 });
-        self.workbench.remove_site(site);
+        self.workbench.remove_site(site.into());
         if self.idle_connections.get(&active.address).is_some_and(|(owner, _)| *owner == site) {
             self.idle_connections.remove(&active.address);
         }
@@ -392,3 +397,6 @@ fn fetch_event(response: &Response, now_s: u32) -> FetchEvent {
         Some(reason) => FetchEvent::NoResponse(reason),
     }
 }
+
+#[cfg(test)]
+mod tests;

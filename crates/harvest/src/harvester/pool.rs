@@ -39,7 +39,7 @@ pub struct HarvesterPool {
 pub struct HarvesterPoolConfig<'p> {
     /// Shared state of the crawl.
     pub context: &'p CrawlContext,
-    /// Directory of the journals, if the caller gathers them after a crash.
+    /// Directory of the journals, if the caller reads them after a crash.
     pub journal: Option<&'p Path>,
     /// For each harvester, the number of its items that are committed.
     pub committed: &'p [Arc<AtomicU64>],

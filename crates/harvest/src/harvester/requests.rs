@@ -10,6 +10,7 @@ use parse::MAX_ROBOTS_BYTES;
 
 use super::parsing::MAX_UNPARSED;
 use super::{FinishedRequest, Harvester};
+use crate::dispatcher::robots_fetch::SiteKey;
 use crate::harvester::job::RequestJob;
 
 impl Harvester<'_> {
@@ -21,8 +22,8 @@ impl Harvester<'_> {
             if !self.within_rate(now_ms) {
                 return;
             }
-            let Some(turn) = self.workbench.acquire(now_ms) else { return };
-            self.start(turn);
+            let Some(acquired) = self.workbench.acquire(now_ms) else { return };
+            self.start(acquired);
         }
     }
 
@@ -40,27 +41,30 @@ impl Harvester<'_> {
         slot.is_ok()
     }
 
-    fn start(&mut self, turn: AcquiredSite) {
-        let Some(job) = self.jobs.remove(turn.job) else {
-            self.workbench.release(turn.site, 0, 0);
+    fn start(&mut self, acquired: AcquiredSite<SiteKey>) {
+        let Some(job) = self.jobs.remove(acquired.job) else {
+            self.workbench.release(acquired.site, 0, 0);
             return;
         };
         if matches!(job, RequestJob::Page { .. }) && !self.context.acquire_page() {
             // The page quota of the crawl is used up: the requests in flight are the last ones.
             let job = self.jobs.add(job);
-            self.workbench.push_first(turn.site, job);
-            self.workbench.release(turn.site, 0, 0);
+            self.workbench.push_first(acquired.site, job);
+            self.workbench.release(acquired.site, 0, 0);
             self.context.stop_gracefully();
             return;
         }
-        let idle = self.idle_connections.remove(&turn.address).filter(|(site, _)| *site == turn.site);
-        let headers =
-            self.sites.get(&turn.site).map(|active| Arc::clone(&active.headers)).unwrap_or_default();
+        let idle = self
+            .idle_connections
+            .remove(&acquired.address)
+            .filter(|(site, _)| acquired.site == SiteKey::Site(*site));
+        let active = acquired.site.id().and_then(|site| self.sites.get(&site));
+        let headers = active.map(|active| Arc::clone(&active.headers)).unwrap_or_default();
         let fetcher = Rc::clone(&self.fetcher);
         let max_body_bytes = match &job {
             RequestJob::Page { .. } => self.settings.fetch.max_body_bytes,
             RequestJob::Robots { .. } | RequestJob::CrossHostRobots(_) => MAX_ROBOTS_BYTES,
-            RequestJob::Sitemap { .. } => self.settings.max_sitemap_bytes,
+            RequestJob::Sitemap { .. } => self.settings.sitemaps.max_bytes,
         };
         let lease = Arc::clone(&self.context.lease);
         self.context.counters.requests.fetch_add(1, Relaxed);
@@ -68,7 +72,7 @@ impl Harvester<'_> {
         self.requests.spawn_local(async move {
             let request = FetchRequest {
                 url: job.url(),
-                address: turn.address,
+                address: acquired.address,
                 site_headers: &headers,
                 if_none_match: job.validators().and_then(|validators| validators.etag.as_deref()),
                 if_modified_since: job
@@ -89,7 +93,7 @@ impl Harvester<'_> {
                 // From now on another worker can contact the address.
                 () = lease.expired() => (None, None),
             };
-            FinishedRequest { turn, job, response, connection }
+            FinishedRequest { acquired, job, response, connection }
         });
     }
 

@@ -6,7 +6,7 @@ use model::{CanonicalUrl, Reason, SiteId};
 
 use super::{Harvester, fetch_event};
 use crate::dispatcher::host_clocks::Cooldown;
-use crate::dispatcher::robots_fetch::CrossHostRobotsFetch;
+use crate::dispatcher::robots_fetch::{CrossHostRobotsFetch, SiteKey};
 use crate::harvester::job::RequestJob;
 use crate::harvester::sitemaps;
 use crate::item::harvest_event::HarvestEvent;
@@ -32,12 +32,12 @@ impl Harvester<'_> {
         match target {
             Some(target) if target.site() == url.site() => {
                 let job = self.jobs.add(RequestJob::Robots { url: target, redirects: redirects + 1 });
-                self.workbench.push_first(site, job);
+                self.workbench.push_first(site.into(), job);
                 Ok(())
             }
             Some(target) => {
                 // Another harvester can own the other host: the pages wait for the result.
-                let jobs = self.workbench.drain(site);
+                let jobs = self.workbench.drain(site.into());
                 self.robots_fetches.hold_jobs(site, jobs);
                 self.dispatcher.request_robots(CrossHostRobotsFetch::new(
                     site,
@@ -53,7 +53,7 @@ impl Harvester<'_> {
 
     pub(super) fn on_robots(&mut self, site: SiteId, robots: &RobotsResponse) -> std::io::Result<()> {
         for job in self.robots_fetches.release_jobs(site) {
-            self.workbench.push(site, job);
+            self.workbench.push(site.into(), job);
         }
         // Journal the response first: a crawl that is killed now must not request robots.txt again.
         self.send(HarvestEvent::RobotsFetched { site, response: robots.clone() })?;
@@ -71,7 +71,7 @@ impl Harvester<'_> {
     pub(super) fn apply_robots(&mut self, site: SiteId, robots: &RobotsResponse) -> std::io::Result<()> {
         let Some(active) = self.sites.get_mut(&site) else { return Ok(()) };
         if matches!(active.apply_robots(robots), RobotsPolicy::Unreachable) {
-            let retry_ms = (u64::from(robots.fetched_s) + u64::from(self.settings.robots_retry_s)) * 1_000;
+            let retry_ms = (u64::from(robots.fetched_s) + u64::from(self.settings.robots.retry_s)) * 1_000;
             active.back_off_until_ms = active.back_off_until_ms.max(retry_ms);
             self.return_pages(site, Some(Reason::RobotsUnreachable))?;
             return self.close_if_done(site);
@@ -79,7 +79,7 @@ impl Harvester<'_> {
         // The Crawl-delay also applies to the cooldown that has started already.
         self.extend_cooldown(site);
         let mut allowed = Vec::new();
-        for job in self.workbench.drain(site) {
+        for job in self.workbench.drain(site.into()) {
             match self.jobs.get(job) {
                 Some(RequestJob::Page { page, url, .. }) if !self.sites[&site].allows(url) => {
                     let page = *page;
@@ -90,7 +90,7 @@ impl Harvester<'_> {
             }
         }
         for job in self.sitemap_jobs(site).into_iter().chain(allowed) {
-            self.workbench.push(site, job);
+            self.workbench.push(site.into(), job);
         }
         self.close_if_done(site)
     }
@@ -125,7 +125,7 @@ impl Harvester<'_> {
         if depth < sitemaps::MAX_SITEMAP_DEPTH {
             for url in content.sitemaps {
                 let job = self.jobs.add(RequestJob::Sitemap { url, depth: depth + 1 });
-                self.workbench.push_first(site, job);
+                self.workbench.push_first(site.into(), job);
             }
         }
         if content.pages.is_empty() {
@@ -159,7 +159,7 @@ impl Harvester<'_> {
         match self.by_name.get(fetch.url.site()) {
             Some(site) => {
                 let job = self.jobs.add(RequestJob::CrossHostRobots(Box::new(fetch)));
-                self.workbench.push_first(*site, job);
+                self.workbench.push_first((*site).into(), job);
             }
             None => self.dispatcher.request_robots(fetch),
         }
@@ -168,14 +168,14 @@ impl Harvester<'_> {
     /// Returns the result of a fetch, or follows its redirect.
     pub(super) fn on_cross_host_robots(
         &mut self,
-        turn: AcquiredSite,
+        acquired: AcquiredSite<SiteKey>,
         fetch: CrossHostRobotsFetch,
         response: &Response,
         ended_ms: u64,
     ) -> std::io::Result<()> {
         let robots = RobotsResponse::from_response(response, self.context.clock.now_s());
-        if !self.sites.contains_key(&turn.site) {
-            self.finish_robots_fetch(turn, &fetch, response, &robots, ended_ms)?;
+        if acquired.site.id().is_none_or(|site| !self.sites.contains_key(&site)) {
+            self.finish_robots_fetch(acquired, &fetch, response, &robots, ended_ms)?;
         }
         let target = redirect(&self.settings, &fetch.url, response);
         match target.filter(|_| fetch.redirects < robots_policy::MAX_ROBOTS_REDIRECTS) {
@@ -188,7 +188,7 @@ impl Harvester<'_> {
     /// Starts the cooldown of a host that was contacted for another site; it also survives the end of the crawl.
     fn finish_robots_fetch(
         &mut self,
-        turn: AcquiredSite,
+        acquired: AcquiredSite<SiteKey>,
         fetch: &CrossHostRobotsFetch,
         response: &Response,
         robots: &RobotsResponse,
@@ -197,7 +197,7 @@ impl Harvester<'_> {
         // Its Crawl-delay applies at once, if the URL is the robots.txt of this host.
         let own = fetch.url.path_and_query() == "/robots.txt";
         let crawl_delay_ms = if own {
-            RobotsPolicy::from_response(robots, &self.settings.robots_agent).crawl_delay_ms()
+            RobotsPolicy::from_response(robots, &self.settings.robots.agent).crawl_delay_ms()
         } else {
             0
         };
@@ -205,12 +205,12 @@ impl Harvester<'_> {
         let decision = self.settings.retry.decide(fetch_event(response, robots.fetched_s), 0, 0, random());
         let until_ms = ended_ms + delay_ms.max(decision.site_back_off_ms);
         let address_delay_ms = self.settings.politeness.address_delay_ms.unwrap_or(delay_ms);
-        self.workbench.release(turn.site, until_ms, ended_ms + address_delay_ms);
-        self.workbench.remove_site(turn.site);
+        self.workbench.release(acquired.site, until_ms, ended_ms + address_delay_ms);
+        self.workbench.remove_site(acquired.site);
         let name = fetch.url.site();
         self.dispatcher.release_host(name, Cooldown { until_ms, last_request_ms: ended_ms });
         let name = name.to_owned();
-        self.send(HarvestEvent::HostContacted { name, address: Some(turn.address), ended_ms, until_ms })
+        self.send(HarvestEvent::HostContacted { name, address: Some(acquired.address), ended_ms, until_ms })
     }
 
     /// Delay of a host of which only the name and perhaps the `Crawl-delay` are known.

@@ -32,12 +32,12 @@ pub(crate) struct SitemapContent {
 pub(crate) fn sitemap_urls(site: &mut ActiveSite, settings: &CrawlSettings) -> Vec<CanonicalUrl> {
     let Some(RobotsPolicy::Rules(rules)) = &site.robots else { return Vec::new() };
     let mut urls: Vec<CanonicalUrl> = Vec::new();
-    if settings.sitemaps {
+    if settings.sitemaps.enabled {
         let listed =
             rules.sitemaps.iter().filter_map(|url| settings.gathering.rules.join(&site.front_page, url).ok());
         urls.extend(listed.take(MAX_SITEMAPS_PER_SITE));
     }
-    if settings.robots_rdf {
+    if settings.sitemaps.robots_rdf {
         urls.extend(settings.gathering.rules.join(&site.front_page, "/robots.rdf"));
     }
     urls.retain(|url| claim_sitemap(site, url));
@@ -63,7 +63,7 @@ pub(crate) fn parse_sitemap(
         return content;
     }
     let encoding = HttpHead(&response.head).joined("Content-Encoding");
-    let max_bytes = settings.max_sitemap_bytes;
+    let max_bytes = settings.sitemaps.max_bytes;
     let body = decode_content(&response.body, &encoding, max_bytes);
     let limits = SitemapLimits {
         read_bytes: max_bytes as u64,

@@ -12,8 +12,14 @@ use crate::settings::gather_settings::GatherSettings;
 /// Settings of a crawl.
 #[derive(Debug, Clone)]
 pub struct CrawlSettings {
-    /// Product token that is matched against `User-agent` lines of robots.txt.
-    pub robots_agent: String,
+    /// Handling of robots.txt.
+    pub robots: RobotsSettings,
+    /// Handling of sitemaps.
+    pub sitemaps: SitemapSettings,
+    /// Frequency of commits.
+    pub commits: CommitSettings,
+    /// Limits on DNS lookups.
+    pub lookups: LookupLimits,
     /// Strategy that orders pages.
     pub strategy: Strategy,
     /// Weights of the quality terms; `None` for those of the strategy.
@@ -36,30 +42,8 @@ pub struct CrawlSettings {
     pub threads: usize,
     /// Maximum requests in flight.
     pub max_connections: usize,
-    /// Maximum DNS lookups in flight.
-    pub max_concurrent_lookups: usize,
-    /// Maximum DNS lookups per second.
-    pub max_lookups_per_second: u32,
     /// Keeps a connection open if the next request to its site is due within this time.
     pub keep_alive_ms: u64,
-    /// Maximum time between two commits.
-    pub commit_interval_ms: u64,
-    /// Bytes of pages after which a commit is made before its interval has passed.
-    pub commit_bytes: u64,
-    /// Maximum age of a stored robots.txt.
-    pub robots_max_age_s: u32,
-    /// Time after which an unreachable robots.txt is requested again.
-    pub robots_retry_s: u32,
-    /// Whether sitemaps are fetched.
-    pub sitemaps: bool,
-    /// Whether robots.rdf is fetched.
-    pub robots_rdf: bool,
-    /// Time after which sitemaps and robots.rdf are fetched again.
-    pub sitemap_max_age_s: u32,
-    /// Maximum URLs accepted from the sitemaps of one site.
-    pub max_sitemap_urls: u32,
-    /// Maximum size of a sitemap.
-    pub max_sitemap_bytes: usize,
     /// Ends the crawl when no page becomes due within this time.
     pub max_idle_ms: u64,
     /// Whether the links of exact duplicates are followed.
@@ -84,6 +68,50 @@ pub struct CrawlSettings {
     pub site_overrides: Vec<SiteOverride>,
     /// Clock for experiments; `None` for the system clock.
     pub clock: Option<CrawlClock>,
+}
+
+/// Handling of robots.txt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RobotsSettings {
+    /// Product token that is matched against `User-agent` lines.
+    pub agent: String,
+    /// Maximum age of a stored robots.txt.
+    pub max_age_s: u32,
+    /// Time after which an unreachable robots.txt is requested again.
+    pub retry_s: u32,
+}
+
+/// Handling of sitemaps and robots.rdf.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SitemapSettings {
+    /// Whether sitemaps are fetched.
+    pub enabled: bool,
+    /// Whether robots.rdf is fetched.
+    pub robots_rdf: bool,
+    /// Time after which sitemaps and robots.rdf are fetched again.
+    pub max_age_s: u32,
+    /// Maximum URLs accepted from the sitemaps of one site.
+    pub max_urls: u32,
+    /// Maximum size of a sitemap.
+    pub max_bytes: usize,
+}
+
+/// Frequency of commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommitSettings {
+    /// Maximum time between two commits.
+    pub interval_ms: u64,
+    /// Bytes of pages after which a commit is made before its interval has passed.
+    pub max_bytes: u64,
+}
+
+/// Limits on DNS lookups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LookupLimits {
+    /// Maximum lookups in flight.
+    pub max_concurrent: usize,
+    /// Maximum lookups per second.
+    pub max_per_second: u32,
 }
 
 /// Minimum intervals between two fetches of a page, by the outcome of the last one.
@@ -133,7 +161,10 @@ pub const DAY_S: u32 = 86_400;
 impl Default for CrawlSettings {
     fn default() -> CrawlSettings {
         CrawlSettings {
-            robots_agent: "weir".to_owned(),
+            robots: RobotsSettings::default(),
+            sitemaps: SitemapSettings::default(),
+            commits: CommitSettings::default(),
+            lookups: LookupLimits::default(),
             strategy: Strategy::default(),
             weight_overrides: None,
             priority: PriorityModel::default(),
@@ -145,18 +176,7 @@ impl Default for CrawlSettings {
             max_batch_pages_per_site: 500,
             threads: 0,
             max_connections: 1_000,
-            max_concurrent_lookups: 100,
-            max_lookups_per_second: 500,
             keep_alive_ms: 5_000,
-            commit_interval_ms: 5_000,
-            commit_bytes: 64 << 20,
-            robots_max_age_s: DAY_S,
-            robots_retry_s: 3_600,
-            sitemaps: true,
-            robots_rdf: true,
-            sitemap_max_age_s: 7 * DAY_S,
-            max_sitemap_urls: 50_000,
-            max_sitemap_bytes: 10 << 20,
             max_idle_ms: 10 * 60 * 1_000,
             follow_links_of_duplicates: false,
             revisits: RevisitIntervals::default(),
@@ -170,6 +190,36 @@ impl Default for CrawlSettings {
             site_overrides: Vec::new(),
             clock: None,
         }
+    }
+}
+
+impl Default for RobotsSettings {
+    fn default() -> RobotsSettings {
+        RobotsSettings { agent: "weir".to_owned(), max_age_s: DAY_S, retry_s: 3_600 }
+    }
+}
+
+impl Default for SitemapSettings {
+    fn default() -> SitemapSettings {
+        SitemapSettings {
+            enabled: true,
+            robots_rdf: true,
+            max_age_s: 7 * DAY_S,
+            max_urls: 50_000,
+            max_bytes: 10 << 20,
+        }
+    }
+}
+
+impl Default for CommitSettings {
+    fn default() -> CommitSettings {
+        CommitSettings { interval_ms: 5_000, max_bytes: 64 << 20 }
+    }
+}
+
+impl Default for LookupLimits {
+    fn default() -> LookupLimits {
+        LookupLimits { max_concurrent: 100, max_per_second: 500 }
     }
 }
 

@@ -115,12 +115,12 @@ pub fn read_segment(segment: &[u8], rules: &UrlRules) -> Result<Vec<HarvestItem>
     let records_bytes = records_bytes as usize;
     let (records, items) = content.split_at(records_bytes);
     let items = unpack(items).map_err(|_| SegmentError::Corrupt)?;
-    let (mut rest, mut all) = (items.as_slice(), Vec::new());
-    while !rest.is_empty() {
-        let (line, behind): (SegmentEntry<'_>, &[u8]) =
-            postcard::take_from_bytes(rest).map_err(|_| SegmentError::Corrupt)?;
-        rest = behind;
-        match line {
+    let (mut remaining, mut all) = (items.as_slice(), Vec::new());
+    while !remaining.is_empty() {
+        let (entry, after): (SegmentEntry<'_>, &[u8]) =
+            postcard::take_from_bytes(remaining).map_err(|_| SegmentError::Corrupt)?;
+        remaining = after;
+        match entry {
             SegmentEntry::Event(event) => {
                 let event = serde_json::from_str(event).map_err(|_| SegmentError::Corrupt)?;
                 all.push(HarvestItem::Event(event));

@@ -117,8 +117,8 @@ impl RemainingBatch {
             (HashSet::new(), HashSet::new(), Vec::new(), false);
         for entry in log {
             // Pages of an entry that cannot be decoded are fetched again.
-            let Ok(line) = LogRecord::read(&entry.message) else { continue };
-            match line {
+            let Ok(record) = LogRecord::read(&entry.message) else { continue };
+            match record {
                 LogRecord::Started { .. } => {}
                 LogRecord::Events { mut events, ahead_ms, .. } => {
                     let to_coordinator = |time_ms| clock_skew::to_coordinator_ms(ahead_ms, time_ms);
@@ -136,9 +136,9 @@ impl RemainingBatch {
         for site in &mut batch.sites {
             site.pages.retain(|page| page_indexes.get(&page.page).is_some_and(|index| !done.contains(index)));
         }
-        let left: HashSet<PageId> =
+        let remaining: HashSet<PageId> =
             batch.sites.iter().flat_map(|site| &site.pages).map(|page| page.page).collect();
-        page_indexes.retain(|page, _| left.contains(page));
+        page_indexes.retain(|page, _| remaining.contains(page));
         RemainingBatch {
             batch,
             events: all_events,

@@ -19,7 +19,7 @@ use crate::control::lease_deadline;
 use crate::control::lease_deadline::LeaseDeadline;
 use crate::error::Error;
 use crate::settings::clock::CrawlClock;
-use crate::settings::crawl_settings::CrawlSettings;
+use crate::settings::crawl_settings::{CrawlSettings, LookupLimits};
 use crate::settings::stop_mode::StopMode;
 use crate::transport::blob_store::BlobStore;
 use crate::transport::broker::{Broker, BrokerError, Lease, none_if_unavailable, retry_until};
@@ -60,7 +60,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// Time without any control message after which a worker gives up.
 const COORDINATOR_TIMEOUT: Duration = Duration::from_secs(30);
-/// A lease is renewed after this fraction of its duration: twice before it expires.
+/// A lease is renewed after a third of its duration, so that one failed attempt does not lose it.
 const RENEW_FRACTION: u32 = 3;
 
 /// Runs a worker until the crawl has finished or the handle stops it.
@@ -215,10 +215,10 @@ fn read_settings(config: &WorkerConfig<'_>, control: &ControlMessage) -> Result<
     })?;
     let parts = config.max_batches.max(1);
     let max_connections = settings.max_connections.div_ceil(parts);
-    let max_lookups_per_second = settings.max_lookups_per_second.div_ceil(parts as u32);
+    let max_per_second = settings.lookups.max_per_second.div_ceil(parts as u32);
     Ok(CrawlSettings {
         max_connections,
-        max_lookups_per_second,
+        lookups: LookupLimits { max_per_second, ..settings.lookups },
         max_requests_per_second: control.max_requests_per_second,
         ..settings
     })
@@ -437,3 +437,6 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
         outcome.and(self.report(true))
     }
 }
+
+#[cfg(test)]
+mod tests;

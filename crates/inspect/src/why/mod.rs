@@ -141,7 +141,7 @@ fn robots_info(
         line: None,
     };
     if let RobotsPolicy::Rules(robots) =
-        RobotsPolicy::from_response(&response, robots_agent.unwrap_or(&settings.robots_agent))
+        RobotsPolicy::from_response(&response, robots_agent.unwrap_or(&settings.robots.agent))
     {
         let decision = robots.decide(url.path_and_query());
         info.allowed = decision.allowed;

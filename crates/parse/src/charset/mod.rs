@@ -173,7 +173,7 @@ fn detect(bytes: &[u8], top_level_domain: Option<&str>) -> (&'static Encoding, C
     (guess, CharsetSource::Detected)
 }
 
-/// Tells whether the bytes are valid UTF-8, except for a last character that truncation has cut. If that is the only
+/// Reports whether the bytes are valid UTF-8, except for a last character that truncation has cut. If that is the only
 /// character outside ASCII, it is more likely complete in another encoding.
 ///
 /// For text outside ASCII the validation of encoding_rs takes an eighth of the time of the standard library's, which is
@@ -185,7 +185,7 @@ fn is_utf8(bytes: &[u8], ascii_bytes: usize) -> bool {
     valid_bytes == bytes.len() || (valid_bytes > ascii_bytes && is_cut())
 }
 
-/// Tells whether the sample is UTF-8 with a few invalid bytes, as in pages assembled from several sources. Text in other
+/// Reports whether the sample is UTF-8 with a few invalid bytes, as in pages assembled from several sources. Text in other
 /// encodings rarely forms valid UTF-8 sequences, so ten valid ones for each invalid one are sufficient.
 fn is_mostly_utf8(sample: &[u8]) -> bool {
     let (mut valid, mut invalid) = (0, 0);

@@ -38,7 +38,7 @@ impl CharacterReference {
         }
     }
 
-    /// Tells whether it is a space, a line end, a tab or U+00A0.
+    /// Reports whether it is a space, a line end, a tab or U+00A0.
     pub(crate) fn is_white_space(self) -> bool {
         match self.value {
             Value::Named(text) => matches!(text, "\u{a0}" | "\t" | "\n"),
@@ -46,7 +46,7 @@ impl CharacterReference {
         }
     }
 
-    /// Tells whether it is a control character.
+    /// Reports whether it is a control character.
     pub(crate) fn is_control(self) -> bool {
         matches!(self.value, Value::Numeric(character) if character.is_control())
     }

@@ -66,7 +66,7 @@ fn is_end_tag(rest: &[u8], name: &[u8]) -> bool {
     rest.get(1) == Some(&b'/') && is_name(&rest[2..], name)
 }
 
-/// Tells whether `rest` starts with this tag name and not with a longer one.
+/// Reports whether `rest` starts with this tag name and not with a longer one.
 fn is_name(rest: &[u8], name: &[u8]) -> bool {
     !name.is_empty()
         && rest.len() > name.len()

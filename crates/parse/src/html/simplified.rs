@@ -70,7 +70,7 @@ impl<'o> SimplifiedHtmlWriter<'o> {
         SimplifiedHtmlWriter { out, allowlist: tags, gap: Gap::Nothing, preformatted: 0, max_bytes }
     }
 
-    /// Tells whether the maximum length is reached; further content is skipped.
+    /// Reports whether the maximum length is reached; further content is skipped.
     pub(super) fn is_full(&self) -> bool {
         self.out.len() >= self.max_bytes
     }

@@ -41,7 +41,7 @@ impl<'a> Tag<'_, 'a> {
 }
 
 impl<'a> Attribute<'a> {
-    /// Tells whether the attribute has this name, given in lower case.
+    /// Reports whether the attribute has this name, given in lower case.
     pub fn is(&self, name: &str) -> bool {
         self.raw_name.eq_ignore_ascii_case(name)
     }

@@ -26,7 +26,7 @@ pub trait TokenSink {
     fn comment(&mut self, _text: Characters<'_>) {}
     /// A document type declaration.
     fn doctype(&mut self, _doctype: &Doctype<'_>) {}
-    /// Tells whether the parser is inside SVG or MathML, where CDATA sections exist.
+    /// Reports whether the parser is inside SVG or MathML, where CDATA sections exist.
     fn in_foreign_content(&self) -> bool {
         false
     }

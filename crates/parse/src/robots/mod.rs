@@ -96,7 +96,7 @@ impl RobotsRules {
         self.rules.len()
     }
 
-    /// Tells whether no rule applies, so that everything is allowed.
+    /// Reports whether no rule applies, so that everything is allowed.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }

@@ -55,7 +55,7 @@ impl Pattern {
         self.specificity
     }
 
-    /// Tells whether the pattern matches the path.
+    /// Reports whether the pattern matches the path.
     pub(super) fn matches(&self, path: &Path<'_>) -> bool {
         let Some(mut rest) = path.form_for(self.allow).bytes.strip_prefix(&*self.start) else { return false };
         let Some((last, middle)) = self.after_stars.split_last() else {

@@ -28,7 +28,7 @@ impl SitemapKind {
         }
     }
 
-    /// Tells whether an element of this name is an item. RDF items are recognised by their attributes instead.
+    /// Reports whether an element of this name is an item. RDF items are recognised by their attributes instead.
     pub(super) fn is_item(self, name: &str) -> bool {
         match self {
             SitemapKind::UrlSet => name == "url",
@@ -56,7 +56,7 @@ impl SitemapKind {
     }
 }
 
-/// Tells whether this is the name of a modification date.
+/// Reports whether this is the name of a modification date.
 pub(super) fn is_date(name: &str) -> bool {
     const NAMES: [&str; 9] =
         ["lastmod", "lastmodified", "modified", "updated", "pubdate", "published", "date", "issued", "mtime"];

@@ -164,7 +164,7 @@ impl ReaderThread<'_> {
         tasks.retain(|task| task.kind != ReadKind::CheckHeaders);
         tasks.sort_unstable_by_key(|task| task.page);
         let pages: Vec<PageId> = tasks.iter().map(|task| task.page).collect();
-        let mut stream = PageStream::of_pages(self.pool.snapshot, &pages)?;
+        let mut stream = PageStream::from_pages(self.pool.snapshot, &pages)?;
         while !self.stopped.load(Ordering::Relaxed) {
             let Some(streamed) = stream.next_page()? else { return Ok(ControlFlow::Continue(())) };
             let (PageStreamItem::Page(location, _) | PageStreamItem::Corrupt(location, _)) = &streamed;

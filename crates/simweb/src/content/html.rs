@@ -79,7 +79,7 @@ pub(crate) fn changed_sentences(world: &World, site: &Site, page: &Page) -> (u32
     (changed, total)
 }
 
-/// Tells whether a sentence differs. The first one always does, so that a near duplicate is never an exact one.
+/// Reports whether a sentence differs. The first one always does, so that a near duplicate is never an exact one.
 fn is_changed(world: &World, near: KeyedRandom, sentence: u32) -> bool {
     sentence == 0 || near.child(u64::from(sentence)).chance(world.settings.near_duplicate_change)
 }

@@ -77,7 +77,7 @@ pub(crate) fn rdf(world: &World, site: &Site, naming: Naming, seconds: u64) -> S
     out
 }
 
-/// Tells whether a page is listed in the sitemap of its site, if there is one.
+/// Reports whether a page is listed in the sitemap of its site, if there is one.
 pub(crate) fn lists(site: &Site, page: &Page) -> bool {
     page.index < site.linked
         && matches!(

@@ -79,7 +79,7 @@ fn resolve(world: &World, query: &Query, response: &mut Message) -> ResponseCode
     code
 }
 
-/// Tells whether a name is a domain above a site.
+/// Reports whether a name is a domain above a site.
 fn is_parent(world: &World, name: &str) -> bool {
     name == "test" || world.site_by_name(&format!("www.{name}")).is_some()
 }

@@ -321,7 +321,7 @@ impl PageKind {
         }
     }
 
-    /// Tells whether it is an HTML page with text, links and directives, possibly truncated.
+    /// Reports whether it is an HTML page with text, links and directives, possibly truncated.
     pub(crate) fn is_article(self) -> bool {
         matches!(
             self,
@@ -333,7 +333,7 @@ impl PageKind {
         )
     }
 
-    /// Tells whether the response has complete content.
+    /// Reports whether the response has complete content.
     fn is_complete(self) -> bool {
         self.status() == 200 && !matches!(self, PageKind::Truncated | PageKind::Reset)
     }
@@ -350,7 +350,7 @@ impl PageKind {
     }
 }
 
-/// Tells whether a site responds, allows crawlers and has a valid certificate.
+/// Reports whether a site responds, allows crawlers and has a valid certificate.
 fn crawlable(site: &Site) -> bool {
     let trusted = !site.https || site.certificate == Certificate::Good;
     site.health.responds() && trusted && site.robots.allows(PathClass::Static)

@@ -76,7 +76,7 @@ pub enum Health {
 }
 
 impl Health {
-    /// Tells whether pages of such a site can be fetched, possibly after retries.
+    /// Reports whether pages of such a site can be fetched, possibly after retries.
     pub fn responds(self) -> bool {
         matches!(self, Health::Good | Health::Slow | Health::SlowBody | Health::Flaky)
     }

@@ -87,7 +87,7 @@ impl Language {
         }
     }
 
-    /// Tells whether words are written without spaces between them.
+    /// Reports whether words are written without spaces between them.
     fn has_no_spaces(self) -> bool {
         matches!(self, Japanese | Chinese)
     }

@@ -135,7 +135,7 @@ impl Page {
         }
     }
 
-    /// Tells whether it has children in the tree of the site.
+    /// Reports whether it has children in the tree of the site.
     pub(crate) fn is_inner(&self, site: &Site) -> bool {
         self.index < site.interior()
     }
@@ -147,12 +147,12 @@ impl Page {
             - 1
     }
 
-    /// Tells whether the page has the noindex directive.
+    /// Reports whether the page has the noindex directive.
     pub(crate) fn noindex(&self, world: &World) -> bool {
         self.index > 0 && self.random(PageKey::Noindex).chance(world.settings.noindex)
     }
 
-    /// Tells whether the page has the nofollow directive. Inner pages never have it, because their children would be
+    /// Reports whether the page has the nofollow directive. Inner pages never have it, because their children would be
     /// unreachable.
     pub(crate) fn nofollow(&self, world: &World, site: &Site) -> bool {
         !site.is_portal()
@@ -161,7 +161,7 @@ impl Page {
             && self.random(PageKey::Nofollow).chance(world.settings.nofollow)
     }
 
-    /// Tells whether the robots directives are sent as a header instead of a meta element.
+    /// Reports whether the robots directives are sent as a header instead of a meta element.
     pub(crate) fn robots_in_header(&self) -> bool {
         self.random(PageKey::Noindex).bits() & 1 == 1
     }

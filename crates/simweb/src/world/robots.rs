@@ -40,7 +40,7 @@ impl RobotsKind {
         }
     }
 
-    /// Tells whether pages of this path class may be fetched.
+    /// Reports whether pages of this path class may be fetched.
     pub(crate) fn allows(self, path_class: PathClass) -> bool {
         match self {
             RobotsKind::Missing | RobotsKind::AllowAll | RobotsKind::CrawlDelay | RobotsKind::Forbidden => {

@@ -140,7 +140,7 @@ impl Site {
         }
     }
 
-    /// Tells whether the site is the portal.
+    /// Reports whether the site is the portal.
     pub fn is_portal(&self) -> bool {
         self.content == 0
     }

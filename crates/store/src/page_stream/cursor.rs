@@ -1,4 +1,4 @@
-//! In which order do pages come, to whom, and where does a broken stream go on?
+//! Order, partitions and cursors of a page stream.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,40 +8,40 @@ use model::{PageId, SiteId};
 use crate::error::Error;
 use crate::pages::RecordLocation;
 
-/// The order of a stream.
+/// Order of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum PageOrder {
-    /// As the pages lie in their files: in the order in which they were fetched.
+    /// Order of the WARC files: as fetched.
     #[default]
     Crawl,
-    /// Site after site; those of a site as they lie in their files.
+    /// Grouped by site; within a site in the order of the WARC files.
     Site,
 }
 
-/// One share of a stream that several read side by side; together they get every page once. In crawl order pages are dealt
-/// out one by one, in the order of sites whole sites are.
+/// Partition of a stream for parallel readers; together the partitions have every page once. In crawl order they divide the
+/// pages, in site order whole sites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamPartition {
     number: u32,
-    of: u32,
+    count: u32,
 }
 
 impl StreamPartition {
-    /// Everything.
-    pub const ALL: StreamPartition = StreamPartition { number: 1, of: 1 };
+    /// All pages.
+    pub const ALL: StreamPartition = StreamPartition { number: 1, count: 1 };
 
-    /// StreamPartition `number` of `of`, counted from 1; none if there is no such part.
-    pub fn new(number: u32, of: u32) -> Option<StreamPartition> {
-        (1..=of).contains(&number).then_some(StreamPartition { number, of })
+    /// Partition `number` of `count`, from 1; `None` if it does not exist.
+    pub fn new(number: u32, count: u32) -> Option<StreamPartition> {
+        (1..=count).contains(&number).then_some(StreamPartition { number, count })
     }
 
-    /// Whether a page belongs to it.
-    pub(super) fn has(self, order: PageOrder, page: PageId, site: SiteId) -> bool {
-        let number = match order {
+    /// Whether a page belongs to the partition.
+    pub(super) fn contains(self, order: PageOrder, page: PageId, site: SiteId) -> bool {
+        let id = match order {
             PageOrder::Crawl => page.0,
             PageOrder::Site => site.0,
         };
-        number % self.of == self.number - 1
+        id % self.count == self.number - 1
     }
 }
 
@@ -55,42 +55,43 @@ impl FromStr for StreamPartition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<StreamPartition, String> {
-        let numbers =
-            text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
-        let part = numbers.and_then(|(number, of)| StreamPartition::new(number, of));
-        part.ok_or_else(|| format!("`{text}` is no part; the parts of three are 1/3, 2/3 and 3/3"))
+        let numbers = text
+            .split_once('/')
+            .and_then(|(number, count)| Some((number.parse().ok()?, count.parse().ok()?)));
+        let partition = numbers.and_then(|(number, count)| StreamPartition::new(number, count));
+        partition.ok_or_else(|| "expected I/K with I from 1 to K, such as 2/3".to_owned())
     }
 }
 
 impl fmt::Display for StreamPartition {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}/{}", self.number, self.of)
+        write!(out, "{}/{}", self.number, self.count)
     }
 }
 
-/// A page that a stream gives, and where it lies.
+/// Page of a stream with the location of its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRef {
-    /// The page.
+    /// Page.
     pub page: PageId,
-    /// Its site.
+    /// Site of the page.
     pub site: SiteId,
-    /// Its record.
+    /// Location of the record.
     pub location: RecordLocation,
 }
 
-/// A place in a stream, behind a page: whoever goes on from there gets the next one. It is good for one commit and one order,
-/// with whatever selection; as text, it is some numbers with dots. Those of a stream ascend.
+/// Position in a stream after a page, from which it can be resumed. It is valid for one commit and one order, with any
+/// filter. As text it consists of numbers separated by dots. The cursors of a stream ascend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StreamCursor {
-    /// The commit.
+    /// Generation of the commit.
     pub generation: u64,
-    /// The order of the stream.
+    /// Order of the stream.
     pub order: PageOrder,
     pub(super) key: StreamSortKey,
 }
 
-/// What places are put in order by: site (0 where that does not count), file, offset.
+/// Sort key of a stream: site (0 in crawl order), file, offset.
 pub(super) type StreamSortKey = (u32, u32, u64);
 
 impl PageRef {
@@ -137,13 +138,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_and_parts_survive_as_text() {
+    fn cursors_and_partitions_are_formatted_and_parsed() {
         for text in ["7.1024.99", "7.3.1024.281474976710656"] {
             assert_eq!(text.parse::<StreamCursor>().unwrap().to_string(), text);
         }
         for text in ["", "7", "7.1", "7.1.2.3.4", "7.4294967296.1", "a.b.c", "-1.2.3", "1..2"] {
             let error = text.parse::<StreamCursor>().unwrap_err().to_string();
-            assert!(error.contains("no position"), "{error}");
+            assert!(error.contains("not a cursor"), "{error}");
         }
         assert_eq!("2/3".parse::<StreamPartition>().unwrap().to_string(), "2/3");
         for text in ["", "0/3", "4/3", "1", "1/0", "1/2/3", "x/y"] {

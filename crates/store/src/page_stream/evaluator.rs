@@ -1,49 +1,41 @@
-//! Does a page meet a predicate? As far as that is known without its record, before it is read; and for good afterwards.
+//! Evaluation of a predicate for the pages of a commit: as far as possible without the stored record, and finally with it.
 //!
-//! What documents say is in a table in another order than the pages are looked through. So the parts of a predicate that are about
-//! documents alone are answered by one pass over it, before the stream begins: two bits a page for each part.
+//! The table `documents` is in another order than the scan of the pages. Conditions on documents alone are therefore evaluated
+//! by one pass over the table, before the stream begins: two bits per page for each of them.
 
 use std::borrow::Cow;
 
 use model::PageId;
 
-use super::filter::host;
-use super::predicate::{
-    ColumnSource, CompareOp, Comparison, Condition, FilterColumn, Literal, Operator, Predicate,
+use super::condition::{
+    ColumnSource, CompareOp, Comparison, Condition, EvalNode, FilterColumn, Literal, Operator,
+    for_each_comparison, host, sources, split_document_conditions,
 };
+use super::predicate::Predicate;
 use crate::error::Result;
 use crate::page_set::PageSet;
 use crate::pages::StoredPage;
 use crate::snapshot::Snapshot;
 use crate::state::page::PageRecord;
-use crate::tables::{DocumentRow, DocumentRows, TableReader};
+use crate::tables::{DocumentRow, DocumentRows, NewestRows, TableReader};
 
-/// A predicate, ready to be asked about the pages of one commit.
+/// Predicate compiled for the pages of one commit.
 pub(super) struct PredicateEvaluator {
-    question: EvalNode,
+    root: EvalNode,
     documents: Vec<DocumentCondition>,
     pub(super) needs_record: bool,
 }
 
-/// What is known of a page.
+/// Values of a page.
 pub(super) struct PageValues<'a> {
     pub(super) page: PageId,
     pub(super) record: &'a PageRecord,
     pub(super) site: &'a str,
-    /// Its record, if it was read.
+    /// Stored record, if it was read.
     pub(super) stored: Option<&'a StoredPage>,
 }
 
-enum EvalNode {
-    All(Vec<EvalNode>),
-    Any(Vec<EvalNode>),
-    Not(Box<EvalNode>),
-    Comparison(Comparison),
-    /// One of the parts about documents.
-    Documents(usize),
-}
-
-/// A part about documents, with the pages of which it is true, and of which it is false; of others nobody knows.
+/// Condition on documents, with the pages for which it is true and false; for the others it is unknown.
 struct DocumentCondition {
     condition: Condition,
     is_true: PageSet,
@@ -51,58 +43,51 @@ struct DocumentCondition {
 }
 
 impl PredicateEvaluator {
-    /// Looks up what documents say.
+    /// Compiles a predicate; evaluates its conditions on documents.
     pub(super) fn new(predicate: &Predicate, snapshot: &Snapshot) -> Result<PredicateEvaluator> {
         let mut parts = Vec::new();
-        let question = split_document_conditions(&predicate.condition, &mut parts);
+        let root = split_document_conditions(&predicate.condition, &mut parts);
         let needs_record = sources(&predicate.condition).contains(&ColumnSource::Record);
         let pages = snapshot.page_state.pages() as usize;
         let mut documents: Vec<DocumentCondition> =
             parts.into_iter().map(|condition| DocumentCondition::new(condition, pages)).collect();
         read_documents(&mut documents, snapshot)?;
-        Ok(PredicateEvaluator { question, documents, needs_record })
+        Ok(PredicateEvaluator { root, documents, needs_record })
     }
 
-    /// Whether a page may be meant whose record was not read; if no record is needed, whether it is.
-    pub(super) fn may_match(&self, known: &PageValues<'_>) -> bool {
-        match self.holds(&self.question, known) {
+    /// Whether a page may match before its record is read; if no record is needed, whether it matches.
+    pub(super) fn may_match(&self, values: &PageValues<'_>) -> bool {
+        match self.holds(&self.root, values) {
             Some(holds) => holds,
             None => self.needs_record,
         }
     }
 
-    /// Whether a page is meant whose record was read.
-    pub(super) fn matches(&self, known: &PageValues<'_>) -> bool {
-        self.holds(&self.question, known) == Some(true)
+    /// Whether a page matches whose record was read.
+    pub(super) fn matches(&self, values: &PageValues<'_>) -> bool {
+        self.holds(&self.root, values) == Some(true)
     }
 
-    fn holds(&self, node: &EvalNode, known: &PageValues<'_>) -> Option<bool> {
+    fn holds(&self, node: &EvalNode, values: &PageValues<'_>) -> Option<bool> {
         match node {
-            EvalNode::All(list) => all(list.iter().map(|one| self.holds(one, known))),
-            EvalNode::Any(list) => any(list.iter().map(|one| self.holds(one, known))),
-            EvalNode::Not(one) => self.holds(one, known).map(|holds| !holds),
-            // Of a record that was not read, not even that something is missing is known.
-            EvalNode::Comparison(test)
-                if test.column.source() == ColumnSource::Record && known.stored.is_none() =>
+            EvalNode::All(list) => all(list.iter().map(|one| self.holds(one, values))),
+            EvalNode::Any(list) => any(list.iter().map(|one| self.holds(one, values))),
+            EvalNode::Not(one) => self.holds(one, values).map(|holds| !holds),
+            // Before the record is read it is unknown even whether a value is null.
+            EvalNode::Comparison(comparison)
+                if comparison.column.source() == ColumnSource::Record && values.stored.is_none() =>
             {
                 None
             }
-            EvalNode::Comparison(test) => test.passes(known.cell(test.column).as_ref()),
-            EvalNode::Documents(place) => self.documents.get(*place)?.holds(known.page),
+            EvalNode::Comparison(comparison) => comparison.evaluate(values.value(comparison.column).as_ref()),
+            EvalNode::Documents(index) => self.documents.get(*index)?.holds(values.page),
         }
     }
 }
 
-/// How many parts of it are about documents, with others between them.
-pub(super) fn document_parts(condition: &Condition) -> usize {
-    let mut parts = Vec::new();
-    split_document_conditions(condition, &mut parts);
-    parts.len()
-}
-
 impl PageValues<'_> {
-    /// What the page has in a column; columns of documents are not known here.
-    fn cell(&self, column: FilterColumn) -> Option<Literal<'_>> {
+    /// Value of a column, except of documents.
+    fn value(&self, column: FilterColumn) -> Option<Literal<'_>> {
         let record = self.record;
         let number = |number: u32| Some(Literal::Number(f64::from(number)));
         match column {
@@ -130,9 +115,9 @@ impl PageValues<'_> {
 }
 
 impl DocumentCondition {
-    /// Of a page of which there is no document, nothing is known.
+    /// Creates the condition; for a page without a document all columns are null.
     fn new(condition: Condition, pages: usize) -> DocumentCondition {
-        let without = holds(&condition, &|test| test.passes(None));
+        let without = holds(&condition, &|comparison| comparison.evaluate(None));
         DocumentCondition {
             is_true: PageSet::new(pages, without == Some(true)),
             is_false: PageSet::new(pages, without == Some(false)),
@@ -140,8 +125,10 @@ impl DocumentCondition {
         }
     }
 
-    fn take(&mut self, row: &DocumentRow<'_>) {
-        let holds = holds(&self.condition, &|test| test.passes(document_cell(row, test.column).as_ref()));
+    fn update(&mut self, row: &DocumentRow<'_>) {
+        let holds = holds(&self.condition, &|comparison| {
+            comparison.evaluate(document_value(row, comparison.column).as_ref())
+        });
         self.is_true.set(PageId(row.page_id), holds == Some(true));
         self.is_false.set(PageId(row.page_id), holds == Some(false));
     }
@@ -151,19 +138,24 @@ impl DocumentCondition {
     }
 }
 
-/// Rows are in the order of the crawl: the last one of a page is about what is stored.
+/// Evaluates conditions for the newest document of each page.
 fn read_documents(parts: &mut [DocumentCondition], snapshot: &Snapshot) -> Result<()> {
-    let mut columns = vec!["page_id"];
-    let mut add = |test: &Comparison| columns.push(test.column.name());
-    parts.iter().for_each(|part| for_each_test(&part.condition, &mut add));
+    let mut columns = vec!["page_id", "fetch_time"];
+    let mut add = |comparison: &Comparison| columns.push(comparison.column.name());
+    parts.iter().for_each(|part| for_each_comparison(&part.condition, &mut add));
     if parts.is_empty() {
         return Ok(());
     }
     let documents = TableReader::<DocumentRows>::open_committed(snapshot.dir(), &snapshot.manifest)?;
-    documents.with_columns(&columns).for_each_row(|row| parts.iter_mut().for_each(|part| part.take(row)))
+    let mut newest = NewestRows::new(snapshot.page_state.pages() as usize);
+    documents.with_columns(&columns).for_each_row(|row| {
+        if newest.accept(row.page_id, row.fetch_time) {
+            parts.iter_mut().for_each(|part| part.update(row));
+        }
+    })
 }
 
-fn document_cell<'a>(row: &DocumentRow<'a>, column: FilterColumn) -> Option<Literal<'a>> {
+fn document_value<'a>(row: &DocumentRow<'a>, column: FilterColumn) -> Option<Literal<'a>> {
     let number = |number: i64| Some(Literal::Number(number as f64));
     match column {
         FilterColumn::Language => text(row.language?),
@@ -183,69 +175,27 @@ fn text(text: &str) -> Option<Literal<'_>> {
     Some(Literal::Text(Cow::Borrowed(text)))
 }
 
-/// 0 stands for never.
+/// Converts seconds; 0 is null.
 fn seconds(unix_s: u32) -> Option<Literal<'static>> {
     (unix_s > 0).then(|| Literal::Number(f64::from(unix_s) * 1_000.0))
 }
 
-/// Puts the parts about documents aside; those that stand side by side are one.
-fn split_document_conditions(condition: &Condition, parts: &mut Vec<Condition>) -> EvalNode {
-    if sources(condition) == [ColumnSource::Documents] {
-        parts.push(condition.clone());
-        return EvalNode::Documents(parts.len() - 1);
-    }
-    let mut list_apart = |list: &[Condition], join: fn(Vec<Condition>) -> Condition| {
-        let of_documents = |one: &&Condition| sources(one) == [ColumnSource::Documents];
-        let (documents, others): (Vec<&Condition>, Vec<&Condition>) = list.iter().partition(of_documents);
-        let mut nodes: Vec<EvalNode> =
-            others.into_iter().map(|one| split_document_conditions(one, parts)).collect();
-        if !documents.is_empty() {
-            nodes.push(split_document_conditions(&join(documents.into_iter().cloned().collect()), parts));
-        }
-        nodes
-    };
+/// Evaluates a condition in three-valued logic.
+fn holds(condition: &Condition, evaluate: &dyn Fn(&Comparison) -> Option<bool>) -> Option<bool> {
     match condition {
-        Condition::All(list) => EvalNode::All(list_apart(list, Condition::All)),
-        Condition::Any(list) => EvalNode::Any(list_apart(list, Condition::Any)),
-        Condition::Not(one) => EvalNode::Not(Box::new(split_document_conditions(one, parts))),
-        Condition::Comparison(test) => EvalNode::Comparison(test.clone()),
+        Condition::All(list) => all(list.iter().map(|one| holds(one, evaluate))),
+        Condition::Any(list) => any(list.iter().map(|one| holds(one, evaluate))),
+        Condition::Not(one) => holds(one, evaluate).map(|holds| !holds),
+        Condition::Comparison(comparison) => evaluate(comparison),
     }
 }
 
-/// Where its columns come from, each source once.
-fn sources(condition: &Condition) -> Vec<ColumnSource> {
-    let mut sources = Vec::new();
-    for_each_test(condition, &mut |test| {
-        if !sources.contains(&test.column.source()) {
-            sources.push(test.column.source());
-        }
-    });
-    sources
-}
-
-fn for_each_test(condition: &Condition, each: &mut dyn FnMut(&Comparison)) {
-    match condition {
-        Condition::All(list) | Condition::Any(list) => list.iter().for_each(|one| for_each_test(one, each)),
-        Condition::Not(one) => for_each_test(one, each),
-        Condition::Comparison(test) => each(test),
-    }
-}
-
-fn holds(condition: &Condition, answer: &dyn Fn(&Comparison) -> Option<bool>) -> Option<bool> {
-    match condition {
-        Condition::All(list) => all(list.iter().map(|one| holds(one, answer))),
-        Condition::Any(list) => any(list.iter().map(|one| holds(one, answer))),
-        Condition::Not(one) => holds(one, answer).map(|holds| !holds),
-        Condition::Comparison(test) => answer(test),
-    }
-}
-
-/// Of what is true, false or unknown: one that is false decides.
+/// Conjunction in three-valued logic: one false decides.
 fn all(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     any(answers.map(|answer| answer.map(|holds| !holds))).map(|holds| !holds)
 }
 
-/// One that is true decides.
+/// Disjunction in three-valued logic: one true decides.
 fn any(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut result = Some(false);
     for answer in answers {
@@ -259,13 +209,13 @@ fn any(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
 }
 
 impl Comparison {
-    /// Whether a page that has this in the column passes; nobody knows where nothing is known of it.
-    fn passes(&self, cell: Option<&Literal<'_>>) -> Option<bool> {
-        match (&self.operator, cell) {
-            (Operator::IsNull, cell) => Some(cell.is_none()),
+    /// Evaluates the comparison for a value; unknown for null.
+    fn evaluate(&self, value: Option<&Literal<'_>>) -> Option<bool> {
+        match (&self.operator, value) {
+            (Operator::IsNull, value) => Some(value.is_none()),
             (_, None) => None,
-            (Operator::Compare(order, value), Some(cell)) => Some(order.is_met(cell, value)),
-            (Operator::OneOf(values), Some(cell)) => Some(values.contains(cell)),
+            (Operator::Compare(operator, operand), Some(value)) => Some(operator.is_met(value, operand)),
+            (Operator::OneOf(operands), Some(value)) => Some(operands.contains(value)),
             (Operator::Like(pattern), Some(Literal::Text(text))) => Some(is_like(text, pattern)),
             (Operator::Like(_), Some(Literal::Number(_))) => None,
         }
@@ -273,30 +223,30 @@ impl Comparison {
 }
 
 impl CompareOp {
-    fn is_met(self, cell: &Literal<'_>, value: &Literal<'_>) -> bool {
+    fn is_met(self, value: &Literal<'_>, operand: &Literal<'_>) -> bool {
         use std::cmp::Ordering::{Equal, Greater, Less};
-        let found = match (cell, value) {
-            (Literal::Number(cell), Literal::Number(value)) => cell.partial_cmp(value).unwrap_or(Less),
-            (Literal::Text(cell), Literal::Text(value)) => cell.cmp(value),
-            // The parser lets nobody compare one with the other.
+        let found = match (value, operand) {
+            (Literal::Number(value), Literal::Number(operand)) => value.partial_cmp(operand).unwrap_or(Less),
+            (Literal::Text(value), Literal::Text(operand)) => value.cmp(operand),
+            // Not reachable: the parser checks the types.
             (Literal::Number(_), Literal::Text(_)) => Less,
             (Literal::Text(_), Literal::Number(_)) => Greater,
         };
         match self {
             CompareOp::Equal => found == Equal,
-            CompareOp::Unequal => found != Equal,
+            CompareOp::NotEqual => found != Equal,
             CompareOp::Less => found == Less,
-            CompareOp::AtMost => found != Greater,
-            CompareOp::More => found == Greater,
-            CompareOp::AtLeast => found != Less,
+            CompareOp::LessOrEqual => found != Greater,
+            CompareOp::Greater => found == Greater,
+            CompareOp::GreaterOrEqual => found != Less,
         }
     }
 }
 
-/// Whether all of the text fits: `%` takes as little as it can, and more when the rest does not fit.
+/// Whether the text matches a `like` pattern. `%` matches as little as possible, and more on backtracking.
 fn is_like(text: &str, pattern: &[char]) -> bool {
     let (mut rest, mut at) = (text.chars(), 0);
-    // Where the last `%` stands, and what was left of the text when it had taken what it has.
+    // Position of the last `%`, and the text that remained after its match, for backtracking.
     let mut star: Option<(usize, std::str::Chars<'_>)> = None;
     loop {
         let here = rest.clone();
@@ -305,14 +255,14 @@ fn is_like(text: &str, pattern: &[char]) -> bool {
                 star = Some((at, here.clone()));
                 (rest, at) = (here, at + 1);
             }
-            (Some(wanted), Some(found)) if *wanted == '_' || *wanted == found => at += 1,
+            (Some(expected), Some(found)) if *expected == '_' || *expected == found => at += 1,
             (None, None) => return true,
             _ => {
-                let Some((place, taken)) = &mut star else { return false };
-                if taken.next().is_none() {
+                let Some((position, remaining)) = &mut star else { return false };
+                if remaining.next().is_none() {
                     return false;
                 }
-                (rest, at) = (taken.clone(), *place + 1);
+                (rest, at) = (remaining.clone(), *position + 1);
             }
         }
     }
@@ -324,7 +274,7 @@ mod tests {
 
     use super::*;
 
-    /// The definition, without care for time.
+    /// Recursive definition, exponential in time.
     fn is_like_by_definition(text: &[char], pattern: &[char]) -> bool {
         match pattern.split_first() {
             None => text.is_empty(),
@@ -337,7 +287,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn like_is_what_it_is_defined_to_be(text in "[abü%_]{0,8}", pattern in "[abü%_]{0,6}") {
+        fn like_equals_its_definition(text in "[abü%_]{0,8}", pattern in "[abü%_]{0,6}") {
             let [letters, wanted]: [Vec<char>; 2] = [&text, &pattern].map(|text| text.chars().collect());
             prop_assert_eq!(is_like(&text, &wanted), is_like_by_definition(&letters, &wanted));
         }

@@ -1,10 +1,11 @@
-//! How does somebody read all the pages of a commit, or some of them? One after the other, in an order that makes for few
-//! reads, from any position on, alone or in parts.
+//! Stream of the stored pages of a commit: filtered, in an order with few disk reads, resumable, and divisible into
+//! partitions.
 //!
-//! Everybody reads pages this way: exports, streams to other machines, the analysis, the index. Useful for many pages; one
-//! page is [`PageStoreReader::read`](crate::PageStoreReader::read). A record that is corrupt does not end a stream: it is told of in
-//! place of the page. Of each page the newest stored version counts.
+//! Used for exports, streams to other machines, the analysis and the text index. For a single page, use
+//! [`PageStoreReader::read`](crate::PageStoreReader::read). A corrupt record does not end a stream; it is returned as an error item.
+//! Of each page the newest stored version is returned.
 
+mod condition;
 mod cursor;
 mod evaluator;
 mod filter;
@@ -29,25 +30,25 @@ use evaluator::PageValues;
 use plan::ScanPlan;
 use read_ahead::ReadAhead;
 
-/// What is wanted of a collection.
+/// Parameters of a page stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageStreamRequest {
-    /// Which pages.
+    /// Filter of the pages.
     pub filter: PageFilter,
-    /// In which order.
+    /// Order of the pages.
     pub order: PageOrder,
-    /// Which share of them.
+    /// Partition of the pages.
     pub partition: StreamPartition,
-    /// Only those behind this position.
+    /// Cursor after which the stream begins.
     pub after: Option<StreamCursor>,
-    /// No more pages than this.
+    /// Maximum number of pages.
     pub max_pages: u64,
-    /// For so many pages places are kept in memory, 24 bytes each and twice as many for a moment.
+    /// Number of page references in memory, 24 bytes each, and temporarily twice as many.
     pub window_pages: usize,
 }
 
 impl PageStreamRequest {
-    /// About 200 MB at the most, in which a scan is worth four million pages.
+    /// Large window: four million pages per scan, in up to 200 MB of memory.
     pub const LARGE_WINDOW_PAGES: usize = 4 << 20;
 }
 
@@ -64,226 +65,231 @@ impl Default for PageStreamRequest {
     }
 }
 
-/// What a stream gives.
+/// Item of a page stream.
 #[derive(Debug)]
 pub enum PageStreamItem<T> {
-    /// A page.
+    /// Page.
     Page(PageRef, T),
-    /// In place of a page: why it cannot be read.
+    /// Page that cannot be read.
     Corrupt(PageRef, Error),
 }
 
-/// The pages of a commit that somebody wants, one after the other.
+/// Stream of the pages of a commit that match a request.
 pub struct PageStream<'s> {
     snapshot: &'s Snapshot,
-    selection: PageFilter,
+    filter: PageFilter,
     plan: ScanPlan,
     window_pages: usize,
-    /// The places that come next, and how many of them have been.
-    places: Vec<PageRef>,
+    /// Current window of pages, and the index of the next one.
+    refs: Vec<PageRef>,
     next: usize,
-    /// Whether there are none behind them.
+    /// Whether this is the last window.
     complete: bool,
-    /// Behind the last page that was given.
+    /// Sort key of the last page.
     after: Option<StreamSortKey>,
-    left: u64,
+    remaining: u64,
     read_ahead: ReadAhead,
 }
 
 impl<'s> PageStream<'s> {
-    /// Begins a stream.
+    /// Opens a stream.
     pub fn open(snapshot: &'s Snapshot, request: &PageStreamRequest) -> Result<PageStream<'s>> {
-        check_position(snapshot, request)?;
+        check_cursor(snapshot, request)?;
         let plan = ScanPlan {
             order: request.order,
-            part: request.partition,
+            partition: request.partition,
             sites: request.filter.find_sites(snapshot)?,
             pages: request.filter.find_languages(snapshot)?,
-            judge: request.filter.compile_predicate(snapshot)?,
+            predicate: request.filter.compile_predicate(snapshot)?,
         };
         Ok(PageStream {
             snapshot,
-            selection: request.filter.clone(),
+            filter: request.filter.clone(),
             plan,
             window_pages: request.window_pages.max(1),
-            places: Vec::new(),
+            refs: Vec::new(),
             next: 0,
             complete: false,
-            after: request.after.map(|position| position.key),
-            left: request.max_pages,
+            after: request.after.map(|cursor| cursor.key),
+            remaining: request.max_pages,
             read_ahead: ReadAhead::default(),
         })
     }
 
-    /// A stream of these pages, as far as they are stored, as they lie in their files.
-    pub fn of_pages(snapshot: &'s Snapshot, pages: &[PageId]) -> Result<PageStream<'s>> {
+    /// Opens a stream of these pages, as far as they are stored, in crawl order.
+    pub fn from_pages(snapshot: &'s Snapshot, pages: &[PageId]) -> Result<PageStream<'s>> {
         let mut stream = PageStream::open(snapshot, &PageStreamRequest::default())?;
         let records = snapshot.page_state.get_many(pages)?;
-        let place = |(page, record): (&PageId, &crate::state::page::PageRecord)| {
+        let page_ref = |(page, record): (&PageId, &crate::state::page::PageRecord)| {
             Some(PageRef { page: *page, site: record.site, location: record.record_location? })
         };
-        stream.places = pages.iter().zip(&records).filter_map(place).collect();
-        stream.places.sort_unstable_by_key(|place| place.key(PageOrder::Crawl));
+        stream.refs = pages.iter().zip(&records).filter_map(page_ref).collect();
+        stream.refs.sort_unstable_by_key(|page| page.key(PageOrder::Crawl));
         stream.complete = true;
         Ok(stream)
     }
 
-    /// Where the stream is: behind the last page that it gave. None as long as it gave none and began at the beginning.
+    /// Cursor after the last page; `None` at the start.
     pub fn cursor(&self) -> Option<StreamCursor> {
         let (generation, order) = (self.snapshot.manifest.generation, self.plan.order);
         self.after.map(|key| StreamCursor { generation, order, key })
     }
 
-    /// The position behind a page of this stream.
-    pub fn cursor_after(&self, place: &PageRef) -> StreamCursor {
+    /// Cursor after a page of this stream.
+    pub fn cursor_after(&self, page_ref: &PageRef) -> StreamCursor {
         let (generation, order) = (self.snapshot.manifest.generation, self.plan.order);
-        StreamCursor { generation, order, key: place.key(order) }
+        StreamCursor { generation, order, key: page_ref.key(order) }
     }
 
-    /// How long the record of the next page is, compressed; nothing if there is none, or if the selection must read it first.
+    /// Compressed size of the next record; `None` at the end, or if the filter must read the record first.
     pub fn peek_record_bytes(&mut self) -> Result<Option<u64>> {
         if self.needs_record() {
             return Ok(None);
         }
-        Ok(self.peek()?.map(|place| u64::from(place.location.length)))
+        Ok(self.peek()?.map(|page_ref| u64::from(page_ref.location.length)))
     }
 
-    /// How long the records of all pages are together that are still to come, compressed; nothing if the selection must read
-    /// them first, or a maximum is set.
+    /// Total compressed size of all remaining records; `None` if the filter must read them first, or if a maximum is set.
     pub fn member_bytes(&self) -> Result<Option<u64>> {
-        if self.needs_record() || self.left < u64::MAX {
+        if self.needs_record() || self.remaining < u64::MAX {
             return Ok(None);
         }
         self.plan.total_bytes(self.snapshot, self.after).map(Some)
     }
 
-    /// The next page, without reading it if the selection can do without.
+    /// Returns the next page, without reading it unless the filter needs its record.
     pub fn next_ref(&mut self) -> Result<Option<PageStreamItem<()>>> {
         if self.needs_record() {
             return Ok(self.next_page()?.map(|streamed| match streamed {
-                PageStreamItem::Page(place, _) => PageStreamItem::Page(place, ()),
-                PageStreamItem::Corrupt(place, error) => PageStreamItem::Corrupt(place, error),
+                PageStreamItem::Page(page_ref, _) => PageStreamItem::Page(page_ref, ()),
+                PageStreamItem::Corrupt(page_ref, error) => PageStreamItem::Corrupt(page_ref, error),
             }));
         }
-        let Some(place) = self.peek()? else { return Ok(None) };
-        self.emit(&place);
-        Ok(Some(PageStreamItem::Page(place, ())))
+        let Some(page_ref) = self.peek()? else { return Ok(None) };
+        self.emit(&page_ref);
+        Ok(Some(PageStreamItem::Page(page_ref, ())))
     }
 
-    /// The next page as it is stored: a gzip member with a WARC record, which may refer to another for its body. It is only
-    /// decompressed, and damage noticed, if the selection needs that, or if `verify` says so.
+    /// Returns the next page as stored: the gzip member of its WARC record, which may be a revisit record. It is decompressed,
+    /// and corruption detected, only if the filter needs it or `verify` is set.
     pub fn next_member(&mut self, verify: bool) -> Result<Option<PageStreamItem<&[u8]>>> {
-        let judge = verify || self.needs_record();
-        while let Some(place) = self.peek()? {
+        let decode = verify || self.needs_record();
+        while let Some(page_ref) = self.peek()? {
             let range = match self.member() {
                 Ok(range) => range,
-                Err(error) => return self.corrupt(place, error).map(Some),
+                Err(error) => return self.corrupt(page_ref, error).map(Some),
             };
-            if judge {
-                match self.page(&place, range.clone()) {
-                    Ok(page) if !self.matches(&place, &page)? => {
-                        self.advance(&place);
+            if decode {
+                match self.page(&page_ref, range.clone()) {
+                    Ok(page) if !self.matches(&page_ref, &page)? => {
+                        self.advance(&page_ref);
                         continue;
                     }
                     Ok(_) => {}
-                    Err(error) => return self.corrupt(place, error).map(Some),
+                    Err(error) => return self.corrupt(page_ref, error).map(Some),
                 }
             }
-            self.emit(&place);
-            return Ok(Some(PageStreamItem::Page(place, self.read_ahead.bytes(range))));
+            self.emit(&page_ref);
+            return Ok(Some(PageStreamItem::Page(page_ref, self.read_ahead.bytes(range))));
         }
         Ok(None)
     }
 
-    /// The next page, decompressed and with its body.
+    /// Returns the next page, decompressed and with its body.
     pub fn next_page(&mut self) -> Result<Option<PageStreamItem<StoredPage>>> {
-        while let Some(place) = self.peek()? {
-            match self.member().and_then(|range| self.page(&place, range)) {
-                Ok(page) if self.matches(&place, &page)? => {
-                    self.emit(&place);
-                    return Ok(Some(PageStreamItem::Page(place, page)));
+        while let Some(page_ref) = self.peek()? {
+            match self.member().and_then(|range| self.page(&page_ref, range)) {
+                Ok(page) if self.matches(&page_ref, &page)? => {
+                    self.emit(&page_ref);
+                    return Ok(Some(PageStreamItem::Page(page_ref, page)));
                 }
-                Ok(_) => self.advance(&place),
-                Err(error) => return self.corrupt(place, error).map(Some),
+                Ok(_) => self.advance(&page_ref),
+                Err(error) => return self.corrupt(page_ref, error).map(Some),
             }
         }
         Ok(None)
     }
 
-    /// The next place, if there is one and it may still be given.
+    /// Reference to the next page; loads the next window if needed.
     fn peek(&mut self) -> Result<Option<PageRef>> {
-        if self.left == 0 {
+        if self.remaining == 0 {
             return Ok(None);
         }
-        if self.next == self.places.len() && !self.complete {
-            let most = usize::try_from(self.left).unwrap_or(usize::MAX);
-            // Those that a record turns out not to be wanted make room for others.
-            let window = if self.needs_record() { self.window_pages } else { self.window_pages.min(most) };
-            self.places = self.plan.window(self.snapshot, self.after, window)?;
+        if self.next == self.refs.len() && !self.complete {
+            let limit = usize::try_from(self.remaining).unwrap_or(usize::MAX);
+            // If records are needed, some pages of the window may not match: the limit does not bound the window.
+            let window = if self.needs_record() { self.window_pages } else { self.window_pages.min(limit) };
+            self.refs = self.plan.window(self.snapshot, self.after, window)?;
             self.next = 0;
-            self.complete = self.places.len() < window;
+            self.complete = self.refs.len() < window;
         }
-        Ok(self.places.get(self.next).copied())
+        Ok(self.refs.get(self.next).copied())
     }
 
     fn needs_record(&self) -> bool {
-        self.selection.needs_record() || self.plan.judge.as_ref().is_some_and(|judge| judge.needs_record)
+        self.filter.needs_record()
+            || self.plan.predicate.as_ref().is_some_and(|predicate| predicate.needs_record)
     }
 
-    /// Whether a page whose record was read is wanted.
-    fn matches(&self, place: &PageRef, stored: &StoredPage) -> Result<bool> {
-        if !self.selection.matches_record(stored) {
+    /// Whether a page whose record was read matches.
+    fn matches(&self, page_ref: &PageRef, stored: &StoredPage) -> Result<bool> {
+        if !self.filter.matches_record(stored) {
             return Ok(false);
         }
-        let judge = self.plan.judge.as_ref().filter(|judge| judge.needs_record);
-        let Some(judge) = judge else { return Ok(true) };
-        let Some(record) = self.snapshot.page_state.get(place.page)? else { return Ok(false) };
-        let site = self.snapshot.urls.site_name(place.site).unwrap_or_default();
-        Ok(judge.matches(&PageValues { page: place.page, record: &record, site, stored: Some(stored) }))
+        let predicate = self.plan.predicate.as_ref().filter(|predicate| predicate.needs_record);
+        let Some(predicate) = predicate else { return Ok(true) };
+        let Some(record) = self.snapshot.page_state.get(page_ref.page)? else { return Ok(false) };
+        let site = self.snapshot.urls.site_name(page_ref.site).unwrap_or_default();
+        Ok(predicate.matches(&PageValues {
+            page: page_ref.page,
+            record: &record,
+            site,
+            stored: Some(stored),
+        }))
     }
 
     fn member(&mut self) -> Result<Range<usize>> {
-        self.read_ahead.read_member(&self.snapshot.page_store, &self.places[self.next..])
+        self.read_ahead.read_member(&self.snapshot.page_store, &self.refs[self.next..])
     }
 
-    fn page(&self, place: &PageRef, member: Range<usize>) -> Result<StoredPage> {
-        self.snapshot.page_store.page_of_member(self.read_ahead.bytes(member), &place.location)
+    fn page(&self, page_ref: &PageRef, member: Range<usize>) -> Result<StoredPage> {
+        self.snapshot.page_store.page_of_member(self.read_ahead.bytes(member), &page_ref.location)
     }
 
-    fn advance(&mut self, place: &PageRef) {
+    fn advance(&mut self, page_ref: &PageRef) {
         self.next += 1;
-        self.after = Some(place.key(self.plan.order));
+        self.after = Some(page_ref.key(self.plan.order));
     }
 
-    fn emit(&mut self, place: &PageRef) {
-        self.advance(place);
-        self.left -= 1;
+    fn emit(&mut self, page_ref: &PageRef) {
+        self.advance(page_ref);
+        self.remaining -= 1;
     }
 
-    /// Goes on behind what is corrupt; any other error ends the stream.
-    fn corrupt<T>(&mut self, place: PageRef, error: Error) -> Result<PageStreamItem<T>> {
-        let is_damage = match &error {
+    /// Skips a corrupt page and returns it as an item; any other error ends the stream.
+    fn corrupt<T>(&mut self, page_ref: PageRef, error: Error) -> Result<PageStreamItem<T>> {
+        let is_corruption = match &error {
             Error::Corrupt { .. } => true,
             Error::Io { source, .. } => source.kind() == io::ErrorKind::UnexpectedEof,
             _ => false,
         };
-        if !is_damage {
+        if !is_corruption {
             return Err(error);
         }
-        self.advance(&place);
-        Ok(PageStreamItem::Corrupt(place, error))
+        self.advance(&page_ref);
+        Ok(PageStreamItem::Corrupt(page_ref, error))
     }
 }
 
-fn check_position(snapshot: &Snapshot, request: &PageStreamRequest) -> Result<()> {
-    let Some(position) = request.after else { return Ok(()) };
+fn check_cursor(snapshot: &Snapshot, request: &PageStreamRequest) -> Result<()> {
+    let Some(cursor) = request.after else { return Ok(()) };
     let generation = snapshot.manifest.generation;
-    let why = if position.generation != generation {
-        format!("it is of commit {}, and this is commit {generation}", position.generation)
-    } else if position.order != request.order {
-        "it is of a stream in another order".to_owned()
+    let cause = if cursor.generation != generation {
+        format!("it belongs to generation {}, this is generation {generation}", cursor.generation)
+    } else if cursor.order != request.order {
+        "it belongs to a stream in another order".to_owned()
     } else {
         return Ok(());
     };
-    Err(Error::InvalidCursor { cursor: position.to_string(), cause: why })
+    Err(Error::InvalidCursor { cursor: cursor.to_string(), cause })
 }

@@ -1,7 +1,7 @@
-//! Which pages come next? The first so many behind a position, found by one scan of the state of all pages.
+//! Scan plan of a stream: finds the next window of pages after a cursor, by one scan of the state of all pages.
 //!
-//! So a stream needs memory for a window of places, however many pages there are, and no index in its own order. A scan takes
-//! about a second for ten million pages; the larger the window, the fewer scans.
+//! A stream thus needs memory for one window of references, independently of the number of pages, and no index in its order.
+//! A scan takes about a second for ten million pages; the larger the window, the fewer scans.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,61 +15,62 @@ use crate::page_set::PageSet;
 use crate::snapshot::Snapshot;
 use crate::state::page::PageRecord;
 
-/// So many places are put together by a core before it joins them with those of the others.
+/// Number of references that a core collects before it merges them with those of the others.
 const BATCH_REFS: usize = 1 << 10;
 
-/// The conditions that are judged without reading a page.
+/// Conditions that are evaluated without reading a page.
 pub(super) struct ScanPlan {
     pub(super) order: PageOrder,
-    pub(super) part: StreamPartition,
+    pub(super) partition: StreamPartition,
     pub(super) sites: Option<SiteSet>,
     pub(super) pages: Option<PageSet>,
-    pub(super) judge: Option<PredicateEvaluator>,
+    pub(super) predicate: Option<PredicateEvaluator>,
 }
 
 impl ScanPlan {
-    /// The first `window` places behind `after`, in the order of the stream.
+    /// Finds the first `window` pages after a sort key, in the order of the stream.
     pub(super) fn window(
         &self,
         snapshot: &Snapshot,
         after: Option<StreamSortKey>,
         window: usize,
     ) -> Result<Vec<PageRef>> {
-        let first = Mutex::new(WindowCollector { places: Vec::new(), order: self.order, window });
+        let collector = Mutex::new(WindowCollector { refs: Vec::new(), order: self.order, window });
         let parts = snapshot.page_state.scan_records(|batch: &mut Vec<PageRef>, page, record| {
-            let Some(place) = self.place(snapshot, page, record) else { return };
-            if after.is_none_or(|after| place.key(self.order) > after) {
-                batch.push(place);
+            let Some(page_ref) = self.page_ref(snapshot, page, record) else { return };
+            if after.is_none_or(|after| page_ref.key(self.order) > after) {
+                batch.push(page_ref);
             }
             if batch.len() >= BATCH_REFS {
-                lock(&first).take(batch);
+                lock(&collector).add(batch);
             }
         })?;
-        let mut first = first.into_inner().unwrap_or_else(PoisonError::into_inner);
-        parts.into_iter().for_each(|mut batch| first.take(&mut batch));
-        Ok(first.finish())
+        let mut collector = collector.into_inner().unwrap_or_else(PoisonError::into_inner);
+        parts.into_iter().for_each(|mut batch| collector.add(&mut batch));
+        Ok(collector.finish())
     }
 
-    /// The length of all records behind `after`.
+    /// Sums the sizes of all records after a sort key.
     pub(super) fn total_bytes(&self, snapshot: &Snapshot, after: Option<StreamSortKey>) -> Result<u64> {
         let parts = snapshot.page_state.scan_records(|bytes: &mut u64, page, record| {
-            let place = self.place(snapshot, page, record);
-            let behind = place.filter(|place| after.is_none_or(|after| place.key(self.order) > after));
-            *bytes += behind.map_or(0, |place| u64::from(place.location.length));
+            let page_ref = self.page_ref(snapshot, page, record);
+            let remaining = page_ref.filter(|page| after.is_none_or(|after| page.key(self.order) > after));
+            *bytes += remaining.map_or(0, |page| u64::from(page.location.length));
         })?;
         Ok(parts.into_iter().sum())
     }
 
-    fn place(&self, snapshot: &Snapshot, page: PageId, record: &PageRecord) -> Option<PageRef> {
+    /// Reference to a page, if it is stored and may match.
+    fn page_ref(&self, snapshot: &Snapshot, page: PageId, record: &PageRecord) -> Option<PageRef> {
         let location = record.record_location?;
-        let wanted = self.part.has(self.order, page, record.site)
+        let matches = self.partition.contains(self.order, page, record.site)
             && self.has_site(record.site)
             && self.pages.as_ref().is_none_or(|pages| pages.contains(page))
-            && self.judge.as_ref().is_none_or(|judge| {
+            && self.predicate.as_ref().is_none_or(|predicate| {
                 let site = snapshot.urls.site_name(record.site).unwrap_or_default();
-                judge.may_match(&PageValues { page, record, site, stored: None })
+                predicate.may_match(&PageValues { page, record, site, stored: None })
             });
-        wanted.then_some(PageRef { page, site: record.site, location })
+        matches.then_some(PageRef { page, site: record.site, location })
     }
 
     fn has_site(&self, site: SiteId) -> bool {
@@ -77,37 +78,37 @@ impl ScanPlan {
     }
 }
 
-/// The first places of all that were seen; never more than two windows of them.
+/// Collector of the first references in the order of the stream; holds at most two windows.
 struct WindowCollector {
-    places: Vec<PageRef>,
+    refs: Vec<PageRef>,
     order: PageOrder,
     window: usize,
 }
 
 impl WindowCollector {
-    fn take(&mut self, batch: &mut Vec<PageRef>) {
-        self.places.append(batch);
-        if self.places.len() >= self.window.saturating_mul(2).max(2 * BATCH_REFS) {
-            self.cut();
+    fn add(&mut self, batch: &mut Vec<PageRef>) {
+        self.refs.append(batch);
+        if self.refs.len() >= self.window.saturating_mul(2).max(2 * BATCH_REFS) {
+            self.prune();
         }
     }
 
-    fn cut(&mut self) {
-        if self.places.len() > self.window {
-            self.places.select_nth_unstable_by_key(self.window, |place| place.key(self.order));
-            self.places.truncate(self.window);
+    fn prune(&mut self) {
+        if self.refs.len() > self.window {
+            self.refs.select_nth_unstable_by_key(self.window, |page| page.key(self.order));
+            self.refs.truncate(self.window);
         }
     }
 
     fn finish(mut self) -> Vec<PageRef> {
-        self.cut();
-        self.places.sort_unstable_by_key(|place| place.key(self.order));
-        self.places.shrink_to_fit();
-        self.places
+        self.prune();
+        self.refs.sort_unstable_by_key(|page| page.key(self.order));
+        self.refs.shrink_to_fit();
+        self.refs
     }
 }
 
-/// A panic elsewhere ends the scan anyway.
+/// Locks a mutex; poisoning is ignored, because a panic of another thread ends the scan anyway.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Which pages does somebody mean who writes `status = 200 and size > 10000`? A small language of conditions, and how it is read.
+//! Predicate on pages, such as `status = 200 and body_bytes > 10000`: grammar and parser.
 //!
 //! ```text
 //! any   = all { "or" all }
@@ -6,159 +6,49 @@
 //! not   = "not" not | "(" any ")" | test
 //! test  = column ( order value | [ "not" ] "like" 'text' | [ "not" ] "in" "(" value { "," value } ")" | "is" [ "not" ] "null" )
 //! order = "=" | "<>" | "!=" | "<" | "<=" | ">" | ">="
-//! value = number | 'text'                                  a quote inside of a text is written twice
+//! value = number | 'text'                                  a quote within a text is doubled
 //! ```
 //!
-//! Words mean what they mean in SQL: `%` and `_` in `like` stand for any characters and for one, and a comparison with what is
-//! not known is neither true nor false. Not for joins, sums or functions: those are asked of the tables.
+//! The semantics are those of SQL: `%` and `_` in `like` match any characters and one character, and a comparison with null is
+//! neither true nor false. Joins, aggregates and functions are not supported; the tables have them.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use super::evaluator::document_parts;
 use warc::parse_date;
 
-/// No predicate is longer.
+use super::condition::{
+    CompareOp, Comparison, Condition, FilterColumn, Literal, LiteralType, Operator, document_condition_count,
+};
+
+/// Maximum length of a predicate.
 const MAX_PREDICATE_BYTES: usize = 4 << 10;
-/// Parentheses and negations in each other.
+/// Maximum nesting of parentheses and negations.
 const MAX_DEPTH: usize = 32;
-/// Parts about documents, with others between them: each takes memory for all pages.
+/// Maximum number of separate conditions on documents; each takes two bits of memory per page.
 const MAX_DOCUMENT_CONDITIONS: usize = 4;
 
-/// A condition on pages, read and checked.
+/// Parsed and validated predicate on pages.
 #[derive(Debug, Clone)]
 pub struct Predicate {
     text: String,
     pub(super) condition: Condition,
 }
 
-/// A predicate that makes no sense.
+/// Syntax or type error of a predicate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("at character {column}: expected {expected}, found {found}")]
 pub struct PredicateError {
-    /// The character where it stops making sense, counted from 1.
+    /// Position of the error in characters, from 1.
     pub column: usize,
-    /// What would make sense there.
+    /// Expected syntax.
     pub expected: String,
-    /// What stands there instead.
+    /// Text found at the position.
     pub found: String,
 }
 
-/// How tests belong together.
-#[derive(Debug, Clone)]
-pub(super) enum Condition {
-    All(Vec<Condition>),
-    Any(Vec<Condition>),
-    Not(Box<Condition>),
-    Comparison(Comparison),
-}
-
-/// What is asked of one column.
-#[derive(Debug, Clone)]
-pub(super) struct Comparison {
-    pub(super) column: FilterColumn,
-    pub(super) operator: Operator,
-}
-
-#[derive(Debug, Clone)]
-pub(super) enum Operator {
-    Compare(CompareOp, Literal<'static>),
-    OneOf(Vec<Literal<'static>>),
-    Like(Vec<char>),
-    IsNull,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CompareOp {
-    Equal,
-    Unequal,
-    Less,
-    AtMost,
-    More,
-    AtLeast,
-}
-
-/// What a page has in a column: a number (of a time, Unix milliseconds) or a text.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Literal<'a> {
-    Number(f64),
-    Text(Cow<'a, str>),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LiteralType {
-    Number,
-    Text,
-    Time,
-}
-
-/// Where the value of a column comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ColumnSource {
-    /// The state of the page, and its site's name.
-    State,
-    /// The table of documents.
-    Documents,
-    /// The stored record, which must be read for it.
-    Record,
-}
-
-macro_rules! columns {
-    ($($FilterColumn:ident, $name:literal, $LiteralType:ident, $ColumnSource:ident;)*) => {
-        /// What can be asked for.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum FilterColumn {
-            $($FilterColumn,)*
-        }
-
-        impl FilterColumn {
-            const ALL: &[(&str, FilterColumn)] = &[$(($name, FilterColumn::$FilterColumn),)*];
-
-            pub(super) fn name(self) -> &'static str {
-                match self { $(FilterColumn::$FilterColumn => $name,)* }
-            }
-
-            pub(super) fn source(self) -> ColumnSource {
-                match self { $(FilterColumn::$FilterColumn => ColumnSource::$ColumnSource,)* }
-            }
-
-            fn kind(self) -> LiteralType {
-                match self { $(FilterColumn::$FilterColumn => LiteralType::$LiteralType,)* }
-            }
-        }
-    };
-}
-
-columns! {
-    Url, "url", Text, Record;
-    Status, "status", Number, Record;
-    MimeType, "mime_type", Text, Record;
-    FetchTime, "fetch_time", Time, Record;
-    PageId, "page_id", Number, State;
-    Site, "site", Text, State;
-    Host, "host", Text, State;
-    Depth, "depth", Number, State;
-    BodyBytes, "body_bytes", Number, State;
-    Inlinks, "inlinks", Number, State;
-    FetchCount, "fetch_count", Number, State;
-    ChangeCount, "change_count", Number, State;
-    FirstFetchTime, "first_fetch_time", Time, State;
-    LastFetchTime, "last_fetch_time", Time, State;
-    DuplicateOf, "duplicate_of", Number, State;
-    Language, "language", Text, Documents;
-    Title, "title", Text, Documents;
-    Charset, "charset", Text, Documents;
-    WordCount, "word_count", Number, Documents;
-    TextLength, "text_length", Number, Documents;
-    InternalLinks, "internal_links", Number, Documents;
-    ExternalLinks, "external_links", Number, Documents;
-    PublishedTime, "published_time", Time, Documents;
-    ModifiedTime, "modified_time", Time, Documents;
-}
-
 impl Predicate {
-    /// The names of all columns.
+    /// Names of all columns.
     pub fn columns() -> impl Iterator<Item = &'static str> {
         FilterColumn::ALL.iter().map(|(name, _)| *name)
     }
@@ -184,16 +74,21 @@ impl FromStr for Predicate {
     fn from_str(text: &str) -> Result<Predicate, PredicateError> {
         if text.len() > MAX_PREDICATE_BYTES {
             let end = (0..=MAX_PREDICATE_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-            return Err(wrong(text, end, format!("the end, for {MAX_PREDICATE_BYTES} bytes are the most")));
+            return Err(error_at(
+                text,
+                end,
+                format!("the end: the maximum length is {MAX_PREDICATE_BYTES} bytes"),
+            ));
         }
         let mut parser = Parser { text, at: 0, next: (Token::End, 0), depth: 0 };
-        parser.take()?;
+        parser.advance()?;
         let condition = parser.any()?;
         parser.expect(parser.next.0 == Token::End, "and, or, or the end")?;
-        if document_parts(&condition) > MAX_DOCUMENT_CONDITIONS {
-            let most =
-                format!("what is about documents side by side, in at most {MAX_DOCUMENT_CONDITIONS} places");
-            return Err(wrong(text, 0, most));
+        if document_condition_count(&condition) > MAX_DOCUMENT_CONDITIONS {
+            let expected = format!(
+                "at most {MAX_DOCUMENT_CONDITIONS} separate groups of conditions on document columns"
+            );
+            return Err(error_at(text, 0, expected));
         }
         Ok(Predicate { text: text.to_owned(), condition })
     }
@@ -210,18 +105,18 @@ enum Token<'t> {
 
 struct Parser<'t> {
     text: &'t str,
-    /// Behind the token that comes next.
+    /// End of the next token.
     at: usize,
     next: (Token<'t>, usize),
     depth: usize,
 }
 
-/// Longer ones first.
+/// Symbols, longer ones first.
 const SYMBOLS: [&str; 10] = ["<>", "!=", "<=", ">=", "=", "<", ">", "(", ")", ","];
 
 impl<'t> Parser<'t> {
-    /// The next token; the one behind it takes its place.
-    fn take(&mut self) -> Result<(Token<'t>, usize), PredicateError> {
+    /// Returns the next token and its position, and reads the one after it.
+    fn advance(&mut self) -> Result<(Token<'t>, usize), PredicateError> {
         let text = self.text;
         let rest = text[self.at..].trim_start();
         let start = text.len() - rest.len();
@@ -235,58 +130,60 @@ impl<'t> Parser<'t> {
             Some(first) if first.is_ascii_digit() || first == '-' => {
                 let length = 1 + word_bytes(&rest[1..], |byte| byte.is_ascii_alphanumeric() || byte == b'.');
                 let number = rest[..length].parse().ok().filter(|number: &f64| number.is_finite());
-                (Token::Number(number.ok_or_else(|| wrong(text, start, "a number"))?), length)
+                (Token::Number(number.ok_or_else(|| error_at(text, start, "a number"))?), length)
             }
             Some(_) => {
-                let sign = SYMBOLS.into_iter().find(|sign| rest.starts_with(sign));
-                let sign = sign.ok_or_else(|| wrong(text, start, "a column, a comparison or a value"))?;
-                (Token::Symbol(sign), sign.len())
+                let symbol = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol));
+                let symbol =
+                    symbol.ok_or_else(|| error_at(text, start, "a column, a comparison or a value"))?;
+                (Token::Symbol(symbol), symbol.len())
             }
         };
         self.at = start + length;
         Ok(std::mem::replace(&mut self.next, (token, start)))
     }
 
-    /// A text between quotes, and how long it is with them.
+    /// Reads a quoted text; returns its length with the quotes too.
     fn quoted(&self, start: usize) -> Result<(Token<'t>, usize), PredicateError> {
         let mut content = String::new();
         let mut rest = &self.text[start + 1..];
         loop {
-            let end = rest.find('\'').ok_or_else(|| wrong(self.text, self.text.len(), "a quote"))?;
+            let end = rest.find('\'').ok_or_else(|| error_at(self.text, self.text.len(), "a quote"))?;
             content.push_str(&rest[..end]);
             rest = &rest[end + 1..];
-            let Some(behind) = rest.strip_prefix('\'') else {
+            let Some(after) = rest.strip_prefix('\'') else {
                 return Ok((Token::Text(content), self.text.len() - rest.len() - start));
             };
             content.push('\'');
-            rest = behind;
+            rest = after;
         }
     }
 
-    /// Takes a word, if it is the next.
-    fn word(&mut self, word: &str) -> Result<bool, PredicateError> {
+    /// Consumes a keyword, if it is next.
+    fn keyword(&mut self, word: &str) -> Result<bool, PredicateError> {
         let is_next = matches!(&self.next.0, Token::Word(next) if next.eq_ignore_ascii_case(word));
         if is_next {
-            self.take()?;
+            self.advance()?;
         }
         Ok(is_next)
     }
 
-    fn sign(&mut self, sign: &'static str) -> Result<bool, PredicateError> {
-        let is_next = self.next.0 == Token::Symbol(sign);
+    /// Consumes a symbol, if it is next.
+    fn symbol(&mut self, symbol: &'static str) -> Result<bool, PredicateError> {
+        let is_next = self.next.0 == Token::Symbol(symbol);
         if is_next {
-            self.take()?;
+            self.advance()?;
         }
         Ok(is_next)
     }
 
     fn expect(&self, found: bool, expected: &str) -> Result<(), PredicateError> {
-        if found { Ok(()) } else { Err(wrong(self.text, self.next.1, expected)) }
+        if found { Ok(()) } else { Err(error_at(self.text, self.next.1, expected)) }
     }
 
     fn any(&mut self) -> Result<Condition, PredicateError> {
         let mut list = vec![self.all()?];
-        while self.word("or")? {
+        while self.keyword("or")? {
             list.push(self.all()?);
         }
         Ok(Condition::Any(list))
@@ -294,7 +191,7 @@ impl<'t> Parser<'t> {
 
     fn all(&mut self) -> Result<Condition, PredicateError> {
         let mut list = vec![self.not()?];
-        while self.word("and")? {
+        while self.keyword("and")? {
             list.push(self.not()?);
         }
         Ok(Condition::All(list))
@@ -302,87 +199,87 @@ impl<'t> Parser<'t> {
 
     fn not(&mut self) -> Result<Condition, PredicateError> {
         let shallow = self.depth < MAX_DEPTH;
-        self.expect(shallow, &format!("no more than {MAX_DEPTH} in each other"))?;
+        self.expect(shallow, &format!("at most {MAX_DEPTH} levels of nesting"))?;
         self.depth += 1;
-        let condition = if self.word("not")? {
+        let condition = if self.keyword("not")? {
             Condition::Not(Box::new(self.not()?))
-        } else if self.sign("(")? {
+        } else if self.symbol("(")? {
             let inner = self.any()?;
-            let closed = self.sign(")")?;
-            self.expect(closed, "and, or, or a parenthesis that closes")?;
+            let closed = self.symbol(")")?;
+            self.expect(closed, "and, or, or a closing parenthesis")?;
             inner
         } else {
-            self.test()?
+            self.comparison()?
         };
         self.depth -= 1;
         Ok(condition)
     }
 
-    fn test(&mut self) -> Result<Condition, PredicateError> {
+    fn comparison(&mut self) -> Result<Condition, PredicateError> {
         let column = self.column()?;
-        if self.word("is")? {
-            let negated = self.word("not")?;
-            let null = self.word("null")?;
+        if self.keyword("is")? {
+            let negated = self.keyword("not")?;
+            let null = self.keyword("null")?;
             self.expect(null, if negated { "null" } else { "null or not null" })?;
             return Ok(negated_if(negated, column, Operator::IsNull));
         }
-        let negated = self.word("not")?;
-        if column.kind() == LiteralType::Text && self.word("like")? {
-            return match self.take()? {
+        let negated = self.keyword("not")?;
+        if column.literal_type() == LiteralType::Text && self.keyword("like")? {
+            return match self.advance()? {
                 (Token::Text(pattern), _) => {
                     Ok(negated_if(negated, column, Operator::Like(pattern.chars().collect())))
                 }
-                (_, at) => Err(wrong(self.text, at, "a text in single quotes")),
+                (_, at) => Err(error_at(self.text, at, "a text in single quotes")),
             };
         }
-        if self.word("in")? {
-            let opened = self.sign("(")?;
+        if self.keyword("in")? {
+            let opened = self.symbol("(")?;
             self.expect(opened, "values in parentheses")?;
             let mut values = vec![self.value(column)?];
-            while self.sign(",")? {
+            while self.symbol(",")? {
                 values.push(self.value(column)?);
             }
-            let closed = self.sign(")")?;
-            self.expect(closed, "a comma, or a parenthesis that closes")?;
+            let closed = self.symbol(")")?;
+            self.expect(closed, "a comma or a closing parenthesis")?;
             return Ok(negated_if(negated, column, Operator::OneOf(values)));
         }
-        self.expect(!negated, if column.kind() == LiteralType::Text { "like or in" } else { "in" })?;
-        let order = self.order(column)?;
+        self.expect(!negated, if column.literal_type() == LiteralType::Text { "like or in" } else { "in" })?;
+        let operator = self.compare_op(column)?;
         let value = self.value(column)?;
-        Ok(negated_if(false, column, Operator::Compare(order, value)))
+        Ok(negated_if(false, column, Operator::Compare(operator, value)))
     }
 
     fn column(&mut self) -> Result<FilterColumn, PredicateError> {
-        let (token, at) = self.take()?;
+        let (token, at) = self.advance()?;
         let Token::Word(name) = token else {
-            return Err(wrong(self.text, at, "a column, not, or a parenthesis"));
+            return Err(error_at(self.text, at, "a column, not, or a parenthesis"));
         };
         let column = FilterColumn::ALL.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         let known = || Predicate::columns().collect::<Vec<_>>().join(", ");
-        let expected = || format!("a column, of which there are {}", known());
-        column.map(|(_, column)| *column).ok_or_else(|| wrong(self.text, at, expected()))
+        let expected = || format!("a column: {}", known());
+        column.map(|(_, column)| *column).ok_or_else(|| error_at(self.text, at, expected()))
     }
 
-    fn order(&mut self, column: FilterColumn) -> Result<CompareOp, PredicateError> {
-        let (token, at) = self.take()?;
+    fn compare_op(&mut self, column: FilterColumn) -> Result<CompareOp, PredicateError> {
+        let (token, at) = self.advance()?;
         Ok(match token {
             Token::Symbol("=") => CompareOp::Equal,
-            Token::Symbol("<>" | "!=") => CompareOp::Unequal,
+            Token::Symbol("<>" | "!=") => CompareOp::NotEqual,
             Token::Symbol("<") => CompareOp::Less,
-            Token::Symbol("<=") => CompareOp::AtMost,
-            Token::Symbol(">") => CompareOp::More,
-            Token::Symbol(">=") => CompareOp::AtLeast,
-            _ if column.kind() == LiteralType::Text => {
-                return Err(wrong(self.text, at, "=, <>, <, <=, >, >=, like, in or is"));
+            Token::Symbol("<=") => CompareOp::LessOrEqual,
+            Token::Symbol(">") => CompareOp::Greater,
+            Token::Symbol(">=") => CompareOp::GreaterOrEqual,
+            _ if column.literal_type() == LiteralType::Text => {
+                return Err(error_at(self.text, at, "=, <>, <, <=, >, >=, like, in or is"));
             }
-            _ => return Err(wrong(self.text, at, "=, <>, <, <=, >, >=, in or is")),
+            _ => return Err(error_at(self.text, at, "=, <>, <, <=, >, >=, in or is")),
         })
     }
 
-    /// A value as the column has them.
+    /// Reads a value of the type of the column.
     fn value(&mut self, column: FilterColumn) -> Result<Literal<'static>, PredicateError> {
-        let (token, at) = self.take()?;
-        let expected = match (column.kind(), token) {
+        let (token, at) = self.advance()?;
+        let expected = match (column.literal_type(), token) {
             (LiteralType::Number, Token::Number(number)) => return Ok(Literal::Number(number)),
             (LiteralType::Text, Token::Text(text)) => return Ok(Literal::Text(text.into())),
             (LiteralType::Time, Token::Text(text)) => match parse_date(&text) {
@@ -393,21 +290,21 @@ impl<'t> Parser<'t> {
             (LiteralType::Text, _) => "a text in single quotes",
             (LiteralType::Time, _) => "a date in single quotes",
         };
-        Err(wrong(self.text, at, expected))
+        Err(error_at(self.text, at, expected))
     }
 }
 
-fn negated_if(negated: bool, column: FilterColumn, question: Operator) -> Condition {
-    let test = Condition::Comparison(Comparison { column, operator: question });
-    if negated { Condition::Not(Box::new(test)) } else { test }
+fn negated_if(negated: bool, column: FilterColumn, operator: Operator) -> Condition {
+    let comparison = Condition::Comparison(Comparison { column, operator });
+    if negated { Condition::Not(Box::new(comparison)) } else { comparison }
 }
 
 fn word_bytes(text: &str, belongs: impl Fn(u8) -> bool) -> usize {
     text.bytes().take_while(|byte| belongs(*byte)).count()
 }
 
-/// What was found is what stands there, up to the next space.
-fn wrong(text: &str, at: usize, expected: impl Into<String>) -> PredicateError {
+/// Error at a position; the text found there extends to the next space.
+fn error_at(text: &str, at: usize, expected: impl Into<String>) -> PredicateError {
     let word: String = text[at..].chars().take_while(|letter| !letter.is_whitespace()).take(40).collect();
     let found = if word.is_empty() { "the end".to_owned() } else { format!("`{word}`") };
     PredicateError { column: text[..at].chars().count() + 1, expected: expected.into(), found }
@@ -424,43 +321,42 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_pointed_at() {
+    fn an_error_has_its_position() {
         for (text, expected) in [
             ("", "at character 1: expected a column, not, or a parenthesis, found the end"),
             ("status", "at character 7: expected =, <>, <, <=, >, >=, in or is, found the end"),
             ("status == 200", "at character 9: expected a number, found `=`"),
             ("status = 'ok'", "at character 10: expected a number, found `'ok'`"),
             ("status = 2x", "at character 10: expected a number, found `2x`"),
-            ("size like '1%'", "at character 6: expected =, <>, <, <=, >, >=, in or is, found `like`"),
+            ("body_bytes like '1%'", "at character 12: expected =, <>, <, <=, >, >=, in or is, found `like`"),
             ("title not = 'a'", "at character 11: expected like or in, found `=`"),
             ("title = \"a\"", "at character 9: expected a column, a comparison or a value, found `\"a\"`"),
             ("title = 'it", "at character 12: expected a quote, found the end"),
-            ("time > 'soon'", "at character 8: expected a date such as '2026-11-15'"),
-            (
-                "(status = 200",
-                "at character 14: expected and, or, or a parenthesis that closes, found the end",
-            ),
+            ("fetch_time > 'soon'", "at character 14: expected a date such as '2026-11-15'"),
+            ("(status = 200", "at character 14: expected and, or, or a closing parenthesis, found the end"),
             ("status = 200)", "at character 13: expected and, or, or the end, found `)`"),
             ("status in ()", "at character 12: expected a number, found `)`"),
             ("status is 200", "at character 11: expected null or not null, found `200`"),
-            ("colour = 'red'", "at character 1: expected a column, of which there are url, status, mime"),
+            ("colour = 'red'", "at character 1: expected a column: url, status, mime_type"),
             ("title = 'ö' und", "at character 13: expected and, or, or the end, found `und`"),
         ] {
             assert!(error(text).starts_with(expected), "{text}: {}", error(text));
         }
-        assert!(error(&"(".repeat(100)).contains("no more than 32 in each other"));
-        assert!(error(&format!("title = '{}'", "x".repeat(5_000))).contains("4096 bytes are the most"));
-        let apart = |times| vec!["(words = 1 or size = 1)"; times].join(" and ");
+        assert!(error(&"(".repeat(100)).contains("at most 32 levels of nesting"));
+        assert!(
+            error(&format!("title = '{}'", "x".repeat(5_000))).contains("the maximum length is 4096 bytes")
+        );
+        let apart = |times| vec!["(word_count = 1 or body_bytes = 1)"; times].join(" and ");
         assert!(apart(4).parse::<Predicate>().is_ok());
-        assert!(error(&apart(5)).contains("in at most 4 places"));
+        assert!(error(&apart(5)).contains("at most 4 separate groups"));
     }
 
     proptest! {
         #[test]
-        fn whatever_comes_is_read_or_pointed_at(text in "((status|title|time|words|and|or|not|like|in|is|null|[<>=!(),'ö%-]|[0-9.]{1,3}) ?){0,12}") {
+        fn any_text_is_parsed_or_rejected_with_a_position(text in "((status|title|fetch_time|word_count|and|or|not|like|in|is|null|[<>=!(),'ö%-]|[0-9.]{1,3}) ?){0,12}") {
             match text.parse::<Predicate>() {
                 Ok(predicate) => prop_assert_eq!(predicate.to_string(), text),
-                Err(wrong) => prop_assert!(wrong.column <= text.chars().count() + 1),
+                Err(error) => prop_assert!(error.column <= text.chars().count() + 1),
             }
         }
     }

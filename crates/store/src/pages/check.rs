@@ -176,7 +176,7 @@ fn entry_of(record: &WarcRecord, location: RecordLocation) -> Option<IndexEntry>
     if !matches!(warc_type, WarcType::Response | WarcType::Revisit) {
         return None;
     }
-    let digest = record.header.get("WARC-Payload-Sha1Digest").and_then(Sha1Digest::parse)?;
+    let digest = record.header.get("WARC-Payload-Digest").and_then(Sha1Digest::parse)?;
     let url = record.header.url().unwrap_or_default().to_owned();
     let mut cdxj = cdxj_entry_for(url, record.header.date_ms().unwrap_or_default(), record.head(), &digest);
     if warc_type == WarcType::Revisit {

@@ -24,7 +24,7 @@ impl PageStore {
             outcome => outcome?,
         };
         let Some((original, record)) = found else { return Ok(None) };
-        let digest = record.header.get("WARC-Payload-Sha1Digest").and_then(Sha1Digest::parse);
+        let digest = record.header.get("WARC-Payload-Digest").and_then(Sha1Digest::parse);
         let Some(digest) = digest else { return Ok(None) };
         let path = self.dir.join("pages");
         let response = parse_record(gunzip(encoded.response(), &path, 0)?, &path, 0)?;

@@ -177,7 +177,7 @@ impl PageStoreReader {
         let missing = || corrupt(path, at(revisit_location), "the record with its payload is missing");
         let original = self.read_record(&location.ok_or_else(missing)?, verify)?;
         let same = |name| original.header.get(name) == revisit.header.get(name);
-        if original.header.warc_type() == WarcType::Revisit || !same("WARC-Payload-Sha1Digest") {
+        if original.header.warc_type() == WarcType::Revisit || !same("WARC-Payload-Digest") {
             return Err(missing());
         }
         Ok(original)
@@ -264,7 +264,7 @@ pub(super) fn read_record(file: &File, path: &Path, location: &RecordLocation) -
 /// Finds the record that a revisit record refers to, by payload digest, URL and time.
 pub(super) fn original_of(index: &[CdxjFileReader], revisit: &WarcRecord) -> Result<Option<RecordLocation>> {
     let field = |name| revisit.header.get(name).unwrap_or_default();
-    let digest = field("WARC-Payload-Sha1Digest").trim_start_matches("sha1:");
+    let digest = field("WARC-Payload-Digest").trim_start_matches("sha1:");
     let date = parse_date(field("WARC-Refers-To-Date")).map(cdx_timestamp);
     let entries = entries_of(index, field("WARC-Refers-To-Target-URI"))?;
     let mut same =

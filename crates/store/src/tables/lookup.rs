@@ -10,14 +10,13 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::ops::RangeInclusive;
 use std::path::Path;
-use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Float32Type, Int16Type, Int32Type, Int64Type, TimestampMillisecondType, UInt32Type,
 };
-use arrow_array::{Array, BooleanArray, RecordBatch, new_null_array};
-use arrow_schema::{ArrowError, FieldRef, Schema};
+use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_schema::{ArrowError, Schema};
 use model::PageId;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowPredicateFn, ParquetRecordBatchReaderBuilder, RowFilter};
@@ -384,7 +383,7 @@ mod tests {
             target_url: if target_page_id.is_some() {
                 "http://a.test/known"
             } else {
-                "http://a.test/refused"
+                "http://a.test/rejected"
             },
             fetch_time: i64::from(source_page_id),
             element: "a",
@@ -413,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_visits_of_a_page_are_found_in_their_order() {
+    fn the_newest_fetches_of_a_page_are_found_in_order() {
         let dir = tempfile::tempdir().unwrap();
         let manifest = tables(dir.path());
         let fetches = fetch_history(dir.path(), &manifest, PageId(7), 1_000, usize::MAX).unwrap();
@@ -440,30 +439,30 @@ mod tests {
     }
 
     #[test]
-    fn links_are_found_by_page_and_refused_ones_by_url() {
+    fn links_are_found_by_page_and_rejected_ones_by_url() {
         let dir = tempfile::tempdir().unwrap();
         let manifest = tables(dir.path());
         let find = |page, url, most| inlinks(dir.path(), &manifest, page, url, most).unwrap();
         assert_eq!(find(Some(PageId(3)), "", 1_000).len(), 30);
         assert_eq!(find(Some(PageId(4)), "", 1_000), []);
-        let refused = find(None, "http://a.test/refused", 5);
-        assert_eq!(refused.len(), 5);
+        let rejected = find(None, "http://a.test/rejected", 5);
+        assert_eq!(rejected.len(), 5);
         assert!(
-            refused
+            rejected
                 .iter()
                 .all(|link| link.reason.as_deref() == Some("nofollow") && link.text_position == 0.25)
         );
-        assert_eq!(find(None, "http://a.test/known", 5), [], "it is a page, and found as one");
+        assert_eq!(find(None, "http://a.test/known", 5), [], "it is a page");
     }
 
     #[test]
-    fn links_to_no_page_count_as_of_the_last_parse() {
+    fn links_without_a_page_are_those_of_the_last_parse() {
         let dir = tempfile::tempdir().unwrap();
         let manifest = tables(dir.path());
         let count = |manifest: &Manifest| {
             let mut seen = 0;
             for_each_unresolved_link(dir.path(), manifest, |url, reason| {
-                assert_eq!((url, reason), ("http://a.test/refused", Some("nofollow")));
+                assert_eq!((url, reason), ("http://a.test/rejected", Some("nofollow")));
                 seen += 1;
             })
             .unwrap();
@@ -475,8 +474,8 @@ mod tests {
         assert_eq!(count(&Manifest { files: tables.commit(31).unwrap(), ..Manifest::empty() }), 29);
     }
 
-    /// Writes all files of fetches anew without a column, as a program would have that did not know it yet.
-    fn forget(dir: &Path, manifest: &Manifest, column: &str) {
+    /// Rewrites all files of fetches without a column, as an older program would have written them.
+    fn remove_column(dir: &Path, manifest: &Manifest, column: &str) {
         let fetches = |name: &&str| name.starts_with("tables/fetches");
         for name in manifest.files.iter().map(|file| file.name.as_str()).filter(fetches) {
             let path = dir.join(name);
@@ -484,7 +483,7 @@ mod tests {
             let kept: Vec<usize> = (0..builder.schema().fields().len())
                 .filter(|field| builder.schema().field(*field).name() != column)
                 .collect();
-            let schema = Arc::new(builder.schema().project(&kept).unwrap());
+            let schema = std::sync::Arc::new(builder.schema().project(&kept).unwrap());
             let batches: Vec<RecordBatch> = builder.build().unwrap().map(|batch| batch.unwrap()).collect();
             let mut writer = ArrowWriter::try_new(File::create(&path).unwrap(), schema, None).unwrap();
             batches.iter().for_each(|batch| writer.write(&batch.project(&kept).unwrap()).unwrap());
@@ -493,19 +492,19 @@ mod tests {
     }
 
     #[test]
-    fn a_column_that_came_later_is_empty_and_one_that_was_always_there_is_missed() {
+    fn a_missing_nullable_column_is_null_and_a_missing_key_column_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let manifest = tables(dir.path());
         let fetches = || fetch_history(dir.path(), &manifest, PageId(7), 3, 30);
-        forget(dir.path(), &manifest, "duplicate_of");
+        remove_column(dir.path(), &manifest, "duplicate_of");
         let newest = fetches().unwrap().pop().unwrap();
         assert_eq!((newest.duplicate_of, newest.changed), (None, Some(true)));
-        forget(dir.path(), &manifest, "page_id");
+        remove_column(dir.path(), &manifest, "page_id");
         let error = fetches().unwrap_err();
-        let sentence = error.to_string();
-        assert!(matches!(error, Error::SchemaMismatch { .. }), "{sentence}");
+        let message = error.to_string();
+        assert!(matches!(error, Error::SchemaMismatch { .. }), "{message}");
         let pages = dir.path().join("pages/*.warc.gz");
-        assert!(sentence.contains("another version of weir"), "{sentence}");
-        assert!(sentence.ends_with(&format!("`weir import NEW {}`", pages.display())), "{sentence}");
+        assert!(message.contains("another version of weir"), "{message}");
+        assert!(message.ends_with(&format!("`weir import NEW {}`", pages.display())), "{message}");
     }
 }

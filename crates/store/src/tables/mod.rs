@@ -11,6 +11,7 @@ mod committed;
 mod derived;
 mod listing;
 mod lookup;
+mod newest_rows;
 mod reader;
 mod response_times;
 mod rows;
@@ -45,6 +46,7 @@ pub use derived::sites::{SiteRow, SiteRows};
 pub use derived::{DerivedTable, DerivedTableInfo, list_derived};
 pub use listing::{TableInfo, list_tables};
 pub use lookup::{FetchHistoryEntry, Inlink, LastParses, fetch_history, for_each_unresolved_link, inlinks};
+pub use newest_rows::NewestRows;
 pub use reader::{TableBatch, TableReader};
 pub use response_times::for_each_response_time;
 pub use rows::Rows;
@@ -317,7 +319,7 @@ mod tests {
         if std::env::var_os("WEIR_WRITE_DOCS").is_some() {
             std::fs::write(&path, &expected).unwrap();
         }
-        assert!(text == wanted, "docs/tables.md is out of date; update it with WEIR_WRITE_DOCS=1");
+        assert!(text == expected, "docs/tables.md is out of date; update it with WEIR_WRITE_DOCS=1");
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use model::{PageId, SiteId};
 
-/// Page ids of a batch of URLs.
+/// Page ids of a batch of URLs. `P` is `Option<PageId>` if pages can be refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResolvedBatch {
-    /// Page of each URL, in the order of the batch; [`ResolvedBatch::REFUSED`] for pages that were not admitted.
-    pub pages: Vec<PageId>,
+pub struct ResolvedBatch<P = PageId> {
+    /// Page of each URL, in the order of the batch.
+    pub pages: Vec<P>,
     /// First page id that was added by the batch.
     pub first_new_page: PageId,
     /// New pages in the order of their ids, from `first_new_page` on, which is that of their first links in the batch.
@@ -23,11 +23,8 @@ pub struct NewPage {
 }
 
 impl ResolvedBatch {
-    /// Marker of an unknown page that was not admitted.
-    pub const REFUSED: PageId = PageId(u32::MAX);
-
     /// Whether the page of a link, by its index in the batch, was added by the batch.
     pub fn is_new(&self, link: usize) -> bool {
-        self.pages[link] >= self.first_new_page && self.pages[link] != ResolvedBatch::REFUSED
+        self.pages[link] >= self.first_new_page
     }
 }

@@ -120,11 +120,15 @@ impl UrlTable {
         &mut self,
         batch: &UrlBatch,
         mut admit: impl FnMut(Option<SiteId>) -> bool,
-    ) -> Result<ResolvedBatch> {
-        self.resolve_by(batch, |known, link| admit(known.sites.find(batch.split(link as usize).0)))
+    ) -> Result<ResolvedBatch<Option<PageId>>> {
+        let admit = |known: &UrlReader, link| admit(known.sites.find(batch.split(link as usize).0));
+        let ResolvedBatch { pages, first_new_page, new_pages } = self.resolve_by(batch, admit)?;
+        let admitted = |page: PageId| (page.0 != resolve::UNKNOWN).then_some(page);
+        Ok(ResolvedBatch { pages: pages.into_iter().map(admitted).collect(), first_new_page, new_pages })
     }
 
-    /// Resolves a batch; `admit` is called with the first link to each unknown page.
+    /// Resolves a batch; `admit` is called with the first link to each unknown page. Pages that are not admitted are
+    /// [`resolve::UNKNOWN`].
     fn resolve_by(
         &mut self,
         batch: &UrlBatch,
@@ -192,7 +196,7 @@ impl UrlTable {
             Some(header) => header,
             None => known.header().write(dir, generation)?,
         };
-        failpoint("urls: head written");
+        failpoint("urls: header written");
         files.push(header.clone());
         self.header = Some(header);
         Ok(files)
@@ -378,8 +382,8 @@ mod tests {
         let urls = ["http://a.example/2", "http://b.example/", "http://a.example/2", "http://a.example/1"];
         let full = collection.table.reader().find_site("http://a.example");
         let resolved = collection.table.resolve_admitted(&batch(urls), |site| site != full).unwrap();
-        assert_eq!(resolved.pages, [ResolvedBatch::REFUSED, PageId(1), ResolvedBatch::REFUSED, PageId(0)]);
-        assert!(!resolved.is_new(0) && resolved.is_new(1));
+        assert_eq!(resolved.pages, [None, Some(PageId(1)), None, Some(PageId(0))]);
+        assert_eq!(resolved.first_new_page, PageId(1));
         assert_eq!(collection.table.reader().find(&url("http://a.example/2")).unwrap(), None);
         collection.commit();
         assert_eq!(collection.resolve(&["http://a.example/2"]).pages, [PageId(2)]);
@@ -550,7 +554,7 @@ mod tests {
                 flipped[at] ^= 0x20;
                 fs::write(&path, flipped).unwrap();
                 let error = read_all().unwrap_err().to_string();
-                assert!(error.contains(&file.name) && error.contains("damaged"), "byte {at}: {error}");
+                assert!(error.contains(&file.name) && error.contains("corrupt"), "byte {at}: {error}");
             }
             fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
             assert!(read_all().unwrap_err().to_string().contains(&file.name));

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use model::{PageId, UrlBatch, UrlHasher};
 
-use super::batch::ResolvedBatch;
 use super::cache::{MAX_PART_BITS, UrlCache, UrlCachePart};
 use super::reader::UrlReader;
 use super::run::{LookupKey, RunEntry};
@@ -23,7 +22,7 @@ const PART_LINKS: usize = 1 << 14;
 const TASK_LINKS: usize = 1 << 18;
 
 /// Marker of an unknown page; stays if the page is not admitted.
-const UNKNOWN: u32 = ResolvedBatch::REFUSED.0;
+pub(super) const UNKNOWN: u32 = u32::MAX;
 /// Marker of a link to the same unknown page as an earlier link.
 const REPEATED: u32 = u32::MAX - 1;
 /// Maximum number of pages: ids from here on are markers.
@@ -170,6 +169,6 @@ fn same_hash(links: &[HashedLink], key: LookupKey) -> &[HashedLink] {
 /// Entries of the new pages of a part, sorted by hash.
 fn entries(first: &[HashedLink], mut cache: UrlCachePart<'_>, pages: &[PageId]) -> Vec<RunEntry> {
     let entries = first.iter().map(|link| RunEntry { hash: link.hash, page: pages[link.index as usize].0 });
-    let admitted = entries.filter(|entry| entry.page != ResolvedBatch::REFUSED.0);
+    let admitted = entries.filter(|entry| entry.page != UNKNOWN);
     admitted.inspect(|entry| cache.put(entry.hash, entry.page)).collect()
 }

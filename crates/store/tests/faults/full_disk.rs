@@ -1,4 +1,4 @@
-//! A disk that is full: the commit fails and says so, the collection stays readable, and goes on when there is room.
+//! Full disk: the commit fails with an error, the collection stays readable, and writing continues when there is space.
 
 use store::Collection;
 
@@ -6,7 +6,7 @@ use crate::rounds::{settings, verify, write_round};
 use testkit::SmallDisk;
 
 #[test]
-fn a_full_disk_stops_the_commit_and_nothing_else() {
+fn a_full_disk_fails_only_the_commit() {
     let place = tempfile::tempdir().unwrap();
     let Some(disk) = SmallDisk::mount(place.path(), "1m") else {
         return testkit::skip("no privilege to mount a small disk");

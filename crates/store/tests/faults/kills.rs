@@ -1,4 +1,4 @@
-//! A process that is killed at any moment: whatever it had acknowledged is there afterwards, whole, and nothing else.
+//! Killed process: after a kill at any time, the collection has exactly the acknowledged commits, or one more.
 //!
 //! The test runs itself as the process to be killed.
 
@@ -16,7 +16,7 @@ use crate::rounds::{settings, verify, write_round};
 
 const DIR: &str = "WEIR_CRASH_FOLDER";
 
-/// The process that is killed; without the variable it is a test that has nothing to do.
+/// Process to be killed; without the environment variable, an empty test.
 #[test]
 fn writer() {
     let Some(dir) = std::env::var_os(DIR) else { return };
@@ -27,31 +27,31 @@ fn writer() {
         write_round(&mut collection, round).unwrap();
         assert_eq!(collection.commit(round as i64).unwrap().generation, round);
         println!("committed {round}");
-        // Rarely enough for the index to be merged in between.
+        // Rarely, so that the index is merged in between.
         if round.is_multiple_of(12) {
             collection.compact(RetentionPolicy::Latest).unwrap();
         }
-        assert!(round < 1_000, "whoever was to end this had no reason to");
+        assert!(round < 1_000, "the process was not killed");
     }
 }
 
 struct Writer {
     child: Child,
-    /// What it says: `committed ROUND`, and if it was asked for, every step.
+    /// Standard output: `committed ROUND`, and optionally every step.
     says: Receiver<String>,
 }
 
-/// What is known of a writer that has ended.
+/// State of a writer that has ended.
 #[derive(Default)]
 struct Ended {
-    /// The last round that it acknowledged.
+    /// Last acknowledged round.
     committed: u64,
-    /// How often it had begun a work and not yet ended it; the name of the work.
+    /// Operations that were begun and not ended, by name.
     open: BTreeMap<String, i32>,
 }
 
 impl Ended {
-    fn hear(&mut self, line: &str) {
+    fn record(&mut self, line: &str) {
         if let Some(round) = line.strip_prefix("committed ").and_then(|round| round.parse().ok()) {
             self.committed = round;
         } else if let Some(work) = line.strip_suffix(": begins") {
@@ -74,55 +74,55 @@ impl Writer {
         Writer { child, says }
     }
 
-    /// A writer that tells its steps.
-    fn telling(dir: &Path) -> Writer {
+    /// Starts a writer that logs its steps.
+    fn with_log(dir: &Path) -> Writer {
         Writer::start(dir, ("WEIR_FAILPOINT_LOG", "/dev/stdout"))
     }
 
-    /// A writer that stops itself at a step.
-    fn stopping(dir: &Path, failpoint: &str) -> Writer {
+    /// Starts a writer that aborts at a step.
+    fn with_failpoint(dir: &Path, failpoint: &str) -> Writer {
         Writer::start(dir, ("WEIR_FAILPOINT", failpoint))
     }
 
-    /// Kills it a while after it has said something that starts so.
-    fn kill_after(mut self, words: &str, while_: Duration) -> Ended {
+    /// Kills the process some time after it has printed a line with a prefix.
+    fn kill_after(mut self, prefix: &str, delay: Duration) -> Ended {
         let mut ended = Ended::default();
         loop {
             let line = self.says.recv().unwrap();
-            ended.hear(&line);
-            if line.starts_with(words) {
+            ended.record(&line);
+            if line.starts_with(prefix) {
                 break;
             }
         }
-        std::thread::sleep(while_);
+        std::thread::sleep(delay);
         self.child.kill().unwrap();
         self.wait(ended)
     }
 
-    /// Waits until it stops itself; the last round that it acknowledged.
+    /// Waits until the process aborts; returns the last acknowledged round.
     fn committed(self) -> u64 {
         self.wait(Ended::default()).committed
     }
 
     fn wait(mut self, mut ended: Ended) -> Ended {
         let status = self.child.wait().unwrap();
-        assert!(status.signal().is_some(), "it ended by itself: {status}");
-        self.says.iter().for_each(|line| ended.hear(&line));
+        assert!(status.signal().is_some(), "the process was not killed: {status}");
+        self.says.iter().for_each(|line| ended.record(&line));
         ended
     }
 }
 
-/// A different moment each time, and the same ones in every run.
-fn moments(seed: u64) -> impl FnMut(Duration) -> Duration {
+/// Pseudorandom delays, the same in every run.
+fn delays(seed: u64) -> impl FnMut(Duration) -> Duration {
     let mut state = seed;
-    move |at_most| {
+    move |max_delay| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        at_most.mul_f64((state >> 33) as f64 / 2f64.powi(31))
+        max_delay.mul_f64((state >> 33) as f64 / 2f64.powi(31))
     }
 }
 
-/// What a kill must hit at least once: the work, and for how long to wait at most after it has begun.
-const WORKS: [(&str, Duration); 7] = [
+/// Operations during which a kill must occur at least once, each with the maximum delay after its begin.
+const OPERATIONS: [(&str, Duration); 7] = [
     ("commit", Duration::from_millis(10)),
     ("merge of URLs", Duration::from_millis(1)),
     ("merge of links", Duration::from_millis(1)),
@@ -133,21 +133,24 @@ const WORKS: [(&str, Duration); 7] = [
 ];
 
 #[test]
-fn two_hundred_kills_lose_nothing_that_was_acknowledged() {
+fn two_hundred_kills_lose_no_acknowledged_commit() {
     let mut commits = 0;
     let mut hits: BTreeMap<String, i32> = BTreeMap::new();
-    let mut moments = moments(7);
-    let at_work = WORKS.map(|(work, at_most)| (format!("{work}: begins"), at_most));
-    let at_any_time = ("committed".to_owned(), Duration::from_millis(200));
-    let mut aims = at_work.into_iter().chain([at_any_time]).cycle();
+    let mut random_delay = delays(7);
+    let during = OPERATIONS.map(|(operation, max_delay)| (format!("{operation}: begins"), max_delay));
+    let any_time = ("committed".to_owned(), Duration::from_millis(200));
+    let mut targets = during.into_iter().chain([any_time]).cycle();
     for _ in 0..10 {
-        // A collection for some kills only, so that verifying it stays quick.
+        // Each collection is used for a few kills only, so that verification stays fast.
         let dir = tempfile::tempdir().unwrap();
         drop(Collection::create(dir.path(), settings()).unwrap());
-        for (words, at_most) in aims.by_ref().take(20) {
-            let ended = Writer::telling(dir.path()).kill_after(&words, moments(at_most));
+        for (prefix, max_delay) in targets.by_ref().take(20) {
+            let ended = Writer::with_log(dir.path()).kill_after(&prefix, random_delay(max_delay));
             let (acknowledged, rounds) = (ended.committed, verify(dir.path()));
-            assert!(rounds >= acknowledged, "round {acknowledged} was acknowledged, {rounds} is there");
+            assert!(
+                rounds >= acknowledged,
+                "round {acknowledged} was acknowledged, but only {rounds} are stored"
+            );
             for (work, open) in ended.open {
                 *hits.entry(work).or_default() += open;
             }
@@ -156,17 +159,17 @@ fn two_hundred_kills_lose_nothing_that_was_acknowledged() {
     }
     assert!(commits > 100, "only {commits} commits: the process was killed before it could do anything");
     println!("kills during {hits:?}, and {commits} commits");
-    for (work, _) in WORKS {
+    for (work, _) in OPERATIONS {
         assert!(hits.get(work).is_some_and(|kills| *kills > 0), "no kill during a {work}: {hits:?}");
     }
 }
 
 #[test]
-fn a_stop_at_each_step_leaves_a_whole_collection() {
+fn an_abort_at_each_step_leaves_a_consistent_collection() {
     for step in [
         "commit: begins",
         "urls: run and text written",
-        "urls: head written",
+        "urls: header written",
         "commit: urls",
         "commit: page state",
         "commit: site state",
@@ -181,9 +184,9 @@ fn a_stop_at_each_step_leaves_a_whole_collection() {
         "commit: manifest renamed",
         "commit: done",
         "commit: ends",
-        "sweep: commit expires",
-        "sweep: commits expired",
-        "sweep: file removed",
+        "cleanup: commit expires",
+        "cleanup: commits expired",
+        "cleanup: file removed",
         "checkpoint: begins",
         "checkpoint: segment written",
         "checkpoint: ends",
@@ -203,13 +206,13 @@ fn a_stop_at_each_step_leaves_a_whole_collection() {
         let dir = tempfile::tempdir().unwrap();
         drop(Collection::create(dir.path(), settings()).unwrap());
         for times in [1, 3] {
-            let acknowledged = Writer::stopping(dir.path(), &format!("{step}#{times}")).committed();
+            let acknowledged = Writer::with_failpoint(dir.path(), &format!("{step}#{times}")).committed();
             let rounds = verify(dir.path());
             assert!(rounds >= acknowledged && rounds <= acknowledged + 1, "{step}: {acknowledged}, {rounds}");
         }
-        // And it goes on: two rounds are acknowledged before the third stops.
+        // Writing continues: two rounds are acknowledged before the third aborts.
         let before = verify(dir.path());
-        let after = Writer::stopping(dir.path(), "commit: done#3").committed();
+        let after = Writer::with_failpoint(dir.path(), "commit: done#3").committed();
         assert_eq!(after, before + 2, "{step}");
         assert_eq!(verify(dir.path()), before + 3, "{step}");
     }

@@ -1,5 +1,5 @@
-//! What survives when something goes wrong: kills, stops at each step of a commit, a full disk.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+//! Fault injection: kills, aborts at each step of a commit, and a full disk.
+#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 mod full_disk;
 mod kills;

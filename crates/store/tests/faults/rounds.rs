@@ -1,4 +1,4 @@
-//! What a collection must hold after so many rounds: each round is a function of its number alone.
+//! Expected content of a collection after a number of rounds; each round depends only on its number.
 
 use std::path::Path;
 
@@ -10,17 +10,17 @@ use store::{
 };
 use warc::Capture;
 
-/// New pages of a round that has some.
+/// Number of new pages of a round with new pages.
 const NEW_PAGES: u64 = 40;
-/// Pages of a round that were visited before.
+/// Number of revisited pages of a round.
 const OLD_PAGES: u64 = 10;
-/// In so many rounds of each cycle, the first ones, there are new pages; the others only visit old ones again, whose
-/// state is then written beside that of the others.
+/// Number of rounds at the start of each cycle with new pages. The others only revisit pages, whose state is then written
+/// as a delta.
 const GROWING_ROUNDS: u64 = 3;
 const CYCLE_ROUNDS: u64 = 8;
 const SITES: u64 = 7;
 
-/// Everything small, so that files roll over, are merged, compacted and written anew all the time.
+/// Small limits, so that files are often completed, merged, compacted and rewritten.
 pub(crate) fn settings() -> StoreSettings {
     StoreSettings {
         page_store: PageStoreSettings { max_file_bytes: 20_000, ..PageStoreSettings::default() },
@@ -30,7 +30,7 @@ pub(crate) fn settings() -> StoreSettings {
     }
 }
 
-/// How many pages there are after so many rounds.
+/// Number of pages after `rounds`.
 fn pages_after(rounds: u64) -> u64 {
     (rounds / CYCLE_ROUNDS * GROWING_ROUNDS + (rounds % CYCLE_ROUNDS).min(GROWING_ROUNDS)) * NEW_PAGES
 }
@@ -39,20 +39,20 @@ fn url(page: u64) -> String {
     format!("http://site{}.test/dir/{page}?x={}", page % SITES, page * 31)
 }
 
-/// The last round in which a page was visited.
+/// Last round in which a page was fetched.
 fn last_visit(page: u64, rounds: u64) -> u64 {
     let visited = |round: u64| pages_of(round).any(|visited| visited == page);
     (1..=rounds).rev().find(|&round| visited(round)).unwrap()
 }
 
-/// The pages that a round visits: the new ones, and some of the others.
+/// Pages that a round fetches: the new ones, and some of the others.
 fn pages_of(round: u64) -> impl Iterator<Item = u64> {
     let known = pages_after(round - 1);
     let again = (0..OLD_PAGES.min(known)).map(move |number| (number * 7_919 + round * 13) % known);
     (known..pages_after(round)).chain(again)
 }
 
-/// The site that sends a new robots.txt in a round.
+/// Site with a new robots.txt in a round.
 fn site_of(round: u64) -> SiteId {
     SiteId((round * 5 % SITES) as u32)
 }
@@ -65,7 +65,7 @@ fn body(page: u64, round: u64) -> Vec<u8> {
     format!("page {page} as of round {round} ").repeat(20 + page as usize % 30).into_bytes()
 }
 
-/// Does what the round does, up to the commit.
+/// Writes a round, without the commit.
 pub(crate) fn write_round(collection: &mut Collection, round: u64) -> store::Result<()> {
     let pages: Vec<u64> = pages_of(round).collect();
     let rules = UrlRules::default();
@@ -77,7 +77,7 @@ pub(crate) fn write_round(collection: &mut Collection, round: u64) -> store::Res
         collection.resolve(&batch, round as u32, |new| PageRecord::new(new.site, 1, PageFlags::default()))?;
     let mut stored = Vec::new();
     for (&page, &id) in pages.iter().zip(&resolved.pages) {
-        assert_eq!(u64::from(id.0), page, "ids are given in the order of the pages");
+        assert_eq!(u64::from(id.0), page, "ids are assigned in the order of the pages");
         let (url, body) = (url(page), body(page, round));
         let capture = Capture {
             url: &url,
@@ -109,7 +109,7 @@ pub(crate) fn write_round(collection: &mut Collection, round: u64) -> store::Res
     collection.site_state.set_robots_text(site_of(round), &robots(round))?;
     let sites: Vec<SiteId> = (0..SITES as u32).map(SiteId).collect();
     collection.site_state.update(&sites, |_, site| site.earliest_request_ms = round)?;
-    // Ascending: the later of two visits to one page comes last.
+    // Ascending: the later of two fetches of one page comes last.
     let mut updates: Vec<_> = resolved.pages.iter().copied().zip(stored).collect();
     updates.sort_by_key(|(page, _)| *page);
     let ids: Vec<PageId> = updates.iter().map(|(page, _)| *page).collect();
@@ -120,7 +120,7 @@ pub(crate) fn write_round(collection: &mut Collection, round: u64) -> store::Res
     })
 }
 
-/// Everything the collection must hold after so many rounds, and nothing more.
+/// Verifies the whole content of a collection; returns its number of rounds.
 pub(crate) fn verify(dir: &Path) -> u64 {
     let snapshot = Snapshot::open(dir, None).unwrap();
     let rounds = snapshot.manifest.generation;

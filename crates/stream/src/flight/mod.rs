@@ -156,7 +156,7 @@ impl FlightService for FlightHandler {
         let generation = Some(snapshot.manifest.generation.to_string());
         let mut info =
             FlightInfo::new().try_with_schema(&rows::schema(&query.output.columns)).map_err(internal)?;
-        for part in (1..=shards).filter_map(|number| store::StreamPartition::new(number, shards)) {
+        for partition in (1..=shards).filter_map(|number| store::StreamPartition::new(number, shards)) {
             let request = store::PageStreamRequest { partition, ..query.request.clone() };
             let ticket = StreamQuery { snapshot: generation.clone(), request, ..query.clone() }.to_query();
             info = info.with_endpoint(FlightEndpoint::new().with_ticket(Ticket::new(ticket)));
@@ -295,10 +295,12 @@ fn send_batches(
 }
 
 fn store_status(error: &store::Error) -> Status {
-    use store::Error::{NoSnapshot, UnknownSite, WrongPosition};
+    use store::Error::{InvalidCursor, SnapshotNotFound, UnknownSite};
     match error {
-        NoSnapshot { .. } | UnknownSite { .. } => Status::not_found(error.to_string()),
-        WrongPosition { .. } => Status::invalid_argument(error.to_string()),
+        // The path of the collection is not for remote clients.
+        SnapshotNotFound { name, .. } => Status::not_found(format!("no snapshot `{name}`")),
+        UnknownSite { .. } => Status::not_found(error.to_string()),
+        InvalidCursor { .. } => Status::invalid_argument(error.to_string()),
         error => Status::internal(error.to_string()),
     }
 }

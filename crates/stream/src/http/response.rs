@@ -242,9 +242,9 @@ fn range_from(range: &str) -> Option<u64> {
 impl From<Error> for StreamError {
     fn from(error: Error) -> StreamError {
         match error {
-            Error::SnapshotNotFound { .. } | Error::UnknownSite { .. } => {
-                StreamError::NotFound(error.to_string())
-            }
+            // The path of the collection is not for remote clients.
+            Error::SnapshotNotFound { name, .. } => StreamError::NotFound(format!("no snapshot `{name}`")),
+            Error::UnknownSite { .. } => StreamError::NotFound(error.to_string()),
             Error::InvalidCursor { .. } => StreamError::BadRequest(error.to_string()),
             error => StreamError::Internal(error.to_string()),
         }

@@ -231,7 +231,7 @@ mod tests {
             ("status=600", "invalid value `600` of status: expected an HTTP status"),
             ("shard=3/2", "invalid value `3/2` of shard"),
             ("since=tomorrow", "expected a date such as"),
-            ("after=1.2", "that is no position"),
+            ("after=1.2", "it is not a cursor"),
             ("format=pdf", "invalid value `pdf` of format: expected one of: warc"),
             ("columns=url,colour", "unknown column `colour`"),
             ("limit=-1", "expected a number"),

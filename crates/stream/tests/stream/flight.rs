@@ -49,8 +49,8 @@ async fn batch(stream: &mut FlightDataDecoder) -> Option<(Vec<String>, String)> 
     None
 }
 
-fn local_urls(folder: &Path, query: &str) -> Vec<String> {
-    let text = String::from_utf8(local(folder, &format!("{query}&format=urls"))).unwrap();
+fn local_urls(dir: &Path, query: &str) -> Vec<String> {
+    let text = String::from_utf8(local(dir, &format!("{query}&format=urls"))).unwrap();
     text.lines().map(str::to_owned).collect()
 }
 
@@ -67,9 +67,9 @@ fn run(work: impl Future<Output = ()>) {
 
 #[test]
 fn the_tickets_of_all_shards_return_each_page_once() {
-    let folder = tempfile::tempdir().unwrap();
-    sample::make(folder.path(), 300);
-    let (_flight, server) = serve(folder.path(), 8, None);
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), 300);
+    let (_flight, server) = serve(dir.path(), 8, None);
     run(async {
         let mut client = client(server).await;
         let filter = "site=a.test&site=b.test&where=not+url+like+%27%257%27";
@@ -85,7 +85,7 @@ fn the_tickets_of_all_shards_return_each_page_once() {
                 urls.extend(found);
             }
         }
-        let mut expected = local_urls(folder.path(), filter);
+        let mut expected = local_urls(dir.path(), filter);
         assert!(info.endpoint.len() == 4 && expected.len() > 150);
         urls.sort_unstable();
         expected.sort_unstable();
@@ -95,9 +95,9 @@ fn the_tickets_of_all_shards_return_each_page_once() {
 
 #[test]
 fn a_stream_resumes_after_any_batch() {
-    let folder = tempfile::tempdir().unwrap();
-    sample::make(folder.path(), 3_000);
-    let (_flight, server) = serve(folder.path(), 8, None);
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), 3_000);
+    let (_flight, server) = serve(dir.path(), 8, None);
     run(async {
         let (mut urls, mut after, mut streams) = (Vec::new(), String::new(), 0);
         // A new connection for each batch: first of the last commit, then of the cursor's commit.
@@ -115,15 +115,15 @@ fn a_stream_resumes_after_any_batch() {
             after = format!("&after={cursor}");
         }
         assert!(streams > 3, "{streams}");
-        assert_eq!(urls, local_urls(folder.path(), ""));
+        assert_eq!(urls, local_urls(dir.path(), ""));
     });
 }
 
 #[test]
 fn missing_tokens_and_invalid_queries_are_rejected() {
-    let folder = tempfile::tempdir().unwrap();
-    sample::make(folder.path(), 10);
-    let (_flight, server) = serve(folder.path(), 8, Some("0123456789abcdef"));
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), 10);
+    let (_flight, server) = serve(dir.path(), 8, Some("0123456789abcdef"));
     run(async {
         let mut client = client(server).await;
         assert_eq!(code(open(&mut client, "").await), Code::Unauthenticated);
@@ -137,9 +137,9 @@ fn missing_tokens_and_invalid_queries_are_rejected() {
 
 #[test]
 fn stalled_and_disconnected_clients_do_not_block_others() {
-    let folder = tempfile::tempdir().unwrap();
-    sample::make(folder.path(), 6_000);
-    let (_flight, server) = serve(folder.path(), 2, None);
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), 6_000);
+    let (_flight, server) = serve(dir.path(), 2, None);
     let query = "columns=url,body,text,simplified_html,main_text,links";
     run(async {
         let mut stalled_client = client(server).await;
@@ -163,7 +163,7 @@ fn stalled_and_disconnected_clients_do_not_block_others() {
         while let Some((found, _)) = batch(&mut stream).await {
             urls.extend(found);
         }
-        assert_eq!(urls, local_urls(folder.path(), ""));
+        assert_eq!(urls, local_urls(dir.path(), ""));
         // A stalled client that reads again gets the rest.
         let mut rest = first;
         while let Some((found, _)) = batch(&mut stalled).await {

@@ -53,21 +53,21 @@ impl Handler for Recorder {
     }
 }
 
-fn run(folder: &Path, handlers: Vec<(&str, &mut Recorder)>, checkpoint: bool) -> stream::HandlerRunSummary {
-    let snapshot = Snapshot::open(folder, None).unwrap();
+fn run(dir: &Path, handlers: Vec<(&str, &mut Recorder)>, checkpoint: bool) -> stream::HandlerRunSummary {
+    let snapshot = Snapshot::open(dir, None).unwrap();
     let mut run = HandlerRun::new();
     (run.initial_back_off, run.checkpoint_pages) = (Duration::ZERO, 7);
-    run.checkpoint = checkpoint.then(|| folder.join("cursors"));
+    run.checkpoint = checkpoint.then(|| dir.join("cursors"));
     handlers.into_iter().for_each(|(name, handler)| run.add(name, handler));
     run.run(&snapshot, &PageStreamRequest::default()).unwrap()
 }
 
 #[test]
 fn all_handlers_get_all_pages_in_order() {
-    let folder = tempfile::tempdir().unwrap();
-    sample::make(folder.path(), PAGES);
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), PAGES);
     let (mut a, mut b) = (Recorder::default(), Recorder::default());
-    let summary = run(folder.path(), vec![("a", &mut a), ("b", &mut b)], false);
+    let summary = run(dir.path(), vec![("a", &mut a), ("b", &mut b)], false);
     assert_eq!((summary.pages, summary.stopped_handlers.len()), (PAGES as u64, 0));
     for recorder in [a, b] {
         assert!(recorder.pages.into_iter().eq(0..PAGES as u32));
@@ -77,13 +77,13 @@ fn all_handlers_get_all_pages_in_order() {
 
 #[test]
 fn a_recoverable_error_is_retried_and_a_fatal_one_stops_only_its_handler() {
-    let folder = tempfile::tempdir().unwrap();
-    sample::make(folder.path(), PAGES);
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), PAGES);
     let mut recovering = Recorder { fails_at: Some(20), times: 3, ..Recorder::default() };
     let mut failing = Recorder { fails_at: Some(30), times: 100, ..Recorder::default() };
     let mut fatal = Recorder { fails_at: Some(40), times: 1, fatally: true, ..Recorder::default() };
     let handlers = vec![("recovering", &mut recovering), ("failing", &mut failing), ("fatal", &mut fatal)];
-    let summary = run(folder.path(), handlers, false);
+    let summary = run(dir.path(), handlers, false);
     assert!(recovering.pages.into_iter().eq(0..PAGES as u32));
     assert_eq!((failing.pages.len(), fatal.pages.len()), (30, 40));
     assert_eq!(
@@ -101,16 +101,16 @@ fn a_recoverable_error_is_retried_and_a_fatal_one_stops_only_its_handler() {
 
 #[test]
 fn a_later_run_resumes_each_handler_at_its_cursor() {
-    let folder = tempfile::tempdir().unwrap();
-    sample::make(folder.path(), PAGES);
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), PAGES);
     let mut good = Recorder::default();
     let mut bad = Recorder { fails_at: Some(40), times: 1, fatally: true, ..Recorder::default() };
-    run(folder.path(), vec![("good", &mut good), ("bad", &mut bad)], true);
+    run(dir.path(), vec![("good", &mut good), ("bad", &mut bad)], true);
     assert_eq!((good.pages.len(), bad.pages.len()), (60, 40));
-    let summary = run(folder.path(), vec![("good", &mut good), ("bad", &mut bad)], true);
+    let summary = run(dir.path(), vec![("good", &mut good), ("bad", &mut bad)], true);
     assert_eq!(summary.pages, 20, "pages before all cursors are not read again");
     for recorder in [good, bad] {
         assert!(recorder.pages.into_iter().eq(0..PAGES as u32));
     }
-    assert!(!folder.path().join("cursors").exists(), "the checkpoint is removed at the end");
+    assert!(!dir.path().join("cursors").exists(), "the checkpoint is removed at the end");
 }

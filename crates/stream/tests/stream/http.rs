@@ -12,11 +12,11 @@ use stream::{RemoteAccess, RemoteError, RemoteStream, StreamLimits, StreamQuery,
 use super::sample;
 
 /// Starts a server on loopback that runs until the process ends.
-pub(crate) fn serve(folder: &Path, limits: StreamLimits) -> SocketAddr {
+pub(crate) fn serve(dir: &Path, limits: StreamLimits) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let address = listener.local_addr().unwrap();
-    let router: axum::Router = stream::router(folder, limits);
+    let router: axum::Router = stream::router(dir, limits);
     thread::spawn(move || {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
@@ -47,8 +47,8 @@ fn header<'h>(head: &'h str, name: &str) -> &'h str {
 }
 
 /// Output of a query read directly from the collection.
-pub(crate) fn local(folder: &Path, query: &str) -> Vec<u8> {
-    let snapshot = Snapshot::open(folder, None).unwrap();
+pub(crate) fn local(dir: &Path, query: &str) -> Vec<u8> {
+    let snapshot = Snapshot::open(dir, None).unwrap();
     let mut writer = StreamWriter::open(&snapshot, &StreamQuery::parse_query(query).unwrap()).unwrap();
     let mut out = Vec::new();
     while writer.write_next(&mut out).unwrap().is_some() {}
@@ -67,13 +67,13 @@ const QUERIES: [&str; 7] = [
 
 #[test]
 fn a_stream_over_http_equals_the_local_one() {
-    let folder = tempfile::tempdir().unwrap();
-    sample::make(folder.path(), 300);
-    let address = serve(folder.path(), StreamLimits::default());
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), 300);
+    let address = serve(dir.path(), StreamLimits::default());
     for query in QUERIES {
         let (status, head, body) = get(address, query, "");
         assert_eq!((status, header(&head, "weir-snapshot")), (200, "1"), "{query}");
-        assert!(body == local(folder.path(), query) && !body.is_empty(), "{query}");
+        assert!(body == local(dir.path(), query) && !body.is_empty(), "{query}");
         let etag = header(&head, "etag");
         assert_eq!(get(address, query, &format!("If-None-Match: {etag}\r\n")).0, 304);
         let (_, _, rest) = get(address, &format!("{query}&byte_offset=1234"), "");
@@ -83,9 +83,9 @@ fn a_stream_over_http_equals_the_local_one() {
 
 #[test]
 fn a_range_request_returns_the_rest_of_the_stored_records() {
-    let folder = tempfile::tempdir().unwrap();
-    sample::make(folder.path(), 300);
-    let address = serve(folder.path(), StreamLimits::default());
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), 300);
+    let address = serve(dir.path(), StreamLimits::default());
     let (_, head, whole) = get(address, "", "");
     let etag = header(&head, "etag").to_owned();
     for from in [0, 1, 777, whole.len() - 1] {
@@ -106,14 +106,14 @@ fn a_range_request_returns_the_rest_of_the_stored_records() {
 
 #[test]
 fn invalid_queries_are_rejected_with_the_reason() {
-    let folder = tempfile::tempdir().unwrap();
-    sample::make(folder.path(), 10);
-    let address = serve(folder.path(), StreamLimits::default());
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), 10);
+    let address = serve(dir.path(), StreamLimits::default());
     for (query, status, expected) in [
         ("colour=red", 400, "unknown parameter"),
-        ("site=nowhere.test", 404, "knows no site"),
-        ("snapshot=7", 404, "there is no snapshot 7"),
-        ("after=7.1.2", 404, "there is no snapshot 7"),
+        ("site=nowhere.test", 404, "no site `nowhere.test`"),
+        ("snapshot=7", 404, "no snapshot `7`"),
+        ("after=7.1.2", 404, "no snapshot `7`"),
         ("after=1.0.0.0&order=crawl", 400, "another order"),
     ] {
         let (found, _, body) = get(address, query, "");
@@ -152,9 +152,9 @@ fn breaking_proxy(server: SocketAddr, after: &'static [usize]) -> SocketAddr {
 
 #[test]
 fn an_interrupted_stream_resumes_without_loss_or_repetition() {
-    let folder = tempfile::tempdir().unwrap();
-    sample::make(folder.path(), 300);
-    let server = serve(folder.path(), StreamLimits::default());
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), 300);
+    let server = serve(dir.path(), StreamLimits::default());
     // In the head, at its end, within chunks, before the first byte.
     let proxy = breaking_proxy(server, &[40, 300, 5_000, 0, 40_000, 3_333]);
     let query = StreamQuery::parse_query("format=jsonl").unwrap();
@@ -162,25 +162,25 @@ fn an_interrupted_stream_resumes_without_loss_or_repetition() {
     let mut remote = RemoteStream::new(&format!("http://{proxy}/"), &RemoteAccess::default(), query).unwrap();
     let bytes = remote.download(&mut out).unwrap();
     assert_eq!(bytes, out.len() as u64);
-    assert!(out == local(folder.path(), "format=jsonl"));
+    assert!(out == local(dir.path(), "format=jsonl"));
 }
 
 #[test]
 fn a_deleted_commit_stays_readable_for_clients_that_started_with_it() {
-    let folder = tempfile::tempdir().unwrap();
-    sample::make(folder.path(), 300);
-    let server = serve(folder.path(), StreamLimits::default());
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), 300);
+    let server = serve(dir.path(), StreamLimits::default());
     let (_, _, first) = get(server, "format=jsonl&limit=5", "");
     let rows: Vec<serde_json::Value> = first
         .split_inclusive(|byte| *byte == b'\n')
         .map(|row| serde_json::from_slice(row).unwrap())
         .collect();
     // Newer commits delete the old one.
-    let mut collection = store::Collection::open(folder.path(), store::StoreSettings::default()).unwrap();
+    let mut collection = store::Collection::open(dir.path(), store::StoreSettings::default()).unwrap();
     for number in 0..20 {
         collection.commit(number).unwrap();
     }
-    assert!(Snapshot::open(folder.path(), Some("1")).is_err());
+    assert!(Snapshot::open(dir.path(), Some("1")).is_err());
     let cursor = rows[4]["cursor"].as_str().unwrap();
     let (status, head, rest) = get(server, &format!("format=jsonl&columns=url&after={cursor}"), "");
     assert_eq!((status, header(&head, "weir-snapshot")), (200, "1"));
@@ -189,9 +189,9 @@ fn a_deleted_commit_stays_readable_for_clients_that_started_with_it() {
 
 #[test]
 fn client_limits_apply_and_disconnected_clients_free_their_streams() {
-    let folder = tempfile::tempdir().unwrap();
-    sample::make(folder.path(), 3_000);
-    let server = serve(folder.path(), StreamLimits { streams: 3, streams_per_client: 2 });
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), 3_000);
+    let server = serve(dir.path(), StreamLimits { streams: 3, streams_per_client: 2 });
     // Two clients that do not read their responses; more data waits than fits into their sockets.
     let idle: Vec<TcpStream> = (0..2)
         .map(|_| {
@@ -214,7 +214,7 @@ fn client_limits_apply_and_disconnected_clients_free_their_streams() {
     )
     .unwrap();
     remote.download(&mut out).unwrap();
-    assert!(out == local(folder.path(), ""));
+    assert!(out == local(dir.path(), ""));
 }
 
 #[test]
@@ -224,9 +224,9 @@ fn invalid_server_urls_and_rejected_queries_are_reported() {
     };
     assert!(error("ftp://a.test/").contains("expected http://"));
     assert!(error("nonsense").contains("invalid server URL"));
-    let folder = tempfile::tempdir().unwrap();
-    sample::make(folder.path(), 10);
-    let server = serve(folder.path(), StreamLimits::default());
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), 10);
+    let server = serve(dir.path(), StreamLimits::default());
     let query = StreamQuery::parse_query("site=nowhere.test").unwrap();
     let rejected = RemoteStream::new(&format!("http://{server}/"), &RemoteAccess::default(), query)
         .unwrap()

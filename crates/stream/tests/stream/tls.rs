@@ -54,15 +54,15 @@ fn tls_front(server: SocketAddr, after: &'static [usize]) -> (SocketAddr, Vec<u8
 
 #[test]
 fn an_interrupted_stream_over_tls_is_complete() {
-    let folder = tempfile::tempdir().unwrap();
-    sample::make(folder.path(), 300);
-    let server = serve(folder.path(), StreamLimits::default());
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), 300);
+    let server = serve(dir.path(), StreamLimits::default());
     let (front, ca_pem) = tls_front(server, &[500, 7_000]);
     let access = RemoteAccess { token: None, ca_pem };
     let mut out = Vec::new();
     let query = StreamQuery::parse_query("format=jsonl").unwrap();
     RemoteStream::new(&format!("https://{front}/"), &access, query).unwrap().download(&mut out).unwrap();
-    assert!(out == local(folder.path(), "format=jsonl"));
+    assert!(out == local(dir.path(), "format=jsonl"));
 }
 
 #[test]

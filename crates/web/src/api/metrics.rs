@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use crawl::{CrawlHandle, LiveStatus};
+use harvest::{CrawlHandle, LiveStatus};
 use inspect::CollectionStatus;
 
 use crate::state::api_error::ApiError;
@@ -92,7 +92,7 @@ fn crawl(text: &mut Text, live: &LiveStatus) {
     text.counter("weir_crawl_requests_total", "Requests sent.", progress.requests);
     text.gauge("weir_crawl_requests_in_flight", "Requests in flight.", progress.requests_in_flight as f64);
     text.counter("weir_crawl_failed_fetches_total", "Failed fetches.", progress.failed_fetches);
-    let outcome = |(outcome, fetches): (crawl::FetchOutcome, u64)| {
+    let outcome = |(outcome, fetches): (harvest::FetchOutcome, u64)| {
         (format!("{{outcome=\"{}\"}}", outcome.as_str()), fetches as f64)
     };
     let outcomes: Vec<(String, f64)> = progress.outcomes.iter().map(outcome).collect();

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use axum::Router;
-use crawl::CrawlHandle;
+use harvest::CrawlHandle;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, oneshot};

@@ -10,7 +10,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{Html, Redirect};
-use crawl::{CrawlHandle, LiveSite, LiveStatus, StopMode};
+use harvest::{CrawlHandle, LiveSite, LiveStatus, StopMode};
 use inspect::CollectionStatus;
 use model::Reason;
 use report::human;
@@ -226,10 +226,10 @@ fn state(live: &LiveStatus) -> (&'static str, String) {
 
 fn live_view(live: &LiveStatus) -> LiveView {
     let max = live.progress.outcomes.iter().map(|(_, count)| count).max().unwrap_or(0).max(1);
-    let outcome = |(outcome, count): (crawl::FetchOutcome, u64)| {
+    let outcome = |(outcome, count): (harvest::FetchOutcome, u64)| {
         (outcome.as_str().replace('_', " "), human::number(count), (count * 100 / max).max(1))
     };
-    let batch = |batch: &crawl::LiveBatch| {
+    let batch = |batch: &harvest::LiveBatch| {
         (
             batch.id.to_string(),
             human::duration(live.now_ms.saturating_sub(batch.created_ms) / 1_000),
@@ -259,7 +259,7 @@ fn live_view(live: &LiveStatus) -> LiveView {
 /// Time without a heartbeat after which a worker is marked; workers send one every second.
 const MISSED_HEARTBEAT_MS: u64 = 10_000;
 
-fn worker_row(worker: &crawl::LiveWorker, now_ms: u64) -> WorkerRow {
+fn worker_row(worker: &harvest::LiveWorker, now_ms: u64) -> WorkerRow {
     let since_heartbeat_ms = now_ms.saturating_sub(worker.last_heartbeat_ms);
     let note = match since_heartbeat_ms {
         MISSED_HEARTBEAT_MS.. => format!("no heartbeat for {}", human::duration(since_heartbeat_ms / 1_000)),

@@ -102,7 +102,8 @@ pub(crate) async fn delete(State(state): State<Arc<AppState>>, form: Bytes) -> R
 
 fn request_error(error: store::Error) -> ApiError {
     match error {
-        store::Error::SnapshotNotFound { .. } => ApiError::NotFound(error.to_string()),
+        // The path of the collection is not for remote clients.
+        store::Error::SnapshotNotFound { name, .. } => ApiError::NotFound(format!("no snapshot `{name}`")),
         store::Error::InvalidSnapshotName { .. } => ApiError::BadRequest(error.to_string()),
         error => error.into(),
     }

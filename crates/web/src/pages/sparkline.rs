@@ -1,6 +1,6 @@
 //! Sparklines of the dashboard, as SVG coordinates.
 
-use crawl::CounterSample;
+use harvest::CounterSample;
 
 pub(crate) const WIDTH: f64 = 240.0;
 pub(crate) const HEIGHT: f64 = 40.0;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use crawl::CrawlHandle;
+use harvest::CrawlHandle;
 use inspect::CollectionStatus;
 use store::Snapshot;
 use tokio::sync::Semaphore;
@@ -128,7 +128,7 @@ fn collection_name(dir: &Path) -> String {
 mod tests {
     use std::sync::{Condvar, Mutex};
 
-    use crawl::CrawlSettings;
+    use harvest::CrawlSettings;
     use search::Ranking;
     use tokio::runtime::Builder;
 

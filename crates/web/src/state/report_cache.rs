@@ -17,7 +17,7 @@ impl ReportCache {
     /// that takes long and writes to the collection.
     pub(crate) fn get(&self, dir: &Path, name: &str) -> Result<Option<(u64, Arc<Report>)>, ApiError> {
         let mut input = match ReportInput::newest(dir, name) {
-            Err(report::Error::NotAnalyzed { .. }) => return Ok(None),
+            Err(report::Error::NotAnalysed { .. }) => return Ok(None),
             input => input.map_err(internal)?,
         };
         let generation = input.generation;

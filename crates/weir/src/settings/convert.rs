@@ -4,13 +4,14 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use crawl::{CrawlSettings, Focus, GatherSettings, RevisitIntervals, SiteOverride};
 use fetch::{
     BasicCredentials, DnsSettings, FetchSettings, NetworkFilter, Proxy, SiteHeaders, SiteRequestSettings,
 };
 use frontier::{
     DomainBudget, HostList, Limits, Politeness, PriorityModel, RejectPatterns, RetryPolicy, Scope, TrapLimits,
 };
+use harvest::{CommitSettings, LookupLimits, RobotsSettings, SitemapSettings};
+use harvest::{CrawlSettings, Focus, GatherSettings, RevisitIntervals, SiteOverride};
 use model::{ParameterList, UrlRules};
 use parse::html::{Limits as ParseLimits, Options, TagAllowlist};
 use search::{IndexSettings, Ranking};
@@ -79,7 +80,23 @@ impl Settings {
     pub(crate) fn crawl_settings(&self, dir: &Path) -> Result<CrawlSettings, UsageError> {
         let Settings { crawl, quality, politeness, sitemaps, revisit, dns, commit, .. } = self;
         Ok(CrawlSettings {
-            robots_agent: crawl.agent.0.clone(),
+            robots: RobotsSettings {
+                agent: crawl.agent.0.clone(),
+                max_age_s: seconds(politeness.robots_ttl),
+                retry_s: seconds(politeness.robots_retry_delay),
+            },
+            sitemaps: SitemapSettings {
+                enabled: sitemaps.enabled,
+                robots_rdf: sitemaps.robots_rdf,
+                max_age_s: seconds(sitemaps.refresh_interval),
+                max_urls: sitemaps.max_urls_per_site,
+                max_bytes: sitemaps.max_size.0 as usize,
+            },
+            commits: CommitSettings { interval_ms: ms(commit.interval), max_bytes: commit.max_bytes.0 },
+            lookups: LookupLimits {
+                max_concurrent: dns.max_concurrent_queries as usize,
+                max_per_second: dns.max_queries_per_second,
+            },
             strategy: crawl.strategy,
             weight_overrides: quality.weights.weights(),
             priority: PriorityModel {
@@ -96,18 +113,7 @@ impl Settings {
             max_batch_pages_per_site: crawl.max_batch_pages_per_site as usize,
             threads: usize::from(crawl.threads),
             max_connections: crawl.max_connections as usize,
-            max_concurrent_lookups: dns.max_concurrent_queries as usize,
-            max_lookups_per_second: dns.max_queries_per_second,
             keep_alive_ms: ms(self.fetch.keep_alive),
-            commit_interval_ms: ms(commit.interval),
-            commit_bytes: commit.max_bytes.0,
-            robots_max_age_s: seconds(politeness.robots_ttl),
-            robots_retry_s: seconds(politeness.robots_retry_delay),
-            sitemaps: sitemaps.enabled,
-            robots_rdf: sitemaps.robots_rdf,
-            sitemap_max_age_s: seconds(sitemaps.refresh_interval),
-            max_sitemap_urls: sitemaps.max_urls_per_site,
-            max_sitemap_bytes: sitemaps.max_size.0 as usize,
             max_idle_ms: ms(crawl.max_idle),
             follow_links_of_duplicates: self.scope.follow_duplicates,
             revisits: RevisitIntervals {
@@ -133,9 +139,9 @@ impl Settings {
         let entry = |site: &SiteSection| {
             Ok(SiteOverride {
                 sites: match site.r#match.clone() {
-                    SiteMatch::Host(host) => crawl::SiteMatch::Host(host),
-                    SiteMatch::Suffix(suffix) => crawl::SiteMatch::Suffix(suffix),
-                    SiteMatch::Surt(start) => crawl::SiteMatch::Surt(start),
+                    SiteMatch::Host(host) => harvest::SiteMatch::Host(host),
+                    SiteMatch::Suffix(suffix) => harvest::SiteMatch::Suffix(suffix),
+                    SiteMatch::Surt(start) => harvest::SiteMatch::Surt(start),
                 },
                 delay_ms: site.delay.map(ms),
                 max_pages: site.max_pages,

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crawl::Focus;
 use frontier::Strategy;
+use harvest::Focus;
 use model::UrlRules;
 use parse::{Document, decode_content};
 use store::{Snapshot, VerifyLevel};

@@ -99,7 +99,7 @@ const INVALID: &[(&str, &[&str], &str)] = &[
     ("crawl.max_batch_pages", &["'1'", "-1", "1.5", "9_999_999_999"], "; example: 100 (0 to 4294967295, without quotes)"),
     ("quality.weights", &["{ depth = -1 }", "{ cash = 1e9 }"], "out of range (0 to"),
     ("quality.weights", &["{ depth = 'much' }"], "invalid number `much`; example: 0.5"),
-    ("quality.weights", &["{ beauty = 1 }"], "`beauty` is no term of the quality; there are depth, static, inlinks"),
+    ("quality.weights", &["{ beauty = 1 }"], "unknown quality term `beauty`; known: depth, static, inlinks"),
     ("quality.weights", &["{ depth = 0 }"], "all weights are 0; use a positive weight"),
     ("quality.weights", &["0.5", "[]"], "invalid table"),
     ("quality.objective", &["'best'", "1"], "use \"profit\" or \"freshness\" or"),
@@ -122,7 +122,7 @@ const INVALID: &[(&str, &[&str], &str)] = &[
     ("dns.servers", &["['ns.example.org']", "['1.2.3']"], "invalid IP address"),
     ("dns.hosts", &["{ 'a.test' = 'b.test' }"], "invalid IP address `b.test` of a.test"),
     ("dns.hosts", &["{ 'a b' = '127.0.0.1' }"], "invalid host name `a b`"),
-    ("dns.hosts", &["[]"], "invalid table a list; example: "),
+    ("dns.hosts", &["[]"], "invalid table `[...]`; example: "),
     ("network.blocked_networks", &["['10.0.0.0/33']", "['ten']", "['10.0.0.0/']", "[10]"], "invalid network"),
     ("warc.keep_versions", &["'some'", "0", "-1"], "use all, latest or a number"),
     ("warc.compression_level", &["13", "0"], "out of range (1 to 12)"),
@@ -175,7 +175,7 @@ fn defaults_equal_those_of_the_library_crates() {
     same(&scope, &frontier::Scope::default());
     same(&settings.dns_settings(), &fetch::DnsSettings::default());
     same(&settings.fetch_settings(Path::new("")).unwrap(), &fetch::FetchSettings::default());
-    let mut expected = crawl::CrawlSettings::default();
+    let mut expected = harvest::CrawlSettings::default();
     // Weir limits the text of a page as WIRE does; the default of the crate is larger for other programs.
     expected.gathering.options.limits.text_bytes = 300_000;
     same(&settings.crawl_settings(Path::new("")).unwrap(), &expected);
@@ -243,7 +243,8 @@ fn describe(section: &dyn Section) -> String {
     let mut out = format!("\n## {}\n\n{}\n", section.name(), text(section.about()));
     out += "\n| setting | kind | default | reload | meaning |\n|---|---|---|---|---|\n";
     for row in section.rows() {
-        let default = match row.value.replace('\n', "").replace("    ", " ") {
+        let one_line = row.value.replace('\n', "").replace("    ", " ").replace("[ ", "[").replace(",]", "]");
+        let default = match one_line {
             _ if section.name() == "site" => String::new(),
             value => format!("`{value}`"),
         };

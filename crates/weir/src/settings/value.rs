@@ -25,12 +25,12 @@ pub(crate) fn parse_value<V: Value>(text: &str) -> Result<V, String> {
 pub(crate) fn quoted(written: &toml::Value) -> String {
     match written {
         toml::Value::String(text) => format!("`{}`", shortened(text)),
-        toml::Value::Array(_) => "a list".to_owned(),
-        toml::Value::Table(_) => "a table".to_owned(),
+        toml::Value::Array(_) => "`[...]`".to_owned(),
+        toml::Value::Table(_) => "`{...}`".to_owned(),
         toml::Value::Integer(number) => format!("`{number}`"),
         toml::Value::Float(number) => format!("`{number:?}`"),
         toml::Value::Boolean(flag) => format!("`{flag}`"),
-        toml::Value::Datetime(_) => "a date".to_owned(),
+        toml::Value::Datetime(date) => format!("`{date}`"),
     }
 }
 

@@ -152,9 +152,9 @@ fn leased_batches_are_not_leased_over_another_transport() {
     site.await_requests(&mut crawl, 80);
     crawl.kill();
     let refused = run(&["crawl", &site.collection.dir(), "--workers", "local:1"]);
-    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert_eq!(refused.status.code(), Some(2), "{told}");
-    assert!(told.contains("leased through another broker"), "{told}");
+    let err = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{err}");
+    assert!(err.contains("leased through another broker"), "{err}");
     let crawl = site.crawl();
     assert_succeeds(crawl);
     assert_succeeds(worker);

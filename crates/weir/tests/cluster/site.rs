@@ -91,7 +91,7 @@ impl Site {
         crawl.until(|| self.web.log.entries().len() >= before + more);
     }
 
-    /// Every page of the Web is there and was counted once; nobody was asked too soon; nothing is lent any more.
+    /// Checks that every page was fetched and counted once, that delays were obeyed, and that no batch is leased.
     pub(crate) fn assert_complete(&self) {
         self.collection.assert_sound();
         let requests = Requests::of(&self.web, Vec::new());

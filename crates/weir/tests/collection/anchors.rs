@@ -24,5 +24,5 @@ fn a_page_without_inlinks_and_an_invalid_url_are_reported() {
     let (code, out, _) = run_text(dir, &["anchors", "DIR", "https://unlinked.test/"]);
     assert_eq!((code, out.as_str()), (0, "no page of DIR links to https://unlinked.test/\n"));
     let (code, _, err) = run_text(dir, &["anchors", "DIR", "a.test"]);
-    assert!(code == 2 && err.contains("write one such as https://a.test"), "{err}");
+    assert!(code == 2 && err.contains("example: https://a.test"), "{err}");
 }

@@ -149,7 +149,7 @@ fn a_damaged_record_is_skipped_with_a_warning() {
     fs::write(&path, bytes).unwrap();
     let (code, out, err) = run_text(dir, &["cat", "DIR/c", "--format", "jsonl", "--columns", "url"]);
     assert_eq!((code, out.lines().count()), (1, 5));
-    assert!(err.contains("page 1 skipped: DIR/c/pages/weir-000000.warc.gz is damaged at byte"), "{err}");
+    assert!(err.contains("page 1 skipped: DIR/c/pages/weir-000000.warc.gz is corrupt at byte"), "{err}");
     assert!(err.ends_with("weir: 1 page damaged and skipped; run `weir check DIR/c`\n"), "{err}");
     assert_eq!(weir(dir, &["cat", "DIR/c", "--verify"]).status.code(), Some(1));
 }
@@ -166,26 +166,23 @@ fn wrong_options_are_reported_in_one_line() {
         ),
         (
             &["--shard", "3/2"],
-            "weir: part cannot be `3/2`: `3/2` is no part; the parts of three are 1/3, 2/3 and 3/3\n",
+            "weir: invalid value `3/2` of shard: expected I/K with I from 1 to K, such as 2/3\n",
         ),
         (
-            &["--where", "status = 200 and size >"],
-            "weir: where cannot be `status = 200 and size >`: at character 24: expected a number, found the end\n",
+            &["--where", "status = 200 and body_bytes >"],
+            "weir: invalid value `status = 200 and body_bytes >` of where: at character 30: expected a number, found the end\n",
         ),
-        (&["--site", "c.test"], "weir: the collection knows no site c.test\n"),
+        (&["--site", "c.test"], "weir: no site `c.test` in the collection\n"),
         (
             &["--site", "https://b.test"],
-            "weir: the collection knows no site https://b.test; known sites of this host: http://b.test:8080\n",
+            "weir: no site `https://b.test` in the collection; known sites of this host: http://b.test:8080\n",
         ),
-        (&["--after", "9.0.0"], "weir: there is no snapshot 9; `weir snapshots` lists those that are kept\n"),
+        (&["--after", "9.0.0"], "weir: no snapshot `9`; list them with `weir snapshots DIR/c`\n"),
         (
             &["--after", "1.0.0", "--snapshot", "2"],
-            "weir: a stream cannot go on from 1.0.0: it is of commit 1, and this is commit 2\n",
+            "weir: cannot resume the stream after 1.0.0: it belongs to generation 1, this is generation 2\n",
         ),
-        (
-            &["--snapshot", "nine"],
-            "weir: there is no snapshot nine; `weir snapshots` lists those that are kept\n",
-        ),
+        (&["--snapshot", "nine"], "weir: no snapshot `nine`; list them with `weir snapshots DIR/c`\n"),
     ] {
         let output = run_text(dir, &[&["cat", "DIR/c"], arguments].concat());
         assert_eq!(output, (2, String::new(), expected.to_owned()));

@@ -145,8 +145,8 @@ fn a_page_state_that_points_to_the_record_of_another_page_is_found() {
     collection.commit(1).unwrap();
     let (code, out, _) = run_text(dir, &["check", "DIR"]);
     assert_eq!(code, 1);
-    assert!(out.contains("there is https://a.test/, where page 1 should be"), "{out}");
-    assert!(out.contains("https://a.test/docs/guide?x=1 is not of the site 1"), "{out}");
+    assert!(out.contains("found the record of https://a.test/, expected page 1"), "{out}");
+    assert!(out.contains("https://a.test/docs/guide?x=1 does not belong to site 1"), "{out}");
 }
 
 #[test]

@@ -54,6 +54,6 @@ fn a_second_writer_is_refused() {
     let dir = temp.path();
     let _first = sample::make(dir, 1);
     let second = run_text(dir, &["compact", "DIR"]);
-    let message = "weir: DIR is locked by another process\n";
+    let message = "weir: DIR is locked by another process; wait for it, or stop it\n";
     assert_eq!(second, (2, String::new(), message.to_owned()));
 }

@@ -62,7 +62,7 @@ mod engine {
             "<svg",
             "60 %",
             "in the ten top-level domains",
-            "where status = 200",
+            "where fetch_status = 200",
             "href=\"data/https-by-tld.csv\"",
         ] {
             assert!(figure.contains(part), "{part}: {figure}");
@@ -107,18 +107,18 @@ mod engine {
                 "unknown variant",
             ),
             ("a.sql", example.replace("status = 200", "statsu = 200"), "at line 16, column 7"),
-            ("a.sql", example.replace("from pages", "from nowhere"), "there is no table `nowhere`"),
-            ("a.sql", example.replace("group by 1", "grup by 1"), "the query is wrong at line 17"),
+            ("a.sql", example.replace("from pages", "from nowhere"), "unknown table `nowhere`"),
+            ("a.sql", example.replace("group by 1", "grup by 1"), "invalid query at line 17"),
             (
                 "a.sql",
                 example.replace("as https", "as http"),
-                "draws `https`, and the query gives tld, http, pages",
+                "the query does not return `https`, only tld, http, pages",
             ),
             ("a.sql", format!("{example};select 1"), "2 queries; a figure needs exactly one"),
-            ("a.sql", example.split("select").next().unwrap().to_owned(), "there is no query"),
+            ("a.sql", example.split("select").next().unwrap().to_owned(), "no query"),
             ("a.sql", format!("{example}{}", " ".repeat(64 << 10)), "larger than 65536 bytes"),
-            ("languages.sql", example.clone(), "its name is taken"),
-            ("A B.sql", example.clone(), "its name has to be"),
+            ("languages.sql", example.clone(), "the name is already used"),
+            ("A B.sql", example.clone(), "a name consists of"),
         ] {
             let temp = collection(&[(name, &text)]);
             let dir = temp.path();

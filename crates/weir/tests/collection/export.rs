@@ -63,14 +63,14 @@ fn a_wacz_file_passes_the_validator() {
     assert_eq!((code, err.as_str()), (2, "weir: DIR/c.wacz already exists\n"));
     let Some(bin) = venv() else { return };
     let file = dir.join("c.wacz");
-    let said = run(Command::new(bin.join("wacz")).arg("validate").arg("-f").arg(&file));
-    assert!(said.contains("Validation succeeded"), "{said}");
+    let output = run(Command::new(bin.join("wacz")).arg("validate").arg("-f").arg(&file));
+    assert!(output.contains("Validation succeeded"), "{output}");
     let list =
         "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); print(z.testzip(), *sorted(z.namelist()))";
-    let said = run(Command::new(bin.join("python")).args(["-c", list]).arg(&file));
+    let output = run(Command::new(bin.join("python")).args(["-c", list]).arg(&file));
     let parts = "archive/weir-000000.warc.gz datapackage-digest.json datapackage.json indexes/index.cdx.gz \
                  indexes/index.idx pages/pages.jsonl";
-    assert_eq!(said.trim_end(), format!("None {parts}"));
+    assert_eq!(output.trim_end(), format!("None {parts}"));
 }
 
 #[test]
@@ -90,8 +90,8 @@ fn pywb_replays_the_pages_of_a_wacz_file() {
         fs::write(work.join(format!("{number}.body")), sample::body(number, 2)).unwrap();
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/python/replay.py");
-    let said = run(Command::new(bin.join("python")).arg(script).arg(dir.join("c.wacz")).arg(&work));
-    assert_eq!(said.trim(), "5 pages replayed");
+    let output = run(Command::new(bin.join("python")).arg(script).arg(dir.join("c.wacz")).arg(&work));
+    assert_eq!(output.trim(), "5 pages replayed");
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn versions_and_sites_can_be_selected() {
     assert_eq!(records(&["DIR/old", "--snapshot", "2", "--all-versions"]), 6);
     let (code, _, err) =
         run_text(dir, &["export", "DIR/c", "--format", "warc", "DIR/none", "--site", "https://c.test"]);
-    assert_eq!((code, err.as_str()), (2, "weir: the collection knows no site https://c.test\n"));
+    assert_eq!((code, err.as_str()), (2, "weir: no site `https://c.test` in the collection\n"));
 }
 
 #[test]
@@ -212,6 +212,6 @@ fn a_damaged_record_is_not_exported() {
         let arguments = ["export", "DIR/c", "--format", format, &format!("DIR/{format}")];
         let (code, out, err) = run_text(dir, &arguments);
         assert_eq!((code, out.as_str()), (1, ""));
-        assert!(err.contains("c/pages/weir-000000.warc.gz is damaged at byte"), "{err}");
+        assert!(err.contains("c/pages/weir-000000.warc.gz is corrupt at byte"), "{err}");
     }
 }

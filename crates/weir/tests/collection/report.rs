@@ -99,7 +99,7 @@ fn two_snapshots_are_compared_side_by_side() {
     assert_eq!(run_text(dir, &["snapshots", "DIR/c", "--create", "spring"]).0, 0);
     assert_eq!(run_text(dir, &["analyze", "DIR/c"]).0, 0);
     let (code, _, err) = run_text(dir, &["report", "DIR/c", "--compare", "autumn"]);
-    assert!(code == 2 && err.contains("there is no snapshot autumn"), "{err}");
+    assert!(code == 2 && err.contains("no snapshot `autumn`"), "{err}");
     let pages: Vec<model::PageId> = (0..6).map(model::PageId).collect();
     sample::visit(&mut collection, &pages, 7);
     collection.commit(1_794_800_000_000).unwrap();

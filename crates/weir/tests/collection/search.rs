@@ -72,10 +72,7 @@ fn pages_are_found_by_their_links_after_an_analysis() {
     let dir = sample.path();
     run_text(dir, &["index", "DIR"]);
     let (code, _, err) = run_text(dir, &["search", "DIR", "links-to:http://a.test/chairs"]);
-    assert_eq!(
-        (code, err.as_str()),
-        (2, "weir: links are not known before an analysis: run `weir analyze DIR`\n")
-    );
+    assert_eq!((code, err.as_str()), (2, "weir: no link graph; run `weir analyze DIR`\n"));
     let (code, _, err) = run_text(dir, &["search", "DIR", "chair8 inlinks:>=1"]);
     assert_eq!((code, err.as_str()), (2, "weir: `inlinks:` needs an analysis; run `weir analyze`\n"));
     assert_eq!(run_text(dir, &["analyze", "DIR"]).0, 0);
@@ -94,7 +91,10 @@ fn pages_are_found_by_their_links_after_an_analysis() {
     assert!(urls("related:http://a.test/chairs").is_empty());
     let (code, _, err) = run_text(dir, &["search", "DIR", "links-to:http://a.test/nowhere"]);
     assert_eq!(code, 2);
-    assert!(err.contains("does not know http://a.test/nowhere; of this host"), "{err}");
+    assert!(
+        err.contains("http://a.test/nowhere is not in the collection; known sites of this host"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -152,20 +152,20 @@ fn a_query_with_the_rarest_words_of_a_page_finds_it_first() {
 fn texts(dir: &Path) -> Vec<(PageId, HashSet<String>)> {
     let snapshot = Snapshot::open(dir, None).unwrap();
     let documents = TableReader::<DocumentRows>::open_committed(dir, &snapshot.manifest).unwrap();
-    let mut unwanted = HashSet::new();
-    let judge = |row: &DocumentRow<'_>| {
+    let mut noindex = HashSet::new();
+    let check_row = |row: &DocumentRow<'_>| {
         if row.robots_directives.is_some_and(|robots| robots.contains("noindex") || robots.contains("none")) {
-            unwanted.insert(row.page_id);
+            noindex.insert(row.page_id);
         }
     };
-    documents.with_columns(&["page_id", "robots_directives"]).for_each_row(judge).unwrap();
+    documents.with_columns(&["page_id", "robots_directives"]).for_each_row(check_row).unwrap();
     let near = store::RankColumn::<u32>::open(dir, store::RankTarget::Pages, "near-group").unwrap();
     let mut texts = Vec::new();
     for page in (0..snapshot.page_state.pages()).map(PageId) {
         let record = snapshot.page_state.get(page).unwrap().unwrap();
         let is_near = near.as_ref().is_some_and(|near| near.get(page.0).unwrap().unwrap_or(0) != 0);
         let is_own =
-            record.status == 200 && record.duplicate_of.is_none() && !is_near && !unwanted.contains(&page.0);
+            record.status == 200 && record.duplicate_of.is_none() && !is_near && !noindex.contains(&page.0);
         let Some(text) = PageText::read(&snapshot, &record).unwrap().filter(|_| is_own) else { continue };
         let letters = |word: &&str| word.chars().count() > 2;
         let words = text.text.split(|letter: char| !letter.is_alphanumeric()).filter(letters);

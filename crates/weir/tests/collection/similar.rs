@@ -17,7 +17,7 @@ fn missing_data_is_a_usage_error() {
     insta::assert_snapshot!(message(&["similar", "DIR", "https://a.test/", "--by", "text"]), @"weir: cannot compare the text of the page: it has no text");
     insta::assert_snapshot!(message(&["similar", "DIR", "https://a.test/"]), @"weir: cannot compare the text of the page: it has no text");
     let err = message(&["similar", "DIR", "a.test"]);
-    assert!(err.contains("write one such as https://a.test"), "{err}");
+    assert!(err.contains("example: https://a.test"), "{err}");
 }
 
 #[test]

@@ -40,10 +40,10 @@ fn invalid_and_duplicate_names_are_rejected() {
         err
     };
     assert!(refused(&["--create", "12"]).contains("it needs a letter"));
-    assert!(refused(&["--create", ""]).contains("cannot be a name"));
+    assert!(refused(&["--create", ""]).contains("invalid snapshot name"));
     assert_eq!(run_text(dir, &["snapshots", "DIR", "--create", "a"]).0, 0);
-    assert!(refused(&["--create", "a"]).contains("commit 2 is kept as `a` already"));
-    assert!(refused(&["--create", "b"]).contains("commit 2 is kept as `a` already"));
-    assert!(refused(&["--create", "c", "--generation", "77"]).contains("there is no snapshot 77"));
-    assert!(refused(&["--delete", "z"]).contains("there is no snapshot z"));
+    assert!(refused(&["--create", "a"]).contains("snapshot `a` already exists (generation 2)"));
+    assert!(refused(&["--create", "b"]).contains("generation 2 already has the name `a`"));
+    assert!(refused(&["--create", "c", "--generation", "77"]).contains("no snapshot `77`"));
+    assert!(refused(&["--delete", "z"]).contains("no snapshot `z`"));
 }

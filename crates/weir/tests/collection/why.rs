@@ -45,11 +45,11 @@ fn a_fetched_page_is_listed_with_its_fetches() {
       fetches   2026-11-15 08:30:00 UTC, ok, HTTP 200
                 2026-11-15 08:31:00 UTC, ok, HTTP 200
     ");
-    let story = &objects(dir, &["why", "DIR", "https://a.test/#top"])[0];
-    assert_eq!(story["url"], "https://a.test/");
-    assert_eq!((story["page_id"].as_u64(), story["stage"].as_str()), (Some(0), Some("fetched")));
-    assert_eq!((story["reason"].is_null(), story["fetches"].as_array().unwrap().len()), (true, 2));
-    assert_eq!(story["fetches"][1]["status"], 200);
+    let report = &objects(dir, &["why", "DIR", "https://a.test/#top"])[0];
+    assert_eq!(report["url"], "https://a.test/");
+    assert_eq!((report["page_id"].as_u64(), report["stage"].as_str()), (Some(0), Some("fetched")));
+    assert_eq!((report["reason"].is_null(), report["fetches"].as_array().unwrap().len()), (true, 2));
+    assert_eq!(report["fetches"][1]["status"], 200);
 }
 
 #[test]
@@ -63,11 +63,11 @@ fn every_page_that_was_not_fetched_has_a_reason() {
     )
     .unwrap();
     let summary = |url: &str| {
-        let story = &objects(dir, &["why", "DIR", url])[0];
-        let text = |name: &str| story[name].as_str().unwrap_or("-").to_owned();
-        format!("{url}: {}, {}: {}; {}\n", text("stage"), text("reason"), text("summary"), story["notes"])
+        let report = &objects(dir, &["why", "DIR", url])[0];
+        let text = |name: &str| report[name].as_str().unwrap_or("-").to_owned();
+        format!("{url}: {}, {}: {}; {}\n", text("stage"), text("reason"), text("summary"), report["notes"])
     };
-    let stories = [
+    let reports = [
         "https://a.test/docs/Guide",
         "https://a.test/docs/guide?x=1",
         "http://b.test:8080/gone",
@@ -79,7 +79,7 @@ fn every_page_that_was_not_fetched_has_a_reason() {
         "mailto:me@example.org",
     ]
     .map(summary);
-    insta::assert_snapshot!(stories.concat(), @r#"
+    insta::assert_snapshot!(reports.concat(), @r#"
     https://a.test/docs/Guide: rejected, too-deep: rejected: exceeds limits.max_depth_static or max_depth_dynamic; []
     https://a.test/docs/guide?x=1: discovered, -: discovered, not yet in a batch; ["disallowed by robots.txt"]
     http://b.test:8080/gone: failed, client-error: last fetch failed: client error (HTTP 4xx); []
@@ -120,6 +120,6 @@ fn rejected_links_to_a_page_are_listed_with_their_reason() {
       robots    robots.txt not fetched
       inlinks   http://b.test:8080/ <a> "a \u{1b}[2Jsecret" (not followed: nofollow)
     "#);
-    let story = &objects(dir, &["why", "DIR", "http://b.test:8080/gone"])[0];
-    assert_eq!(story["inlinks_sample"][0]["url"], "https://a.test/");
+    let report = &objects(dir, &["why", "DIR", "http://b.test:8080/gone"])[0];
+    assert_eq!(report["inlinks_sample"][0]["url"], "https://a.test/");
 }

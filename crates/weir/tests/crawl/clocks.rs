@@ -53,37 +53,37 @@ fn assert_gaps(server: &Server, min_ms: u128) {
 
 #[test]
 fn a_robots_txt_request_of_another_site_obeys_retry_after_of_an_earlier_run() {
-    let kept = Server::start("kept", [127, 77, 5, 1], |path, peer| match path {
+    let target_site = Server::start("target", [127, 77, 5, 1], |path, peer| match path {
         "/robots.txt" => peer.content("text/plain", "", "User-agent: *\nAllow: /\n"),
         _ => peer.status("503 Service Unavailable", "Retry-After: 4\r\n"),
     });
-    let other = redirecting_site(1, &kept.url("/robots.txt"));
-    let collection = Collection::new(&[kept.url("/")], &(hosts(&[&kept, &other]) + SITE_DELAY));
+    let other = redirecting_site(1, &target_site.url("/robots.txt"));
+    let collection = Collection::new(&[target_site.url("/")], &(hosts(&[&target_site, &other]) + SITE_DELAY));
     collection.crawl(&[]);
-    assert_eq!(kept.paths(), ["/robots.txt", "/"]);
+    assert_eq!(target_site.paths(), ["/robots.txt", "/"]);
     add_seed(&collection, &other);
     collection.crawl(&[]);
-    assert_eq!(kept.paths(), ["/robots.txt", "/", "/robots.txt"]);
+    assert_eq!(target_site.paths(), ["/robots.txt", "/", "/robots.txt"]);
     assert_eq!(other.paths(), ["/robots.txt", "/"]);
-    let last = gaps(&[&kept]).pop().unwrap();
+    let last = gaps(&[&target_site]).pop().unwrap();
     assert!(last.0 >= 4_000, "{last:?}");
 }
 
 #[test]
 fn robots_txt_requests_of_other_sites_count_for_the_delay_over_restarts() {
-    let kept = Server::site("kept", [127, 77, 5, 2], |_, peer| peer.page("kept"));
-    let others = [2, 3, 4].map(|number| redirecting_site(number, &kept.url("/robots.txt")));
-    let all = [&kept, &others[0], &others[1], &others[2]];
+    let target_site = Server::site("target", [127, 77, 5, 2], |_, peer| peer.page("target"));
+    let others = [2, 3, 4].map(|number| redirecting_site(number, &target_site.url("/robots.txt")));
+    let all = [&target_site, &others[0], &others[1], &others[2]];
     let seeds = [others[0].url("/"), others[1].url("/")];
     let collection = Collection::new(&seeds, &(hosts(&all) + SITE_DELAY));
     collection.crawl(&[]);
-    assert_eq!(kept.paths(), ["/robots.txt"; 2]);
+    assert_eq!(target_site.paths(), ["/robots.txt"; 2]);
     add_seed(&collection, &others[2]);
     collection.crawl(&[]);
-    add_seed(&collection, &kept);
+    add_seed(&collection, &target_site);
     collection.crawl(&[]);
-    assert_eq!(kept.paths(), ["/robots.txt", "/robots.txt", "/robots.txt", "/robots.txt", "/"]);
-    assert_gaps(&kept, SITE_DELAY_MS);
+    assert_eq!(target_site.paths(), ["/robots.txt", "/robots.txt", "/robots.txt", "/robots.txt", "/"]);
+    assert_gaps(&target_site, SITE_DELAY_MS);
 }
 
 /// Creates a batch and returns its directory.
@@ -131,11 +131,11 @@ fn a_site_is_not_fetched_at_an_ip_address_outside_its_batch() {
     assert_eq!(one.paths(), [""; 0], "its batch has claimed the other address");
     ok(&["gatherer", &collection.dir()]);
     ok(&["seeder", &collection.dir()]);
-    let story = collection.why(&one.url("/"));
+    let report = collection.why(&one.url("/"));
     assert_eq!(
-        (&story["stage"], &story["site"]["ip_address"]),
+        (&report["stage"], &report["site"]["ip_address"]),
         (&"discovered".into(), &"127.77.5.4".into()),
-        "{story}"
+        "{report}"
     );
     collection.crawl(&[]);
     assert_eq!(one.paths(), ["/robots.txt", "/"]);

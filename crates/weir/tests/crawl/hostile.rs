@@ -206,9 +206,9 @@ fn hostile_servers_are_contained_and_get_the_right_reasons() {
     crawl_within_limits(&collection);
 
     for Case { server, path, stage, reason } in &cases {
-        let story = collection.why(&server.url(path));
-        let found = (story["stage"].as_str(), story["reason"].as_str());
-        assert_eq!(found, (Some(*stage), *reason), "{}: {story:#}", server.url(path));
+        let report = collection.why(&server.url(path));
+        let found = (report["stage"].as_str(), report["reason"].as_str());
+        assert_eq!(found, (Some(*stage), *reason), "{}: {report:#}", server.url(path));
         let pages =
             server.paths().iter().filter(|path| !path.contains("robots") && !path.contains(".xml")).count();
         assert!(pages <= MAX_PAGES, "{} got {pages} page requests", server.name);
@@ -251,8 +251,8 @@ fn assert_contained(collection: &Collection, cases: &[Case]) {
     );
     let beyond = collection.why(&server("links").url("/499.html"));
     assert_eq!(beyond["reason"], "site-page-limit", "{beyond:#}");
-    let story = collection.why(&server("endless").url("/"));
-    assert_eq!(story["fetches"][0]["body_bytes"], 1_500_000, "{story:#}");
+    let report = collection.why(&server("endless").url("/"));
+    assert_eq!(report["fetches"][0]["body_bytes"], 1_500_000, "{report:#}");
 }
 
 #[test]
@@ -296,8 +296,8 @@ fn blocked_ip_addresses_are_never_contacted() {
         &open.url("/later"),
     ];
     for url in blocked {
-        let story: Value = collection.why(url);
-        assert_eq!(story["reason"], "ip-blocked", "{url}: {story:#}");
+        let report: Value = collection.why(url);
+        assert_eq!(report["reason"], "ip-blocked", "{url}: {report:#}");
     }
     assert_eq!(secret.paths(), [""; 0]);
     assert_eq!(hidden.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
@@ -317,8 +317,8 @@ fn only_invalid_certificates_are_rejected() {
     let mut counts = [0, 0];
     for site in web.world.site_indexes() {
         let truth = web.world.site_ground_truth(site);
-        let story = collection.why(&web.world.url(PageRef { site, page: 0 }));
-        let found = (story["stage"].as_str(), story["reason"].as_str());
+        let report = collection.why(&web.world.url(PageRef { site, page: 0 }));
+        let found = (report["stage"].as_str(), report["reason"].as_str());
         let is_invalid =
             truth.certificate.is_some_and(|certificate| certificate != simweb::Certificate::Good);
         counts[usize::from(is_invalid)] += 1;
@@ -329,7 +329,7 @@ fn only_invalid_certificates_are_rejected() {
             } else {
                 (Some("fetched"), None)
             },
-            "{story:#}"
+            "{report:#}"
         );
     }
     assert!(counts[0] > 1 && counts[1] > 1, "{counts:?}");

@@ -191,12 +191,12 @@ fn assert_cases_occur(requests: &Requests<'_>) {
 
 #[test]
 fn a_robots_txt_that_other_sites_redirect_to_is_fetched_politely() {
-    let kept = Server::start("kept", [127, 77, 1, 1], |path, peer| match path {
+    let target_site = Server::start("target", [127, 77, 1, 1], |path, peer| match path {
         "/robots.txt" => peer.content("text/plain", "", "User-agent: *\nCrawl-delay: 1\nDisallow: /no\n"),
         "/" => peer.page("<a href=/a>a</a>"),
         _ => peer.page("end"),
     });
-    let target = kept.url("/robots.txt");
+    let target = target_site.url("/robots.txt");
     let redirecting = |number: u8| {
         let target = target.clone();
         Server::start(&format!("refers{number}"), [127, 77, 1, 1 + number], move |path, peer| match path {
@@ -205,13 +205,13 @@ fn a_robots_txt_that_other_sites_redirect_to_is_fetched_politely() {
         })
     };
     let others = [redirecting(1), redirecting(2)];
-    let servers = [&kept, &others[0], &others[1]];
+    let servers = [&target_site, &others[0], &others[1]];
     let seeds: Vec<String> = servers.iter().map(|server| server.url("/")).collect();
     let settings =
         "[politeness]\ndelay = '100ms'\n[crawl]\nmax_idle = '100ms'\n[sitemaps]\nrobots_rdf = false\n";
     let collection = Collection::new(&seeds, &(hosts(&servers) + settings));
     collection.crawl(&[]);
-    let log: Vec<LoggedRequest> = kept.log();
+    let log: Vec<LoggedRequest> = target_site.log();
     assert_eq!(log.iter().filter(|request| request.path == "/robots.txt").count(), 3, "{log:?}");
     assert_eq!(log.len(), 5, "{log:?}");
     let first = log.iter().position(|request| request.path == "/").unwrap();

@@ -33,11 +33,11 @@ fn page_and_site_limits_are_the_reason_of_pages_beyond_them() {
     // The page is not in the collection, but the link to it has the reason.
     let far = site("two", [127, 77, 6, 2], "http://far.example/");
     let collection = crawled(&far, "[limits]\nmax_sites = 1\n");
-    let story = collection.why("http://far.example/");
+    let report = collection.why("http://far.example/");
     assert_eq!(
-        (&story["reason"], &story["stage"]),
+        (&report["reason"], &report["stage"]),
         (&"collection-limit".into(), &"unknown".into()),
-        "{story}"
+        "{report}"
     );
 }
 
@@ -48,8 +48,8 @@ fn the_domain_budget_is_the_reason_of_pages_beyond_it() {
         QUICK.replace("[crawl]\n", "[crawl]\nmax_batch_pages = 1\n") + "[limits]\ndomain_budget_base = 3\n";
     let collection = Collection::new(&[server.url("/")], &(hosts(&[&server]) + &settings));
     collection.crawl(&[]);
-    let stories = ["/1", "/2", "/3", "/4"].map(|path| collection.why(&server.url(path)));
-    let held = stories.iter().find(|story| story["stage"] == "discovered").expect("a discovered page");
+    let reports = ["/1", "/2", "/3", "/4"].map(|path| collection.why(&server.url(path)));
+    let held = reports.iter().find(|report| report["stage"] == "discovered").expect("a discovered page");
     assert_eq!(held["reason"], "domain-budget", "{held}");
     assert!(held["summary"].as_str().unwrap().contains("registered domain"), "{held}");
 }

@@ -51,8 +51,8 @@ fn a_focused_crawl_finds_relevant_pages_before_breadth_first() {
     let (by_focus, collection, server) = whales([127, 77, 21, 2], "focused", "[focus]\nquery = 'whales'\n");
     assert!(by_focus > 45 && by_breadth < 40, "{by_focus} by focus, {by_breadth} by breadth");
     let relevance = |path: &str| {
-        let story = collection.why(&server.url(path));
-        let terms = story["priority"]["terms"].as_array().unwrap().clone();
+        let report = collection.why(&server.url(path));
+        let terms = report["priority"]["terms"].as_array().unwrap().clone();
         let relevance = terms.iter().find(|term| term["name"] == "relevance").unwrap();
         relevance["score"].as_f64().unwrap()
     };
@@ -107,12 +107,12 @@ fn a_continuous_crawl_keeps_the_daily_limit_over_restarts() {
     assert_eq!(ended.code, Some(130), "{}", ended.stderr);
     let requested = pages(&server);
     collection.crawl(&["--continuous", "--max-time", "2s"]);
-    let (status, story) = (budgets(&collection), waiting(&collection));
+    let (status, report) = (budgets(&collection), waiting(&collection));
     if day() == began {
         assert_eq!((requested, pages(&server)), (7, 7));
         assert_eq!((&status["requests_today"], &status["max_requests_per_day"]), (&7.into(), &7.into()));
-        let notes = story["notes"].to_string();
-        assert!(notes.contains("daily request limit reached until "), "{story}");
+        let notes = report["notes"].to_string();
+        assert!(notes.contains("daily request limit reached until "), "{report}");
     }
 }
 
@@ -131,11 +131,11 @@ fn no_site_gets_more_requests_than_its_daily_limit() {
         assert_eq!(servers.each_ref().map(pages), [4, 4], "{summary}");
         assert_eq!(summary["next_due_ms"], (began + 1) * 86_400_000);
         assert_eq!(budgets(&collection)["sites_at_daily_limit"], 2);
-        let story = waiting(&collection);
-        assert_eq!(story["budget"]["site_requests_remaining"], 0, "{story}");
+        let report = waiting(&collection);
+        assert_eq!(report["budget"]["site_requests_remaining"], 0, "{report}");
         assert!(
-            story["notes"].to_string().contains("daily request limit of the site reached until "),
-            "{story}"
+            report["notes"].to_string().contains("daily request limit of the site reached until "),
+            "{report}"
         );
     }
 }
@@ -147,13 +147,13 @@ fn a_domain_that_has_used_its_page_budget_is_reported() {
     let collection = Collection::new(&[server.url("/")], &(hosts(&[&server]) + NO_DELAY + limits));
     collection.crawl(&[]);
     assert_eq!(budgets(&collection)["sites_at_domain_budget"], 1);
-    let story = waiting(&collection);
-    let (pages, budget) = (&story["budget"]["domain_pages"], &story["budget"]["domain_max_pages"]);
+    let report = waiting(&collection);
+    let (pages, budget) = (&report["budget"]["domain_pages"], &report["budget"]["domain_max_pages"]);
     assert!(
-        pages.as_u64() >= budget.as_u64() && budget == 5 && story["reason"] == "domain-budget",
-        "{story}"
+        pages.as_u64() >= budget.as_u64() && budget == 5 && report["reason"] == "domain-budget",
+        "{report}"
     );
-    assert!(story["notes"].to_string().contains("of 5 pages"), "{story}");
+    assert!(report["notes"].to_string().contains("of 5 pages"), "{report}");
 }
 
 /// Budgets of `weir status`.
@@ -201,11 +201,11 @@ fn the_revisit_interval_follows_the_current_settings() {
     let collection = Collection::new(&[server.url("/")], &settings);
     collection.crawl(&[]);
     collection.set(&(settings + "[revisit]\nmin_interval_ok = '1h'\n"));
-    let story = collection.why(&server.url("/"));
+    let report = collection.why(&server.url("/"));
     let [due_ms, fetch_ms] =
-        [&story["priority"]["due_ms"], &story["page"]["last_fetch_ms"]].map(|time| time.as_u64().unwrap());
-    let next_ms = &story["page"]["next_fetch_after_ms"];
-    assert_eq!((due_ms - fetch_ms, next_ms), (3_600_000, &due_ms.into()), "{story}");
+        [&report["priority"]["due_ms"], &report["page"]["last_fetch_ms"]].map(|time| time.as_u64().unwrap());
+    let next_ms = &report["page"]["next_fetch_after_ms"];
+    assert_eq!((due_ms - fetch_ms, next_ms), (3_600_000, &due_ms.into()), "{report}");
     let summary = collection.crawl(&["--continuous", "--max-time", "1s"]);
     assert_eq!(summary["next_due_ms"], due_ms);
 }

@@ -148,7 +148,7 @@ fn a_weight_for_a_rank_that_was_not_computed_is_not_reloaded() {
     crawl.until(|| pages(&web) > 1);
     collection.set(&(reach(&web) + &delays("1ms") + "[quality]\nweights = { hub = 1 }\n"));
     crawl.signal("HUP");
-    crawl.wait_for("the settings stay as they are: quality.weights: the rank hub is not computed");
+    crawl.wait_for("settings not reloaded: quality.weights: the rank hub is not computed");
     let ended = crawl.wait();
     assert_eq!((ended.code, &ended.summary()["stopped_early"]), (Some(0), &false.into()), "{}", ended.stderr);
 }

@@ -28,8 +28,8 @@ fn a_crawl_prints_a_json_summary() {
         "{summary}"
     );
 
-    let story = collection.why(&web.world.url(PageRef { site: 0, page: 0 }));
-    let found = (story["stage"].as_str(), story["fetches"][0]["status"].as_u64());
+    let report = collection.why(&web.world.url(PageRef { site: 0, page: 0 }));
+    let found = (report["stage"].as_str(), report["fetches"][0]["status"].as_u64());
     assert_eq!(found, (Some("fetched"), Some(200)));
 }
 
@@ -59,83 +59,76 @@ fn the_demo_creates_a_collection_and_replaces_only_a_demo() {
 fn help_lists_all_options() {
     let help = |command: &str| String::from_utf8(run(&[command, "-h"]).stdout).unwrap();
     insta::assert_snapshot!(help("crawl"), @r"
-    Fetch pages, politely, and follow their links
+    Fetch pages politely and follow their links
 
     Usage: weir crawl [OPTIONS] <DIR>
 
     Arguments:
-      <DIR>  The collection
+      <DIR>  Collection directory
 
     Options:
-          --cycles <N>          Stop after so many batches of pages
-          --pages <N>           Stop after so many pages
-          --for <TIME>          Stop after this time: 90s, 30m, 2h
-          --continuous          Never stop by itself: wait when nothing is due, and visit pages again to
-                                keep the collection fresh
-          --contact <URL|MAIL>  Your web page or mail address, instead of that in weir.toml
-          --progress            Show progress on stderr even with --json
-          --workers <local:N>   Let other processes fetch: local:4 starts four on this machine, local:0
-                                leaves it to you to start `weir worker`
-          --index               Keep the text index up to date meanwhile, for `weir search`
-          --serve <ADDR>        Show it in a browser at this address while it goes on; port 0 takes one
-                                that is free
-          --token-file <FILE>   A file with the token that everybody must know who asks; needed to
-                                listen for other machines
-          --tls-cert <FILE>     A file with a certificate, and those that lead to its authority (PEM):
-                                to be asked over TLS
-          --tls-key <FILE>      A file with the key of the certificate (PEM)
-          --json                Write one JSON object per line instead of text for people
+          --max-batches <N>     Stop after N batches
+          --max-pages <N>       Stop after N fetched pages
+          --max-time <TIME>     Stop after this time: 90s, 30m, 2h
+          --continuous          Run until stopped; revisit pages when they are due
+          --contact <URL|MAIL>  Contact URL or e-mail address, sent in the User-Agent (default:
+                                crawl.contact)
+          --progress            Show progress on stderr also with --json
+          --workers <local:N>   Fetch in N worker processes on this machine; local:0 waits for workers
+                                started by hand
+          --index               Update the text index during the crawl
+          --serve <ADDR>        Serve the dashboard and API at this address; port 0 picks a free port
+          --token-file <FILE>   File with the access token that clients must send; required when
+                                listening off loopback
+          --tls-cert <FILE>     Certificate chain (PEM) to serve HTTPS
+          --tls-key <FILE>      Private key of the certificate (PEM)
+          --json                Print JSON, one object per line
       -h, --help                Print help
 
-    Other machines:
-          --broker <URL>                 The broker that batches go by: nats://HOST:PORT, or
-                                         tls://HOST:PORT
-          --store <URL>                  The store that harvests go by: s3://BUCKET/PREFIX, or
-                                         file:///FOLDER
-          --broker-token-file <FILE>     A file with the token for the broker
-          --broker-user <NAME>           A user whom the broker knows
-          --broker-password-file <FILE>  A file with the password of this user
-          --broker-credentials <FILE>    A file with credentials for the broker, as `nsc` writes them
-          --broker-ca-file <FILE>        A file with certificates of authorities to trust for the
-                                         broker, in PEM
-          --collection <NAME>            The name of the collection at the broker; a crawl takes its
-                                         folder's by default
-          --lease <TIME>                 Batches of a worker of which nothing is heard for so long go to
-                                         another [default: 30s]
-          --replicas <N>                 On how many servers of the broker's cluster everything is kept
-                                         [default: 1]
+    Distributed crawl:
+          --broker <URL>                 NATS server for batches: nats://HOST:PORT or tls://HOST:PORT
+          --store <URL>                  Object store for harvested pages: s3://BUCKET/PREFIX or
+                                         file:///DIR
+          --broker-token-file <FILE>     File with the NATS token
+          --broker-user <NAME>           NATS user name
+          --broker-password-file <FILE>  File with the password of the NATS user
+          --broker-credentials <FILE>    NATS credentials file written by nsc
+          --broker-ca-file <FILE>        PEM file with CA certificates for the broker
+          --collection <NAME>            Collection name at the broker (default: directory name)
+          --lease <TIME>                 Lease of a batch: reassigned to another worker after this time
+                                         without a heartbeat [default: 30s]
+          --replicas <N>                 Number of NATS replicas [default: 1]
 
     Examples:
-      weir crawl web                 until nothing is left
-      weir crawl web --for 2h        a part of it; the next start goes on from there
-      weir crawl web --pages 1000 --json
-      weir crawl web --continuous    for months; see crawl.requests_per_day in weir.toml
-      weir crawl web --workers local:4    other processes fetch; for other machines see docs/cluster.md
-      weir crawl web --index --serve 127.0.0.1:9347    search it and steer it in a browser meanwhile
+      weir crawl web                         until all pages are fetched
+      weir crawl web --max-time 2h           for two hours; the next run continues
+      weir crawl web --max-pages 1000 --json
+      weir crawl web --continuous            until stopped; see crawl.max_requests_per_day in weir.toml
+      weir crawl web --workers local:4       in four processes; other machines: docs/cluster.md
+      weir crawl web --index --serve 127.0.0.1:9347    with text index and dashboard
 
-    Ctrl-C (or SIGTERM) stops in order: requests under way are waited for, and everything is kept.
-    A second one stops at once. Either way nothing that was committed is lost, and the exit code
-    is 130. SIGHUP lets it read weir.toml again.
+    Ctrl-C or SIGTERM: finish requests in flight, commit and exit with code 130. Second signal: stop
+    immediately. SIGHUP: reload weir.toml.
     ");
     insta::assert_snapshot!(help("why"), @r"
-    Tell why a page was fetched, or why not
+    Explain why a URL was fetched or not
 
     Usage: weir why [OPTIONS] <DIR> <URL>
 
     Arguments:
-      <DIR>  The collection
-      <URL>  The page; it need not be written as the crawl writes it
+      <DIR>  Collection directory
+      <URL>  URL of the page; canonicalised before lookup
 
     Options:
-          --snapshot <NAME>  A snapshot by its name or generation, instead of the last commit
-          --json             Write one JSON object per line instead of text for people
+          --snapshot <NAME>  Snapshot name or generation (default: last commit)
+          --json             Print JSON, one object per line
       -h, --help             Print help
 
     Examples:
       weir why web https://example.org/news/
       weir why web https://example.org/news/ --json | jq .reason
 
-    A URL that the crawl does not know is judged by the settings, and looked for among the links
-    that were not followed.
+    A URL that is not in the collection is checked against the settings and searched in the rejected
+    links.
     ");
 }

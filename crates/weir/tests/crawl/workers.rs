@@ -148,7 +148,7 @@ fn a_crawl_by_workers_stops_at_the_maximum_number_of_pages() {
 
 #[test]
 fn a_robots_txt_redirect_to_another_site_is_followed_by_the_worker_with_both_sites() {
-    let kept = Server::start("kept", [127, 77, 9, 1], |path, peer| match path {
+    let target_site = Server::start("target", [127, 77, 9, 1], |path, peer| match path {
         "/robots.txt" => peer.content("text/plain", "", "User-agent: *\nCrawl-delay: 1\nDisallow: /no\n"),
         "/" => peer.page("<a href=/a>a</a>"),
         _ => peer.page("end"),
@@ -160,9 +160,9 @@ fn a_robots_txt_redirect_to_another_site_is_followed_by_the_worker_with_both_sit
             _ => peer.page(&format!("<a href=/no>no</a> {number}")),
         })
     };
-    let near = redirecting(1, kept.url("/robots.txt"));
+    let near = redirecting(1, target_site.url("/robots.txt"));
     let far = redirecting(2, near.url("/robots.txt"));
-    let servers = [&kept, &near, &far];
+    let servers = [&target_site, &near, &far];
     let seeds: Vec<String> = servers.iter().map(|server| server.url("/")).collect();
     let settings =
         "[politeness]\ndelay = '100ms'\n[crawl]\nmax_idle = '2s'\n[sitemaps]\nrobots_rdf = false\n";
@@ -188,8 +188,8 @@ fn a_worker_of_another_version_is_refused() {
     let web = web();
     let collection = collection(&web);
     let dir = collection.path().join("workers");
-    let broker = crawl::DirBroker::open_coordinator(&dir).unwrap();
-    crawl::Broker::publish_control(&broker, br#"{"protocol":999,"whatever":"it says"}"#).unwrap();
+    let broker = harvest::DirBroker::open_coordinator(&dir).unwrap();
+    harvest::Broker::publish_control(&broker, br#"{"protocol":999,"whatever":"it says"}"#).unwrap();
     let output = run(&["worker", "--local", &collection.dir(), "--name", "old"]);
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{err}");
@@ -206,7 +206,7 @@ fn wrong_options_for_workers_are_usage_errors() {
         assert_eq!(output.status.code(), Some(2), "{err}");
         assert!(err.contains(message), "{err}");
     };
-    refused(&["worker", "--local", &collection.dir()], "is no folder for workers");
+    refused(&["worker", "--local", &collection.dir()], "is not a directory for workers");
     refused(&["worker", "--local", &collection.dir(), "--name", "a/b"], "use letters, digits");
     refused(&["crawl", &collection.dir(), "--workers", "3"], "use local:N");
     if cfg!(not(feature = "cluster")) {

@@ -62,7 +62,7 @@ def main(url, pages):
         next(weir.stream(url, site="nowhere.test"))
         raise AssertionError("a site that is not there")
     except weir.StreamError as error:
-        assert "knows no site nowhere.test" in str(error), error
+        assert "no site `nowhere.test`" in str(error), error
 
     # WARC records: with this package and with other libraries.
     records = list(weir.records(url))
@@ -87,10 +87,10 @@ def main(url, pages):
     shared = Count()
     assert weir.run(url, [shared], shards=2).pages == pages
     assert sorted(shared.urls) == urls and shared.words == good.words
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as dir:
         first, second = Count(), Count()
-        weir.run(url, [first], checkpoint=folder + "/cursor", limit=2)
-        weir.run(url, [second], checkpoint=folder + "/cursor")
+        weir.run(url, [first], checkpoint=dir + "/cursor", limit=2)
+        weir.run(url, [second], checkpoint=dir + "/cursor")
         assert first.urls + second.urls == good.urls
 
     # Tables.

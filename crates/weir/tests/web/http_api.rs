@@ -220,7 +220,10 @@ fn the_command_line_and_the_server_return_the_same_json() {
     assert_eq!(here, format!("weir: {}\n", there["message"].as_str().unwrap()));
     // The search page shows the message below the query.
     let page = served.get("/?q=linked-from:https://rivers.test/none");
-    assert!(page.status == 200 && page.body.contains("does not know https://rivers.test/none"), "{page:?}");
+    assert!(
+        page.status == 200 && page.body.contains("https://rivers.test/none is not in the collection"),
+        "{page:?}"
+    );
 }
 
 #[test]

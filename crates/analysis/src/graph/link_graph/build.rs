@@ -33,6 +33,7 @@ impl LinkGraph {
         let collection = snapshot.dir();
         let previous = LinkGraph::newest(collection)?;
         let generation = snapshot.manifest.generation;
+        // A graph can only be extended to a later commit.
         let previous = previous.filter(|graph| graph.info.generation < generation);
         let dir = collection.join(GRAPH_DIR).join(format!("{generation:010}"));
         let unfinished = dir.with_extension(UNFINISHED);
@@ -41,6 +42,7 @@ impl LinkGraph {
         let info = write_files(snapshot, previous.as_ref(), &unfinished, settings, on_progress)?;
         let text =
             serde_json::to_vec_pretty(&info).map_err(|error| corrupt(&unfinished, error.to_string()))?;
+        // Files are synced before the rename, and the parent after it: a directory with a plain number is complete.
         write_synced(&unfinished.join(INFO_FILE), &text)?;
         sync_dir(&unfinished)?;
         remove_dir_if_exists(&dir)?;
@@ -89,6 +91,7 @@ fn write_files(
         site_arcs: site_graph.forward.arcs(),
         sorted_pages,
     };
+    // The transposition needs the memory.
     drop((order, nodes));
     transpose(dir, &totals.in_degrees, settings, on_progress)?;
     Ok(info)

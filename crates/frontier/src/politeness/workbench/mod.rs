@@ -11,20 +11,21 @@
 //!
 //! Every operation takes logarithmic time. The workbench does not know what a job is and never reads a clock.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::hash::Hash;
 use std::net::IpAddr;
 
 use model::SiteId;
 
-/// Sites and addresses with their ready times, and the jobs queued for them.
-#[derive(Debug, Default)]
-pub struct Workbench {
-    sites: HashMap<SiteId, Site>,
+/// Sites and addresses with their ready times, and the jobs queued for them. `K` identifies a site.
+#[derive(Debug)]
+pub struct Workbench<K = SiteId> {
+    sites: HashMap<K, Site>,
     addresses: HashMap<IpAddr, Address>,
     /// Acquired sites, each with the address it holds.
-    acquired: HashMap<SiteId, IpAddr>,
+    acquired: HashMap<K, IpAddr>,
     /// Sites that have jobs and are not acquired, grouped by address.
-    queued_sites: BTreeSet<(IpAddr, QueuePosition, SiteId)>,
+    queued_sites: BTreeMap<(IpAddr, QueuePosition), K>,
     /// Addresses that have such sites and are not acquired.
     queued_addresses: BTreeSet<(QueuePosition, IpAddr)>,
     /// Latest time seen.
@@ -39,9 +40,9 @@ pub struct Workbench {
 
 /// Site acquired for one request; it must be released before the site or its address can be acquired again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AcquiredSite {
+pub struct AcquiredSite<K = SiteId> {
     /// Site to contact.
-    pub site: SiteId,
+    pub site: K,
     /// Address that is held; an IPv4-mapped IPv6 address appears as IPv4.
     pub address: IpAddr,
     /// Job to carry out.
@@ -79,15 +80,32 @@ const RETAINED_QUEUE_CAPACITY: usize = 16;
 /// Minimum number of addresses before unused ones are removed.
 const MIN_SWEEP_ADDRESSES: usize = 1 << 10;
 
-impl Workbench {
+impl<K> Default for Workbench<K> {
+    fn default() -> Workbench<K> {
+        Workbench {
+            sites: HashMap::new(),
+            addresses: HashMap::new(),
+            acquired: HashMap::new(),
+            queued_sites: BTreeMap::new(),
+            queued_addresses: BTreeSet::new(),
+            now_ms: 0,
+            last_seq: 0,
+            waiting_jobs: 0,
+            sites_with_work: 0,
+            sweep_threshold: 0,
+        }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Workbench<K> {
     /// Creates an empty workbench.
-    pub fn new() -> Workbench {
+    pub fn new() -> Workbench<K> {
         Workbench::default()
     }
 
     /// Adds a site, which is not acquired before `ready_ms`. A known site moves to the new address, after its release if it
     /// is acquired, and its ready time becomes the later of both.
-    pub fn add_site(&mut self, site: SiteId, address: IpAddr, ready_ms: u64) {
+    pub fn add_site(&mut self, site: K, address: IpAddr, ready_ms: u64) {
         let address = address.to_canonical();
         match self.sites.get(&site) {
             None => {
@@ -105,17 +123,17 @@ impl Workbench {
     }
 
     /// Appends a job to the queue of a site; returns false if the site is unknown.
-    pub fn push(&mut self, site: SiteId, job: u32) -> bool {
+    pub fn push(&mut self, site: K, job: u32) -> bool {
         self.enqueue_job(site, |jobs| jobs.push_back(job))
     }
 
     /// Puts a job at the front of the queue of a site; returns false if the site is unknown.
-    pub fn push_first(&mut self, site: SiteId, job: u32) -> bool {
+    pub fn push_first(&mut self, site: K, job: u32) -> bool {
         self.enqueue_job(site, |jobs| jobs.push_front(job))
     }
 
     /// Acquires the site that became ready first, if any is ready.
-    pub fn acquire(&mut self, now_ms: u64) -> Option<AcquiredSite> {
+    pub fn acquire(&mut self, now_ms: u64) -> Option<AcquiredSite<K>> {
         self.now_ms = self.now_ms.max(now_ms);
         let (position, address) = *self.queued_addresses.first()?;
         if position.ready_ms > now_ms {
@@ -131,7 +149,7 @@ impl Workbench {
 
     /// Releases a site and its address, which are ready again at these times, or later if a delay was set meanwhile. Does
     /// nothing if the site is not acquired.
-    pub fn release(&mut self, site: SiteId, site_ready_ms: u64, address_ready_ms: u64) {
+    pub fn release(&mut self, site: K, site_ready_ms: u64, address_ready_ms: u64) {
         let Some(address) = self.acquired.remove(&site) else { return };
         let now_ms = self.now_ms;
         let held = self.address(address);
@@ -151,7 +169,7 @@ impl Workbench {
     }
 
     /// Delays a site: it is not acquired before this time. Does nothing if the site is unknown.
-    pub fn delay_site(&mut self, site: SiteId, until_ms: u64) {
+    pub fn delay_site(&mut self, site: K, until_ms: u64) {
         // A site that is not delayed keeps its position.
         if self.sites.get(&site).is_some_and(|entry| entry.ready_ms < until_ms) {
             self.dequeue_site(site);
@@ -171,7 +189,7 @@ impl Workbench {
     }
 
     /// Removes and returns all queued jobs of a site, first to last; an acquired site stays acquired.
-    pub fn drain(&mut self, site: SiteId) -> Vec<u32> {
+    pub fn drain(&mut self, site: K) -> Vec<u32> {
         self.dequeue_site(site);
         let Some(entry) = self.sites.get_mut(&site) else { return Vec::new() };
         let jobs = Vec::from(std::mem::take(&mut entry.jobs));
@@ -182,7 +200,7 @@ impl Workbench {
 
     /// Removes a site with its ready time and returns its queued jobs. The ready time of its address stays, and an acquired
     /// site must still be released.
-    pub fn remove_site(&mut self, site: SiteId) -> Vec<u32> {
+    pub fn remove_site(&mut self, site: K) -> Vec<u32> {
         let jobs = self.drain(site);
         if let Some(gone) = self.sites.remove(&site) {
             self.address(gone.address).sites -= 1;
@@ -191,12 +209,12 @@ impl Workbench {
     }
 
     /// Whether a site is acquired.
-    pub fn is_acquired(&self, site: SiteId) -> bool {
+    pub fn is_acquired(&self, site: K) -> bool {
         self.acquired.contains_key(&site)
     }
 
     /// Number of queued jobs of a site.
-    pub fn jobs_of(&self, site: SiteId) -> usize {
+    pub fn jobs_of(&self, site: K) -> usize {
         self.sites.get(&site).map_or(0, |entry| entry.jobs.len())
     }
 
@@ -217,9 +235,9 @@ impl Workbench {
 }
 
 /// Queues of sites and addresses.
-impl Workbench {
+impl<K: Copy + Eq + Hash> Workbench<K> {
     /// Queues a site that has jobs and is not acquired.
-    fn enqueue_site(&mut self, site: SiteId) {
+    fn enqueue_site(&mut self, site: K) {
         let Some(entry) = self.sites.get_mut(&site) else { return };
         if entry.jobs.is_empty() || entry.position.is_some() || self.acquired.contains_key(&site) {
             return;
@@ -228,16 +246,16 @@ impl Workbench {
         let position = QueuePosition { ready_ms: entry.ready_ms.max(self.now_ms), seq: self.last_seq };
         entry.position = Some(position);
         let address = entry.address;
-        self.queued_sites.insert((address, position, site));
+        self.queued_sites.insert((address, position), site);
         self.requeue_address(address);
     }
 
     /// Removes a site from the queue, if it is queued.
-    fn dequeue_site(&mut self, site: SiteId) {
+    fn dequeue_site(&mut self, site: K) {
         let Some(entry) = self.sites.get_mut(&site) else { return };
         let Some(position) = entry.position.take() else { return };
         let address = entry.address;
-        self.queued_sites.remove(&(address, position, site));
+        self.queued_sites.remove(&(address, position));
         self.requeue_address(address);
     }
 
@@ -264,16 +282,16 @@ impl Workbench {
     }
 
     /// Site of an address that became ready first.
-    fn first_ready(&self, address: IpAddr) -> Option<(QueuePosition, SiteId)> {
-        let start = (address, QueuePosition { ready_ms: 0, seq: 0 }, SiteId(0));
-        let (site_address, position, site) = self.queued_sites.range(start..).next()?;
+    fn first_ready(&self, address: IpAddr) -> Option<(QueuePosition, K)> {
+        let start = (address, QueuePosition { ready_ms: 0, seq: 0 });
+        let ((site_address, position), site) = self.queued_sites.range(start..).next()?;
         (*site_address == address).then_some((*position, *site))
     }
 }
 
 /// Sites, addresses and jobs.
-impl Workbench {
-    fn enqueue_job(&mut self, site: SiteId, push: impl FnOnce(&mut VecDeque<u32>)) -> bool {
+impl<K: Copy + Eq + Hash> Workbench<K> {
+    fn enqueue_job(&mut self, site: K, push: impl FnOnce(&mut VecDeque<u32>)) -> bool {
         let Some(entry) = self.sites.get_mut(&site) else { return false };
         self.sites_with_work += usize::from(entry.jobs.is_empty());
         self.waiting_jobs += 1;
@@ -282,7 +300,7 @@ impl Workbench {
         true
     }
 
-    fn dequeue_job(&mut self, site: SiteId) -> Option<u32> {
+    fn dequeue_job(&mut self, site: K) -> Option<u32> {
         let jobs = &mut self.sites.get_mut(&site)?.jobs;
         let job = jobs.pop_front()?;
         self.waiting_jobs -= 1;
@@ -293,7 +311,7 @@ impl Workbench {
         Some(job)
     }
 
-    fn move_site(&mut self, site: SiteId, to: IpAddr, ready_ms: u64) {
+    fn move_site(&mut self, site: K, to: IpAddr, ready_ms: u64) {
         let Some(entry) = self.sites.get_mut(&site) else { return };
         entry.ready_ms = entry.ready_ms.max(ready_ms);
         let from = std::mem::replace(&mut entry.address, to);

@@ -180,7 +180,7 @@ mod tests {
         let found = pages(collection);
         assert_eq!(found.len(), 9_000);
         assert_eq!(found[8_999], ("d8999.test".to_owned(), None, 8_999));
-        // Somebody died while he wrote.
+        // The previous writer crashed mid-write.
         fs::write(collection.join("parquet/domains/domains.unfinished"), "half").unwrap();
         write(collection, 4, 0);
         assert_eq!(pages(collection), []);

@@ -26,8 +26,8 @@ Examples:
   weir cat web --where \"word_count > 500 and host like '%.org'\"   filter on columns
   weir cat http://host:9347/ --format text             pages of a Weir server
 
-Reads one commit; safe to run during a crawl. Writes the newest stored version of each page. A damaged
-record is skipped with a warning, and the exit code is 1.";
+Reads one commit; safe to run during a crawl. Writes the newest stored version of each page. A
+damaged record is skipped with a warning, and the exit code is 1.";
 
 /// Write pages of a collection to standard output.
 #[derive(clap::Args)]
@@ -92,7 +92,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAMES")]
     columns: Option<String>,
 
-    /// Read every record before it is forwarded in the format warc, so that damaged ones are left out.
+    /// Verify each record before writing it (format warc); skip damaged records.
     #[arg(long)]
     verify: bool,
 

@@ -19,7 +19,8 @@ Examples:
   weir check crawl --snapshot before-the-move --json
 
 Changes nothing. The exit code is 0 without errors and 1 otherwise. Files are compared with the
-checksums of their commit, records with their digests, and pages with their URLs, states and records.";
+checksums of their commit, records with their digests, and pages with their URLs, states and
+records.";
 
 /// Verify checksums and references; list damaged files and what they affect.
 #[derive(clap::Args)]
@@ -104,7 +105,8 @@ fn print_corruption(corruption: &Corruption, printer: &mut Printer) -> anyhow::R
         return printer.object(&FindingOutput { file, location, error: cause, affects, url, generation });
     }
     let space = if location.is_empty() { "" } else { " " };
-    printer.line(&format!("{} {file}{space}{location}: {cause}", printer.style(TextStyle::Bad, "damaged")))?;
+    printer
+        .line(&format!("{} {file}{space}{location}: {cause}", printer.style(TextStyle::Bad, "damaged")))?;
     printer.line(&format!("  affects {}", affected(scope)))?;
     printer.finish()
 }
@@ -136,30 +138,22 @@ fn ids(thing: &str, range: Option<&Range<u32>>) -> String {
 }
 
 fn print_summary(report: &CheckReport, printer: &mut Printer) -> anyhow::Result<()> {
-    let CheckReport {
-        generation,
-        files,
-        bytes,
-        pages,
-        records,
-        corruptions: damages,
-        unreferenced_files: unnamed,
-    } = report;
+    let CheckReport { generation, files, bytes, pages, records, corruptions, unreferenced_files } = report;
     if printer.json() {
         let (generation, files, bytes) = (*generation, *files, *bytes);
-        let (pages, records, damages) = (*pages, *records, *damages);
+        let (pages, records, corruptions) = (*pages, *records, *corruptions);
         return printer.object(&SummaryOutput {
-            ok: damages == 0,
-            errors: damages,
+            ok: corruptions == 0,
+            errors: corruptions,
             generation,
             files,
             bytes,
             pages,
             records,
-            unreferenced_files: unnamed,
+            unreferenced_files,
         });
     }
-    for name in unnamed {
+    for name in unreferenced_files {
         let remark = format!("{name} is not referenced by any commit");
         printer.line(&printer.style(TextStyle::Dim, &remark))?;
     }
@@ -170,9 +164,9 @@ fn print_summary(report: &CheckReport, printer: &mut Printer) -> anyhow::Result<
         plural(u64::from(*pages), "page"),
         plural(*records, "record")
     );
-    if *damages == 0 {
+    if *corruptions == 0 {
         return printer.line(&format!("{}: {read}", printer.style(TextStyle::Good, "ok")));
     }
-    let found = plural(*damages, "error");
+    let found = plural(*corruptions, "error");
     printer.line(&format!("{}: {read}", printer.style(TextStyle::Bad, &found)))
 }

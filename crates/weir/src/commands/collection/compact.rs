@@ -20,8 +20,8 @@ Examples:
   weir compact crawl --keep-versions latest    keep only the newest version of each page
   weir compact crawl --keep-versions 3
 
-Unnamed commits are deleted; the files of named snapshots stay (see `weir snapshots`). A WARC file is
-rewritten if at least 20 % of it is superseded.";
+Unnamed commits are deleted; the files of named snapshots stay (see `weir snapshots`). A WARC file
+is rewritten if at least 20 % of it is superseded.";
 
 /// Delete superseded page versions and free their space.
 #[derive(clap::Args)]

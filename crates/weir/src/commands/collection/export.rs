@@ -17,11 +17,11 @@ use crate::{settings, site_selection};
 
 const EXAMPLES: &str = "\
 Examples:
-  weir export crawl --format warc archive/                            WARC files and CDXJ index
-  weir export crawl --format wacz crawl.wacz                          one file for replay in a browser
-  weir export crawl --format mirror tree/ --site https://example.org  plain files, host/path
-  weir export crawl --format parquet tables/                          tables, one directory each
-  weir export crawl --format webgraph graph/                          link graph (BVGraph) and URL list
+  weir export crawl --format warc archive/                             WARC files and CDXJ index
+  weir export crawl --format wacz crawl.wacz                           one file for replay
+  weir export crawl --format mirror tree/ --site https://example.org   plain files, host/path
+  weir export crawl --format parquet tables/                           tables, one directory each
+  weir export crawl --format webgraph graph/                           link graph and URL list
 
 Reads one commit; safe to run during a crawl.";
 

@@ -108,8 +108,8 @@ fn line(site: &SiteSummary, printer: &Printer) -> String {
         line += &printer.style(TextStyle::Dim, &format!("  (alias of {})", printable(other)));
     }
     if site.sites_at_ip > 1 && site.alias_of.is_none() {
-        let others = human::number(site.sites_at_ip - 1);
-        line += &printer.style(TextStyle::Dim, &format!("  (shares its IP with {others} sites)"));
+        let others = human::plural(site.sites_at_ip - 1, "site");
+        line += &printer.style(TextStyle::Dim, &format!("  (shares its IP with {others})"));
     }
     if let Some(until_ms) = site.back_off_until_ms {
         let left = duration(until_ms.saturating_sub(now_ms()) / 1_000);

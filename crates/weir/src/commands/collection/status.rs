@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use crawl::{Budgets, read_budgets};
+use crawl::read_budgets;
+use harvest::Budgets;
 use inspect::CollectionStatus;
 use model::Reason;
 use serde::Serialize;
@@ -64,9 +65,9 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let mut reasons: Vec<(&&str, &u64)> = status.pages_by_reason.iter().collect();
     reasons.sort_by_key(|(_, pages)| std::cmp::Reverse(**pages));
     for (name, pages) in reasons {
-        let sentence = Reason::all().find(|reason| reason.as_str() == *name).map(|reason| reason.to_string());
-        let aside = printer.style(TextStyle::Dim, &format!("{name:24}{}", sentence.unwrap_or_default()));
-        printer.line(&format!("  {:>11}  {aside}", human::number(*pages)))?;
+        let text = Reason::all().find(|reason| reason.as_str() == *name).map(|reason| reason.to_string());
+        let remark = printer.style(TextStyle::Dim, &format!("{name:24}{}", text.unwrap_or_default()));
+        printer.line(&format!("  {:>11}  {remark}", human::number(*pages)))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crawl::{CrawlHandle, CrawlLimits, CrawlSettings, CrawlSummary, DirBroker, Transport};
+use crawl::{CrawlLimits, CrawlSummary};
+use harvest::{CrawlHandle, CrawlSettings, DirBroker, Transport};
 use inspect::CollectionStatus;
 use model::{CanonicalUrl, PageId, Reason};
 use serde::Serialize;
@@ -32,7 +33,7 @@ Examples:
   weir crawl web --max-time 2h           for two hours; the next run continues
   weir crawl web --max-pages 1000 --json
   weir crawl web --continuous            until stopped; see crawl.max_requests_per_day in weir.toml
-  weir crawl web --workers local:4       in four worker processes; for other machines see docs/cluster.md
+  weir crawl web --workers local:4       in four processes; other machines: docs/cluster.md
   weir crawl web --index --serve 127.0.0.1:9347    with text index and dashboard
 
 Ctrl-C or SIGTERM: finish requests in flight, commit and exit with code 130. Second signal: stop
@@ -166,7 +167,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     };
     let (summary, interrupted) = run_crawl(&mut collection, &job, printer)?;
     if !printer.json() {
-        let next = next_step(&args.dir, &summary, crawl::open_batches(&args.dir)?.len());
+        let next = next_step(&args.dir, &summary, harvest::open_batches(&args.dir)?.len());
         printer.line(&printer.style(TextStyle::Dim, &next))?;
     }
     Ok(exit::completion_code(interrupted))

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use crawl::{CrawlHandle, CrawlLimits};
+use crawl::CrawlLimits;
+use harvest::CrawlHandle;
 use model::UrlRules;
 use simweb::{Endpoints, PageRef, SimWeb};
 use web::RunningServer;

@@ -18,7 +18,8 @@ Examples:
   weir gatherer web
   scp -r other:harvest-000002 web/harvests/000002 && weir gatherer web && weir seeder web
 
-A harvest is stored completely or not at all; then its directory and that of its batch are deleted.";
+A harvest is stored completely or not at all; then its directory and that of its batch are
+deleted.";
 
 /// Store and parse harvested pages.
 ///

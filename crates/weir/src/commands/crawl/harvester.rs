@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crawl::{CrawlHandle, CrawlSettings, HarvestSummary, batch_sites, harvest_batch, harvest_collection};
+use harvest::{CrawlHandle, CrawlSettings, HarvestSummary, batch_sites, harvest_batch, harvest_collection};
 use model::CanonicalUrl;
 use serde::Serialize;
 
@@ -23,7 +23,8 @@ Examples:
 
 Ctrl-C or SIGTERM: finish requests in flight and write a complete harvest; pages that were not
 fetched are returned to the manager. A harvester that was killed restarts its batches. Delays and
-back-offs are recorded next to the batch in BATCH.journal: copy both to continue a batch elsewhere.";
+back-offs are recorded next to the batch in BATCH.journal: copy both to continue a batch
+elsewhere.";
 
 /// Fetch the pages of open batches.
 ///
@@ -83,7 +84,7 @@ impl Args {
     /// Front pages of the sites in the batches.
     fn sites(&self, settings: &Settings) -> anyhow::Result<Vec<CanonicalUrl>> {
         let batches = match (&self.dir, &self.batch) {
-            (Some(dir), _) => crawl::open_batches(dir)?,
+            (Some(dir), _) => harvest::open_batches(dir)?,
             (None, batch) => batch.iter().cloned().collect(),
         };
         let (rules, mut sites) = (settings.url_rules(), Vec::new());
@@ -120,12 +121,12 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
 }
 
 fn print_summary(summary: &HarvestSummary, printer: &mut Printer) -> anyhow::Result<()> {
-    let HarvestSummary { harvests, fetches: visits, progress, duration: took, stopped } = summary;
-    let seconds = took.as_secs_f64();
+    let HarvestSummary { harvests, fetches, progress, duration: elapsed, stopped } = summary;
+    let seconds = elapsed.as_secs_f64();
     if printer.json() {
         return printer.object(&HarvesterOutput {
             harvests: harvests.iter().map(|dir| dir.display().to_string()).collect(),
-            fetches: *visits,
+            fetches: *fetches,
             pages_fetched: progress.pages_fetched,
             failed_fetches: progress.failed_fetches,
             body_bytes: progress.bytes_received,

@@ -18,9 +18,10 @@ Examples:
   scp -r web/batches/000002 web/weir.toml other:
   weir manager web && weir harvester web && weir gatherer web && weir seeder web
 
-The last line is one batch of a crawl. Batches are in web/batches. Keep them there and copy them to the
-machine of the harvester: their sites, and all sites at the same IP addresses, are not put into other
-batches until `weir gatherer` has stored the harvest. To discard a batch, remove its directory.";
+The last line is one batch of a crawl. Batches are in web/batches. Keep them there and copy them
+to the machine of the harvester: their sites, and all sites at the same IP addresses, are not put
+into other batches until `weir gatherer` has stored the harvest. To discard a batch, remove its
+directory.";
 
 /// Create batches of the pages with the highest priority.
 ///

@@ -23,8 +23,8 @@ Examples:
   weir seeder web --seed https://www.example.org/
   weir seeder web --seeds more.txt
 
-A line of a seed file is a URL, optionally followed by [[site]] settings of its site, which are added to
-weir.toml; # begins a comment:
+A line of a seed file is a URL, optionally followed by [[site]] settings of its site, which are
+added to weir.toml; # begins a comment:
   https://www.example.org/ delay=30s max_pages=1000 max_depth=3";
 
 /// Add discovered links, or new seeds, to the collection.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crawl::{CrawlHandle, CrawlSettings, DirBroker, WorkerConfig, WorkerSummary, work};
+use harvest::{CrawlHandle, CrawlSettings, DirBroker, WorkerConfig, WorkerSummary, work};
 use serde::Serialize;
 
 use crate::crawl_control;
@@ -20,10 +20,10 @@ Examples:
   weir worker --local web        for `weir crawl web --workers local:0` on the same machine
   weir worker --broker nats://broker:4222 --store s3://crawl --collection web
 
-A worker writes no files and reads only the files named in the settings (--settings-dir); it receives
-settings and site states from the crawl. It waits for the crawl to start and exits when the crawl ends.
-Ctrl-C or SIGTERM: submit the fetched pages and return the others. The batches of a killed worker are
-leased to others. See docs/cluster.md.";
+A worker writes no files and reads only the files named in the settings (--settings-dir); it
+receives settings and site states from the crawl. It waits for the crawl to start and exits when
+the crawl ends. Ctrl-C or SIGTERM: submit the fetched pages and return the others. The batches of
+a killed worker are leased to others. See docs/cluster.md.";
 
 /// Fetch and parse pages for a crawl in another process or on another machine.
 #[derive(clap::Args)]
@@ -114,24 +114,25 @@ fn default_name() -> String {
 }
 
 fn print_summary(summary: &WorkerSummary, printer: &mut Printer) -> anyhow::Result<()> {
-    let WorkerSummary { batches_done: batches, leases_lost: lost, progress, duration: took } = *summary;
-    let seconds = took.as_secs_f64();
+    let WorkerSummary { batches_done, leases_lost, progress, duration: elapsed } = *summary;
+    let seconds = elapsed.as_secs_f64();
     if printer.json() {
         return printer.object(&WorkerOutput {
-            batches_done: batches,
-            leases_lost: lost,
+            batches_done,
+            leases_lost,
             pages_fetched: progress.pages_fetched,
             failed_fetches: progress.failed_fetches,
             body_bytes: progress.bytes_received,
             seconds,
         });
     }
-    let lost = if lost == 0 { String::new() } else { format!(", {} lost", plural(lost, "lease")) };
+    let lost =
+        if leases_lost == 0 { String::new() } else { format!(", {} lost", plural(leases_lost, "lease")) };
     printer.line(&format!(
         "fetched {} in {}: {}{lost}, {}, {}, {} pages/s",
         plural(progress.pages_fetched, "page"),
         duration(seconds.round() as u64),
-        plural(batches, "batch"),
+        plural(batches_done, "batch"),
         human::bytes(progress.bytes_received),
         plural(progress.failed_fetches, "failed fetch"),
         rate(progress.pages_fetched as f64 / seconds.max(0.001)),

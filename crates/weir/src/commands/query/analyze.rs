@@ -15,9 +15,9 @@ Examples:
   weir analyze crawl
   weir analyze crawl --json
 
-Reads one commit; safe to run during a crawl. Steps that are up to date are skipped; after Ctrl-C the
-next run continues with the interrupted step. The results are in `ranks`, `graph` and `parquet` of the
-collection, where `weir crawl` and other commands read them.";
+Reads one commit; safe to run during a crawl. Steps that are up to date are skipped; after Ctrl-C
+the next run continues with the interrupted step. The results are in `ranks`, `graph` and
+`parquet` of the collection, where `weir crawl` and other commands read them.";
 
 /// Compute ranks, graph structure, tables and statistics.
 #[derive(clap::Args)]

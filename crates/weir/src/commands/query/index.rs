@@ -21,10 +21,10 @@ Examples:
   weir index crawl
   weir index crawl --json
 
-Reads one commit; safe to run during a crawl or a search. Only new and changed pages are read; deleted
-and noindex pages are removed. Anchor texts are indexed after `weir analyze`. Memory and ranking are set
-in [search] of weir.toml. The index is in `text` of the collection and can be rebuilt at any time.
-Ctrl-C stops with exit code 130, and the next run continues.";
+Reads one commit; safe to run during a crawl or a search. Only new and changed pages are read;
+deleted and noindex pages are removed. Anchor texts are indexed after `weir analyze`. Memory and
+ranking are set in [search] of weir.toml. The index is in `text` of the collection and can be
+rebuilt at any time. Ctrl-C stops with exit code 130, and the next run continues.";
 
 /// Build or update the full-text index.
 #[derive(clap::Args)]

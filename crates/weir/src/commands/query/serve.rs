@@ -28,9 +28,9 @@ Examples:
   weir serve web --listen 0.0.0.0:443 --token-file secret --tls-cert cert.pem --tls-key key.pem
                                                        for other machines, with a token
 
-Serves the last commit, also during a crawl in another process, until Ctrl-C. Without --token-file all
-users of this machine have read access; to change snapshots, open the login URL that is printed. The API
-is described at /api/v1/openapi.json, the rest in docs/web.md.";
+Serves the last commit, also during a crawl in another process, until Ctrl-C. Without --token-file
+all users of this machine have read access; to change snapshots, open the login URL that is
+printed. The API is described at /api/v1/openapi.json, the rest in docs/web.md.";
 
 /// Serve the search page, dashboard and HTTP API.
 #[derive(clap::Args)]
@@ -98,13 +98,13 @@ impl FlightServer {
         let listener = std::net::TcpListener::bind(address).with_context(cannot)?;
         let address = listener.local_addr().with_context(cannot)?;
         let token = auth.token.clone();
-        let admits = move |shown: Option<&str>| {
-            token.as_ref().is_none_or(|token| shown.is_some_and(|shown| token.is(shown)))
+        let authorize = move |sent: Option<&str>| {
+            token.as_ref().is_none_or(|token| sent.is_some_and(|sent| token.is(sent)))
         };
         let settings = stream::FlightSettings {
             dir: dir.to_owned(),
             limits: stream::StreamLimits::default(),
-            authorize: std::sync::Arc::new(admits),
+            authorize: std::sync::Arc::new(authorize),
             tls_pem: auth.tls_pem.clone(),
         };
         let server = stream::FlightServer::start(listener, settings).context("cannot serve Arrow Flight")?;

@@ -18,8 +18,8 @@ Examples:
   weir similar web https://example.org/ --by links --limit 50
   weir similar web https://example.org/ --json | jq -r .url
 
-Links are those of the last `weir analyze`. Texts are compared by TF-IDF vectors; exact duplicates are
-listed once.";
+Links are those of the last `weir analyze`. Texts are compared by TF-IDF vectors; exact duplicates
+are listed once.";
 
 /// Find pages similar to a page.
 #[derive(clap::Args)]
@@ -94,22 +94,22 @@ fn unknown(snapshot: &Snapshot, args: &Args, url: &str) -> UsageError {
     UsageError(format!("{url} is not in {}{known}", args.dir.display()))
 }
 
-fn print(answer: &SimilarPage, printer: &mut Printer) -> anyhow::Result<()> {
-    let common = u64::from(answer.common_links.unwrap_or(0));
-    let relation = match answer.relation {
+fn print(page: &SimilarPage, printer: &mut Printer) -> anyhow::Result<()> {
+    let common = u64::from(page.common_links.unwrap_or(0));
+    let relation = match page.relation {
         "exact-duplicate" => "exact duplicate".to_owned(),
         "near-duplicate" => "near duplicate".to_owned(),
         "similar-text" => "similar text".to_owned(),
         "co-citation" => format!("both are linked from {}", plural(common, "page")),
         _ => format!("both link to {}", plural(common, "page")),
     };
-    let duplicates = match answer.duplicates {
+    let duplicates = match page.duplicates {
         0 => String::new(),
         duplicates => format!("; {}", plural(duplicates as u64, "exact duplicate")),
     };
-    printer.line(&format!("{:.2}  {}", answer.score, printable(&answer.url)))?;
-    let title = printable(&answer.title).replace(['\n', '\t'], " ");
+    printer.line(&format!("{:.2}  {}", page.score, printable(&page.url)))?;
+    let title = printable(&page.title).replace(['\n', '\t'], " ");
     let gap = if title.is_empty() { "" } else { "  " };
-    let aside = printer.style(TextStyle::Dim, &format!("{relation}{duplicates}"));
-    printer.line(&format!("      {title}{gap}{aside}"))
+    let remark = printer.style(TextStyle::Dim, &format!("{relation}{duplicates}"));
+    printer.line(&format!("      {title}{gap}{remark}"))
 }

@@ -16,7 +16,8 @@ Examples:
   weir why web https://example.org/news/
   weir why web https://example.org/news/ --json | jq .reason
 
-A URL that is not in the collection is checked against the settings and searched in the rejected links.";
+A URL that is not in the collection is checked against the settings and searched in the rejected
+links.";
 
 /// Explain why a URL was fetched or not.
 #[derive(clap::Args)]
@@ -35,12 +36,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
-    let rules = Settings::load(&args.dir)?.crawl_settings(&args.dir)?;
-    let story = inspect::explain_url(&snapshot, &rules, &args.url, now_ms())?;
+    let settings = Settings::load(&args.dir)?.crawl_settings(&args.dir)?;
+    let report = inspect::explain_url(&snapshot, &settings, &args.url, now_ms())?;
     if printer.json() {
-        printer.object(&story)?;
+        printer.object(&report)?;
     } else {
-        print::print(&story, printer)?;
+        print::print(&report, printer)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,45 +7,45 @@ use crate::human::{self, duration, plural, timestamp};
 use crate::output::{Printer, TextStyle, printable};
 use crate::system::now_ms;
 
-pub(crate) fn print(story: &UrlReport, printer: &mut Printer) -> anyhow::Result<()> {
-    printer.line(&printable(&story.url))?;
-    let style = match story.stage {
+pub(crate) fn print(report: &UrlReport, printer: &mut Printer) -> anyhow::Result<()> {
+    printer.line(&printable(&report.url))?;
+    let style = match report.stage {
         "fetched" => TextStyle::Good,
         "discovered" | "queued" => TextStyle::Dim,
         _ => TextStyle::Bad,
     };
-    printer.line(&format!("  {}", printer.style(style, &story.summary)))?;
-    for note in &story.notes {
+    printer.line(&format!("  {}", printer.style(style, &report.summary)))?;
+    for note in &report.notes {
         printer.line(&format!("  {note}"))?;
     }
-    if let (Some(page), Some(id)) = (&story.page, story.page_id) {
-        line(printer, "page", &page_line(page, id, story.url_class))?;
+    if let (Some(page), Some(id)) = (&report.page, report.page_id) {
+        line(printer, "page", &page_line(page, id, report.url_class))?;
         if let Some(original) = &page.duplicate_of {
             line(printer, "", &format!("exact duplicate of {original}"))?;
         }
     }
-    if let Some(worth) = &story.priority {
-        line(printer, "quality", &quality_line(worth))?;
-        line(printer, "priority", &priority_line(worth))?;
+    if let Some(priority) = &report.priority {
+        line(printer, "quality", &quality_line(priority))?;
+        line(printer, "priority", &priority_line(priority))?;
     }
-    if let Some(site) = &story.site {
+    if let Some(site) = &report.site {
         line(printer, "site", &site_line(site))?;
         for part in site_parts(site) {
             line(printer, "", &part)?;
         }
     }
-    if let Some(budget) = story.budget.as_ref().and_then(budget_line) {
+    if let Some(budget) = report.budget.as_ref().and_then(budget_line) {
         line(printer, "budget", &budget)?;
     }
-    match (&story.robots, &story.site) {
+    match (&report.robots, &report.site) {
         (Some(robots), _) => line(printer, "robots", &robots_line(robots))?,
         (None, Some(_)) => line(printer, "robots", "robots.txt not fetched")?,
         (None, None) => {}
     }
-    for (index, fetch) in story.fetches.iter().enumerate() {
+    for (index, fetch) in report.fetches.iter().enumerate() {
         line(printer, if index == 0 { "fetches" } else { "" }, &fetch_line(fetch))?;
     }
-    for (index, link) in story.inlinks_sample.iter().enumerate() {
+    for (index, link) in report.inlinks_sample.iter().enumerate() {
         line(printer, if index == 0 { "inlinks" } else { "" }, &link_line(link))?;
     }
     Ok(())
@@ -74,25 +74,25 @@ fn page_line(page: &PageInfo, id: u32, class: Option<&str>) -> String {
     parts.join(", ")
 }
 
-fn quality_line(worth: &PriorityInfo) -> String {
+fn quality_line(priority: &PriorityInfo) -> String {
     let parts: Vec<String> =
-        worth.terms.iter().map(|part| format!("{} {:.3}", part.name, part.contribution)).collect();
-    format!("{:.3} = {}", worth.quality, parts.join(" + "))
+        priority.terms.iter().map(|part| format!("{} {:.3}", part.name, part.contribution)).collect();
+    format!("{:.3} = {}", priority.quality, parts.join(" + "))
 }
 
-fn priority_line(worth: &PriorityInfo) -> String {
-    let mut parts = vec![format!("{:.3} ({})", worth.value, worth.objective)];
-    parts.push(match worth.freshness {
-        Some(_) if worth.reported_changed => "sitemap reports a change".to_owned(),
+fn priority_line(priority: &PriorityInfo) -> String {
+    let mut parts = vec![format!("{:.3} ({})", priority.value, priority.objective)];
+    parts.push(match priority.freshness {
+        Some(_) if priority.reported_changed => "sitemap reports a change".to_owned(),
         Some(freshness) => format!("freshness {:.0} %", freshness * 100.0),
         None => "never fetched".to_owned(),
     });
-    parts.push(match worth.changes_per_day {
+    parts.push(match priority.changes_per_day {
         // Above 0.6 the interval would be rounded to "every 1 days".
         rate if rate > 0.6 => format!("changes {rate:.1} times per day"),
         rate => format!("changes every {:.0} days", 1.0 / rate.max(1e-6)),
     });
-    parts.extend(worth.due_ms.map(|due_ms| match due_ms {
+    parts.extend(priority.due_ms.map(|due_ms| match due_ms {
         due_ms if due_ms <= now_ms() => "due".to_owned(),
         due_ms => format!("due at {}", timestamp(due_ms as i64)),
     }));

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use crawl::CrawlSettings;
 use frontier::{Objective, Politeness, PriorityModel};
+use harvest::CrawlSettings;
 use simulate::{
     CrawlParams, Experiment, ExperimentResult, ExperimentRunner, OrderPolicy, RefreshParams, Synthetic,
     WebModel, web_from_snapshot,
@@ -26,18 +26,19 @@ use crate::settings::{self, Settings};
 const EXAMPLES: &str = "\
 Examples:
   weir simulate --synthetic                                  all strategies on a synthetic graph
-  weir simulate web --out comparison                         all strategies and the settings of a collection
+  weir simulate web --out comparison                         all strategies and `configured`
   weir simulate web --strategy configured,wire,opic          some strategies
   weir simulate --synthetic --pages 1000000 --sites 20000 --strategy wire,omniscient
   weir simulate --synthetic --strategy estimated,uniform --json | jq .freshness
 
-Orders: wire, breadth-first, larger-sites-first, bfs-larger-sites, backlinks, opic, batch-pagerank,
-partial-pagerank, random, and the oracle omniscient, which knows the final PageRank of discovered pages.
-Revisits: each order with its own quality and estimated change rates; and the refresh policies uniform,
-proportional, estimated, and the oracle optimal-refresh, which knows all change rates.
+Orders: wire, breadth-first, larger-sites-first, bfs-larger-sites, backlinks, opic,
+batch-pagerank, partial-pagerank, random, and the oracle omniscient, which knows the final
+PageRank of discovered pages. Revisits: each order with its own quality and estimated change
+rates; and the refresh policies uniform, proportional, estimated, and the oracle optimal-refresh,
+which knows all change rates.
 
-With a collection, its settings apply: delays, batches, objective, minimum revisit intervals. The strategy
-`configured` uses its crawl.strategy and [quality]; change them and run again.
+With a collection, its settings apply: delays, batches, objective, minimum revisit intervals. The
+strategy `configured` uses its crawl.strategy and [quality]; change them and run again.
 
 Nothing is fetched. Pages arrive as fast as politeness, connections and response times allow.";
 
@@ -145,9 +146,9 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         files::write(dir, &comparison, &page)?;
     }
     if !printer.json() {
-        let took = duration(started.elapsed().as_secs());
+        let elapsed = duration(started.elapsed().as_secs());
         let page = args.out.as_ref().map(|dir| format!("; report: {}", dir.join(files::PAGE).display()));
-        printer.line(&format!("\nfinished in {took}{}", page.unwrap_or_default()))?;
+        printer.line(&format!("\nfinished in {elapsed}{}", page.unwrap_or_default()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -23,9 +23,9 @@ Examples:
   weir report web --compare other          two collections side by side
   weir report web --compare spring         a snapshot of the same collection
 
-Runs `weir analyze` first if the analysis is out of date. A snapshot can be compared if it was analysed
-before the next commit. Custom figures are SQL files in DIR/figures (docs/report.md); they need a build
-with `--features sql`.";
+Runs `weir analyze` first if the analysis is out of date. A snapshot can be compared if it was
+analysed before the next commit. Custom figures are SQL files in DIR/figures (docs/report.md);
+they need a build with `--features sql`.";
 
 /// Write a report with figures and tables.
 #[derive(clap::Args)]

@@ -40,8 +40,9 @@ Examples:
   weir search web --any 'what is known of weirs in small rivers?'
   weir search web 'links-to:https://example.org/ type:html' --json | jq -r '.hits[].url'
 
-Needs an index (`weir index`). Link conditions (inlinks:, pagerank:, links-to: and the like) and PageRank
-in the ranking need `weir analyze`. Put `--` before a query that begins with a hyphen. See docs/search.md.";
+Needs an index (`weir index`). Link conditions (inlinks:, pagerank:, links-to: and the like) and
+PageRank in the ranking need `weir analyze`. Put `--` before a query that begins with a hyphen.
+See docs/search.md.";
 
 /// Search pages by text, links and metadata.
 #[derive(clap::Args)]

@@ -28,9 +28,9 @@ Examples:
   weir sql web --csv < query.sql > result.csv
   weir sql web 'describe fetches; select max(fetch_time) from fetches'
 
-Reads the last commit and the last analysis; safe to run during a crawl. Tables such as `pages` and
-`ranks` need `weir analyze`. Queries that exceed memory.analysis spill to the temporary directory of the
-system. docs/sql.md has example queries.";
+Reads the last commit and the last analysis; safe to run during a crawl. Tables such as `pages`
+and `ranks` need `weir analyze`. Queries that exceed memory.analysis spill to the temporary
+directory of the system. docs/sql.md has example queries.";
 
 /// Maximum size of the query text.
 const MAX_QUERY_BYTES: u64 = 1 << 20;
