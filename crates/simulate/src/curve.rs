@@ -19,7 +19,8 @@ pub struct OrderScore {
     /// Share of the first [`EARLY_SHARE`] of pages that are among the same number of pages with the most inlinks (hot
     /// pages of Cho).
     pub top_inlinks_share: f64,
-    /// Kendall's τ-b of the PageRank of those pages, as known at that time and finally.
+    /// Kendall's τ-b between two rankings of those pages: by PageRank over the links known at that time, and by the final
+    /// PageRank.
     pub kendall_tau: f64,
     /// Time until half of the pages were fetched, in milliseconds.
     pub time_to_half_ms: u64,

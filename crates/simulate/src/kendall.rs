@@ -15,7 +15,8 @@ pub fn kendall_tau(a: &[f64], b: &[f64]) -> f64 {
     let tied_b = tied_pairs(&values, |x, y| x == y);
     let pairs = pairs_of(order.len() as u64);
     // Concordant minus discordant pairs: the pairs without a tie, minus twice the inversions.
-    let difference = pairs as f64 - tied_a as f64 - tied_b as f64 + tied_both as f64 - 2.0 * inversions as f64;
+    let difference =
+        pairs as f64 - tied_a as f64 - tied_b as f64 + tied_both as f64 - 2.0 * inversions as f64;
     let spread = (pairs - tied_a) as f64 * (pairs - tied_b) as f64;
     if spread > 0.0 { difference / spread.sqrt() } else { 0.0 }
 }

@@ -18,11 +18,15 @@ pub enum Error {
         source: io::Error,
     },
     /// The content of a file is not what was written to it.
-    #[error("{} is corrupt {location}: {cause}; run `weir check` to list the affected data", path.display())]
+    #[error(
+        "{} is corrupt{}{location}: {cause}; run `weir check` to list the affected data",
+        path.display(),
+        if location.is_empty() { "" } else { " " }
+    )]
     Corrupt {
         /// File.
         path: PathBuf,
-        /// Location within the file: `at byte 16384`, `in line 3`.
+        /// Location within the file: `at byte 16384`, `in line 3`; empty if it is unknown or the whole file.
         location: String,
         /// Evidence, such as both checksums.
         cause: String,
@@ -142,7 +146,7 @@ fn pages_of(table: &Path) -> PathBuf {
     table.ancestors().nth(2).unwrap_or(Path::new("")).join("pages/*.warc.gz")
 }
 
-/// Error for a corrupt file, with the location and the evidence.
+/// Error for a corrupt file, with the location (may be empty) and the evidence.
 pub(crate) fn corrupt(path: &Path, location: impl Into<String>, cause: impl Into<String>) -> Error {
     Error::Corrupt { path: path.to_owned(), location: location.into(), cause: cause.into() }
 }

@@ -86,7 +86,7 @@ impl Manifest {
     /// Encodes the manifest as it is written to disk.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let mut text = serde_json::to_vec_pretty(self)
-            .map_err(|error| corrupt(Path::new("MANIFEST"), "in memory", error.to_string()))?;
+            .map_err(|error| corrupt(Path::new("MANIFEST"), "", error.to_string()))?;
         text.push(b'\n');
         let checksum = xxh3_64(&text);
         text.extend_from_slice(format!("{CHECKSUM_PREFIX}{checksum:016x}\n").as_bytes());

@@ -575,7 +575,7 @@ fn files_of_other_programs_are_read_to_their_end_or_to_a_clear_error() {
         ("example-resource.warc.gz", 3, 0, None),
         ("example-space-in-target-uri.warc.gz", 2, 0, None),
         ("example-space-in-url.arc", 0, 0, Some("older ARC format")),
-        ("example-trunc.warc", 3, 1, Some("from record 4 on (byte 2560")),
+        ("example-trunc.warc", 3, 1, Some("record 4 (byte 2560")),
         ("example-wget-bad-target-uri.warc.gz", 6, 0, None),
         ("example-wrong-chunks.warc.gz", 2, 1, None),
         ("example.arc", 0, 0, Some("older ARC format")),

@@ -26,7 +26,10 @@ pub enum Error {
         detected: &'static str,
     },
     /// A record cannot be parsed. The records after it are unreachable.
-    #[error("cannot read {} from record {record} on (byte {offset} when decompressed): {cause}", path.display())]
+    #[error(
+        "cannot parse {}, record {record} (byte {offset} of the decompressed file): {cause}; the records after it are not read",
+        path.display()
+    )]
     Malformed {
         /// File.
         path: PathBuf,

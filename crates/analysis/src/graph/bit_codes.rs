@@ -6,7 +6,7 @@
 /// Parameter k of the ζ code for residuals; 3 suits Web graphs.
 pub(crate) const ZETA_K: u32 = 3;
 
-/// Writes codes into memory.
+/// Writer of bit codes into a buffer in memory.
 #[derive(Debug, Default)]
 pub(crate) struct BitWriter {
     bytes: Vec<u8>,

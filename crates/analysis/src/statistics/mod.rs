@@ -92,9 +92,9 @@ pub fn describe_statistics() -> Vec<Description> {
         Description {
             name: DIVERSITY,
             columns: DIVERSITY_COLUMNS.map(str::to_owned).to_vec(),
-            meaning: "Diversity of some statistics: number of kinds, number counted, Shannon entropy (natural logarithm), Simpson \
-                index (the probability that two are of different kinds), and the share of the largest kind. Rows without a \
-                kind are not counted."
+            meaning: "Diversity of pages, sites and domains by kind, such as language or MIME type: number of kinds, number of rows, \
+                Shannon entropy (natural logarithm), Simpson index (the probability that two random rows are of different kinds), \
+                and the share of the largest kind. Rows without a kind are not counted."
                 .to_owned(),
             sql: united(diversity.concat()),
         },

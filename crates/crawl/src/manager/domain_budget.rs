@@ -36,7 +36,7 @@ pub(crate) fn over_budget_sites(
     over.flat_map(|(_, _, sites)| sites).collect()
 }
 
-/// Number of fetched pages and sketch of linking domains of each site.
+/// For each site, in the order of ids: the number of fetched pages, and the sketch of the domains that link to it.
 pub(crate) fn fetched_pages(sites: &SiteStateReader) -> Result<Vec<(u32, u64)>> {
     let parts = sites.scan(|all: &mut Vec<(SiteId, (u32, u64))>, site, record| {
         all.push((site, (record.pages_fetched, record.linking_domains_sketch)));

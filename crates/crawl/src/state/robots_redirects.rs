@@ -31,7 +31,7 @@ pub(crate) fn remove(state: &mut CrawlState, site: SiteId) {
     state.robots_redirects.remove(&site);
 }
 
-/// All redirects: sites and hosts.
+/// All redirects: each site with each host that its robots.txt redirects to.
 pub(crate) fn all(state: &CrawlState) -> impl Iterator<Item = (SiteId, &str)> {
     state.robots_redirects.iter().flat_map(|(site, hosts)| hosts.iter().map(|host| (*site, host.as_str())))
 }

@@ -17,7 +17,8 @@ pub struct PriorityModel {
     pub quality_exponent: f32,
     /// β: exponent of freshness; used by [`Objective::WireProfit`] only.
     pub freshness_exponent: f32,
-    /// γ: exponent of having a copy at all; used by [`Objective::WireProfit`] only, where it matters only whether it is 0.
+    /// γ: exponent of the representation, which is 1 with a copy and 0 without; used by [`Objective::WireProfit`] only, where it
+    /// matters only whether γ is 0.
     pub representation_exponent: f32,
     /// Quantity that the fetches maximise.
     pub objective: Objective,

@@ -145,7 +145,8 @@ mod tests {
         PageFacts { depth, inlinks, site_unfetched_pages, ..PageFacts::default() }
     }
 
-    /// Whether the first is preferred to the second in a collection that also has a page with extreme facts.
+    /// Whether the strategy prefers the first page to the second. A third page has the maximum of every fact, so that
+    /// both are scored relative to it.
     fn prefers(strategy: Strategy, better: &PageFacts, worse: &PageFacts) -> bool {
         let mut maxima = FactMaxima::default();
         [better, worse, &facts((255, u32::MAX, u32::MAX))]

@@ -127,7 +127,7 @@ pub fn write_statistics(collection: &Path, generation: u64, statistics: &[Statis
     let path = path_of(collection, generation);
     let unfinished = path.with_extension(UNFINISHED);
     let text =
-        serde_json::to_vec(statistics).map_err(|error| corrupt(&path, "as a whole", error.to_string()))?;
+        serde_json::to_vec(statistics).map_err(|error| corrupt(&path, "", error.to_string()))?;
     let mut file = File::create(&unfinished).context("create", &unfinished)?;
     file.write_all(&text).context("write", &unfinished)?;
     file.sync_data().context("sync", &unfinished)?;
@@ -155,7 +155,7 @@ pub fn read_statistics_of(collection: &Path, generation: u64) -> Result<Option<V
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         bytes => bytes.context("read", &path)?,
     };
-    serde_json::from_slice(&bytes).map(Some).map_err(|error| corrupt(&path, "as a whole", error.to_string()))
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| corrupt(&path, "", error.to_string()))
 }
 
 fn path_of(collection: &Path, generation: u64) -> PathBuf {

@@ -39,7 +39,7 @@ impl ConsistencyCheck<'_, '_> {
             if known != with_state {
                 let cause = format!("the URL table has {known} {name}, the state has {with_state}");
                 let path = self.dir.join("state");
-                self.log.add(corrupt(&path, "as a whole", cause), Some(CorruptionScope::Commit))?;
+                self.log.add(corrupt(&path, "", cause), Some(CorruptionScope::Commit))?;
                 return Ok(());
             }
         }

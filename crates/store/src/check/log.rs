@@ -14,7 +14,7 @@ use crate::manifest::FileEntry;
 pub struct Corruption {
     /// File, relative to the directory of the collection.
     pub file: String,
-    /// Location in the file: `at byte 16384`.
+    /// Location in the file: `at byte 16384`; empty if it is unknown or the whole file.
     pub location: String,
     /// Evidence.
     pub cause: String,
@@ -89,7 +89,7 @@ impl<'f> CorruptionLog<'f> {
                 (String::new(), format!("format version {found}, expected {known}"))
             }
             Error::SchemaMismatch { .. } => {
-                ("as a table".to_owned(), "columns of another version of weir".to_owned())
+                (String::new(), "columns of another version of weir".to_owned())
             }
             Error::Io { operation, source, .. } => {
                 (String::new(), format!("cannot {operation} the file: {source}"))

@@ -158,7 +158,7 @@ fn check_page_store(page_store: &PageStoreReader, log: &CorruptionLog<'_>) -> Re
         log.add(corrupt(&corruption.path, at, corruption.cause), Some(scope))?;
     }
     for corruption in unlocated {
-        log.add_once(corrupt(&corruption.path, "somewhere", corruption.cause), None)?;
+        log.add_once(corrupt(&corruption.path, "", corruption.cause), None)?;
     }
     Ok(check.records)
 }

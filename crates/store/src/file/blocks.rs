@@ -106,7 +106,7 @@ impl BlockReader {
         let found = file.metadata().context("read", &path)?.len();
         if found != entry.length() {
             let cause = format!("{found} bytes, expected {}", entry.length());
-            return Err(corrupt(&path, "as a whole", cause));
+            return Err(corrupt(&path, "", cause));
         }
         Ok(BlockReader { path, file, length: entry.length(), record_bytes })
     }

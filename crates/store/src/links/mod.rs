@@ -196,7 +196,7 @@ fn link_files(dir: &Path, manifest: &Manifest) -> Result<Vec<LinkFile>> {
         let (first, last) = generations
             .and_then(|name| name.split_once('-'))
             .and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)))
-            .ok_or_else(|| corrupt(&dir.join(&entry.name), "in its name", "invalid name of a link file"))?;
+            .ok_or_else(|| corrupt(&dir.join(&entry.name), "", "invalid name of a link file"))?;
         files.push(LinkFile { first, last, entry: entry.clone() });
     }
     files.sort_unstable_by_key(|file| file.first);

@@ -36,5 +36,5 @@ fn open(dir: &Path, entry: &FileEntry) -> Result<ParquetRecordBatchReaderBuilder
 }
 
 fn broken(dir: &Path, entry: &FileEntry, error: &dyn std::fmt::Display) -> Error {
-    corrupt(&dir.join(&entry.name), "as a table", error.to_string())
+    corrupt(&dir.join(&entry.name), "", error.to_string())
 }

@@ -253,7 +253,7 @@ fn for_each_found<R: Rows>(
     for entry in files {
         let path = dir.join(&entry.name);
         let file = File::open(&path).context("open", &path)?;
-        let wrong = |error: &dyn std::fmt::Display| corrupt(&path, "as a table", error.to_string());
+        let wrong = |error: &dyn std::fmt::Display| corrupt(&path, "", error.to_string());
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| wrong(&error))?;
         if !has_columns::<R>(builder.schema(), keys) {
             return Err(Error::SchemaMismatch { path });

@@ -144,7 +144,7 @@ impl<R: Rows> Table<R> {
         for entry in files {
             let path = self.dir.join(&entry.name);
             let file = File::open(&path).context("open", &path)?;
-            let wrong = |error: &dyn std::fmt::Display| corrupt(&path, "as a table", error.to_string());
+            let wrong = |error: &dyn std::fmt::Display| corrupt(&path, "", error.to_string());
             let reader = ParquetRecordBatchReaderBuilder::try_new(file)
                 .and_then(|builder| builder.with_batch_size(MERGE_ROWS).build())
                 .map_err(|error| wrong(&error))?;

@@ -212,5 +212,5 @@ impl ChunkReader for SharedFile {
 }
 
 fn wrong(path: &Path, error: &dyn std::fmt::Display) -> Error {
-    corrupt(path, "as a table", error.to_string())
+    corrupt(path, "", error.to_string())
 }

@@ -41,7 +41,7 @@ impl UrlReader {
             Some(page) => {
                 let count = group.lost.len();
                 let cause = format!("{count} pages are not found by their URLs; the first is page {page}");
-                Err(corrupt(&self.texts.path().with_file_name(DIR), "as a whole", cause))
+                Err(corrupt(&self.texts.path().with_file_name(DIR), "", cause))
             }
         }
     }

@@ -49,7 +49,7 @@ impl TableHeader {
         let mut frame = Vec::new();
         FrameReader::open(dir, entry)?.read(0, &mut frame)?;
         decode(&frame)
-            .ok_or_else(|| corrupt(&dir.join(&entry.name), "as a whole", "invalid header of the URL table"))
+            .ok_or_else(|| corrupt(&dir.join(&entry.name), "", "invalid header of the URL table"))
     }
 }
 

@@ -35,7 +35,7 @@ impl UrlReader {
             return Ok(UrlReader::empty(dir, 0));
         };
         let named = |name: &str| {
-            let missing = || corrupt(&dir.join(name), "as a whole", "missing in the manifest");
+            let missing = || corrupt(&dir.join(name), "", "missing in the manifest");
             files.iter().find(|file| file.name == name).copied().ok_or_else(missing)
         };
         let header = TableHeader::read(dir, entry)?;
@@ -53,7 +53,7 @@ impl UrlReader {
         };
         reader
             .check_counts(header.pages, header.sites)
-            .map_err(|cause| corrupt(&dir.join(DIR), "as a whole", cause))?;
+            .map_err(|cause| corrupt(&dir.join(DIR), "", cause))?;
         Ok(reader)
     }
 

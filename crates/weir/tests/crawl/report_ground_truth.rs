@@ -276,7 +276,7 @@ fn a_report_of_a_tiny_collection_has_texts_instead_of_empty_figures() {
             "No two pages have the same text.",
             "No page states a date.",
             "No page has a title.",
-            "All sites consist of entry pages.",
+            "No site has a known page below its entry page.",
         ] {
             assert!(page.contains(message), "{name}: {message}");
         }

@@ -140,7 +140,7 @@ impl LinkGraph {
         let graph = SiteGraph::read(&path)?;
         let expected = (self.info.sites, self.info.site_arcs, self.info.site_arcs);
         if (graph.forward.nodes(), graph.forward.arcs(), graph.weights.len() as u64) != expected {
-            return Err(corrupt(&path, "sites and arcs differ from info.json"));
+            return Err(corrupt(&path, "the numbers of sites and arcs differ from info.json"));
         }
         Ok(graph)
     }
@@ -148,7 +148,7 @@ impl LinkGraph {
     fn arcs(&self, name: &str) -> Result<BvGraph> {
         let graph = BvGraph::open(&self.dir.join(name))?;
         if (graph.nodes(), graph.arcs()) != (self.info.pages, self.info.arcs) {
-            return Err(graph.corrupt("nodes and arcs differ from info.json"));
+            return Err(graph.corrupt("the numbers of nodes and arcs differ from info.json"));
         }
         Ok(graph)
     }

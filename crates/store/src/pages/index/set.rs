@@ -67,7 +67,7 @@ impl CdxjIndex {
         let stem = format!("pages/{}", self.next_stem());
         let path = self.dir.join(&names(&stem)[0]);
         let lines = entries.iter().map(IndexEntry::encode).collect::<std::result::Result<Vec<String>, _>>();
-        let mut lines = lines.map_err(|error| corrupt(&path, "before writing", error.to_string()))?;
+        let mut lines = lines.map_err(|error| corrupt(&path, "", error.to_string()))?;
         lines.sort_unstable();
         let mut writer = CdxjWriter::create(&self.dir, &stem)?;
         for line in &lines {
@@ -127,7 +127,7 @@ pub(crate) fn parts_of(dir: &Path, manifest: &Manifest) -> Result<Vec<[FileEntry
         let [_, checksums] = names(stem);
         let entry = manifest.files_in("pages").find(|entry| entry.name == checksums);
         let missing =
-            || corrupt(&dir.join(&text.name), "as a whole", "the .checksums file is not in the manifest");
+            || corrupt(&dir.join(&text.name), "", "the .checksums file is not in the manifest");
         Ok([text.clone(), entry.cloned().ok_or_else(missing)?])
     });
     parts.collect()

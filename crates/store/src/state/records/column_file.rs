@@ -159,7 +159,7 @@ impl ColumnFile {
 
     /// Error for a corrupt file.
     pub(crate) fn wrong(&self, cause: &str) -> Error {
-        corrupt(&self.path, "as a whole", cause)
+        corrupt(&self.path, "", cause)
     }
 }
 

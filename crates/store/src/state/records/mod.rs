@@ -158,7 +158,7 @@ impl<const N: usize> RecordTable<N> {
 
     fn missing(&self, id: u32) -> Error {
         let cause = format!("record {id} requested of {}", self.count);
-        corrupt(&self.dir.join("state").join(self.schema.name), "as a whole", cause)
+        corrupt(&self.dir.join("state").join(self.schema.name), "", cause)
     }
 
     fn replay(&mut self, log: &FrameReader, path: &Path) -> Result<()> {

@@ -20,7 +20,7 @@ section! {
         total_timeout: Duration = 2 * MINUTE, within SECOND..=HOUR;
         /// Minimum transfer rate per second; a slower response is aborted.
         min_speed: Size = Size(200);
-        /// Time at the start of a response without this check.
+        /// Time at the start of a response in which min_speed is not checked.
         min_speed_grace: Duration = 20 * SECOND, within SECOND..=HOUR;
         /// Maximum body size; longer bodies are truncated and marked.
         max_body_size: Size = Size(400_000), within Size(1_000)..=Size(1 << 30), wire "harvester/maxfilesize";

@@ -6,9 +6,9 @@ use crate::settings::value::Size;
 section! {
     /// Memory limits of a collection, independent of its size.
     "memory", MemorySection {
-        /// Modified page records before a forced write, about 200 bytes each.
+        /// Maximum number of modified page records in memory, about 200 bytes each; then they are written.
         max_dirty_pages: u32 = 1 << 20, within 1_000..=100_000_000;
-        /// Modified site records before a forced write, about 250 bytes each.
+        /// Maximum number of modified site records in memory, about 250 bytes each; then they are written.
         max_dirty_sites: u32 = 1 << 17, within 1_000..=100_000_000;
         /// Entries of the URL cache, 12 bytes each.
         url_cache_entries: u32 = 1 << 22, within 1_000..=1_000_000_000;

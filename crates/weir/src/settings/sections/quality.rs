@@ -24,7 +24,8 @@ section! {
         quality_exponent: f32 = 1.0, within 0.0..=10.0, reload yes;
         /// Exponent of the freshness; only for objective "profit".
         freshness_exponent: f32 = 1.0, within 0.0..=10.0, reload yes;
-        /// Exponent of having a copy at all, 0 or not 0; only for objective "profit".
+        /// Exponent of the representation, which is 1 if a copy is stored and 0 otherwise; 0 = not counted. Only for
+        /// objective "profit".
         representation_exponent: f32 = 1.0, within 0.0..=10.0, reload yes;
         /// Share of each batch reserved for pages never fetched, 0 to 1; the rest goes to the pages of highest
         /// priority, fetched or not.

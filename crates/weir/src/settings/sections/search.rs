@@ -8,7 +8,7 @@ use crate::settings::value::Size;
 section! {
     /// Full-text search: index and ranking.
     "search", SearchSection {
-        /// Store word positions, needed for phrases and NEAR; three quarters of the index. A change rebuilds the
+        /// Store word positions, needed for phrases and NEAR; they take three quarters of the index. A change rebuilds the
         /// index at the next `weir index`.
         positions: bool = true;
         /// Memory limit of `weir index`; more memory makes fewer and larger segments, which are searched faster.
