@@ -19,8 +19,9 @@ fuzz_target!(|data: &[u8]| {
     assert!((100..1_000).contains(&whole.status) || whole.status == 0, "{}", whole.status);
     let split = parse_response(sent.chunks(usize::from(*chunk).max(1)), max_head_bytes, max_body_bytes);
     // A head that is both too large and invalid is reported by the fault that was detected first.
-    let either =
-        |response: &Response| matches!(response.failure, Some(Reason::HeadersTooLarge | Reason::InvalidResponse));
+    let either = |response: &Response| {
+        matches!(response.failure, Some(Reason::HeadersTooLarge | Reason::InvalidResponse))
+    };
     assert!(
         split == whole || whole.head.is_empty() && either(&whole) && either(&split),
         "{split:?} {whole:?}"

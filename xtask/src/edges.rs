@@ -19,8 +19,8 @@ const fn row(name: &'static str, may_use: &'static [&'static str], must_never: &
 }
 
 const ANY: &[&str] = &[
-    "model", "parse", "frontier", "fetch", "warc", "store", "harvest", "crawl", "inspect", "analysis", "report",
-    "search", "stream", "web", "simweb", "plot", "simulate", "sql", "cluster",
+    "model", "parse", "frontier", "fetch", "warc", "store", "harvest", "crawl", "inspect", "analysis",
+    "report", "search", "stream", "web", "simweb", "plot", "simulate", "sql", "cluster",
 ];
 
 #[rustfmt::skip]

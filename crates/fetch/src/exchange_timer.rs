@@ -65,10 +65,10 @@ impl<'s> ExchangeTimer<'s> {
             0 => self.deadline,
             min_bytes_per_s => {
                 // The time at which the mean rate falls below the minimum if no further byte arrives. A fast start
-                // therefore pays for a later pause.
-                let earned =
+                // therefore allows a later pause.
+                let allowed =
                     Duration::from_millis(self.received_bytes.saturating_mul(1000) / min_bytes_per_s);
-                deadline_after(first_byte_at, earned.max(self.settings.min_speed_grace))
+                deadline_after(first_byte_at, allowed.max(self.settings.min_speed_grace))
             }
         };
     }
@@ -150,10 +150,10 @@ mod tests {
         timer.request_started();
         sleep(Duration::from_secs(3)).await;
         timer.on_bytes(1);
-        // 1 byte earns 10 ms, less than the grace period of 5 s.
+        // 1 byte allows 10 ms, less than the grace period of 5 s.
         assert_eq!(stall(&timer, start).await, (Reason::TooSlow, 8));
         timer.on_bytes(999);
-        // 1,000 bytes earn 10 s since the first byte.
+        // 1,000 bytes allow 10 s since the first byte.
         assert_eq!(stall(&timer, start).await, (Reason::TooSlow, 13));
     }
 
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn latency_and_duration_start_with_the_request_that_is_answered() {
+    async fn latency_and_duration_start_with_the_request_that_gets_the_response() {
         let settings = settings();
         let mut timer = ExchangeTimer::start(&settings);
         sleep(Duration::from_secs(1)).await;

@@ -162,7 +162,7 @@ impl Fetcher {
                 (response, is_open, true)
             }
         };
-        // The response of a proxy that wants other credentials says nothing about the page.
+        // The response of a proxy that rejects the credentials says nothing about the page.
         if response.status == PROXY_AUTHENTICATION_REQUIRED && self.settings.proxy.is_some() {
             response = Response::from_failure(Reason::ProxyFailed);
         }

@@ -43,7 +43,7 @@ impl MaybeTlsStream {
         }
     }
 
-    /// Whether nothing is pending: neither bytes nor the end of the connection. Bytes without a request would be taken for
+    /// Whether nothing is pending: neither bytes nor the end of the connection. Bytes without a request would be read as
     /// the next response.
     pub(crate) fn is_idle(&mut self) -> bool {
         let mut byte = [0];

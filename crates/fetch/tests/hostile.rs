@@ -167,7 +167,7 @@ async fn a_wrong_content_length_is_detected() {
     let fetcher = fetcher(settings());
     let (response, reusable) = get_reusing(&fetcher, &short.url("/"), None).await;
     assert_eq!((result_of(&response), &response.body[..]), ((200, None, None), &b"short"[..]));
-    assert!(reusable.is_none(), "the surplus would be taken for the next response");
+    assert!(reusable.is_none(), "the surplus would be read as the next response");
 
     let two = Server::responding("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef");
     assert_eq!(get(settings(), &two.url("/")).await.failure, Some(Reason::InvalidResponse));

@@ -167,7 +167,7 @@ async fn a_partial_response_over_a_reused_connection_is_not_retried() {
 }
 
 #[tokio::test]
-async fn an_unsolicited_response_is_not_taken_for_the_next_one() {
+async fn an_unsolicited_response_is_not_read_as_the_next_one() {
     let (proceed, may_proceed) = std::sync::mpsc::channel();
     let (sent, was_sent) = std::sync::mpsc::channel();
     let may_proceed = std::sync::Mutex::new(may_proceed);

@@ -38,7 +38,7 @@ pub enum SiteSort {
     Failed,
     /// Most bytes received.
     Bytes,
-    /// Most in-links from other sites.
+    /// Most inlinks from other sites.
     Inlinks,
     /// Name, alphabetically.
     Name,

@@ -177,7 +177,7 @@ impl CanonicalUrl {
         self.path_end = other.path_end;
     }
 
-    /// Starts again with `prefix`, a prefix of `other` that contains at least its site.
+    /// Replaces the URL by `prefix`, a prefix of `other` that contains at least its site.
     pub(crate) fn start_with(&mut self, other: &CanonicalUrl, prefix: &str) {
         self.copy_site_offsets(other);
         self.text.clear();
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_front_page_has_the_shortest_parts() {
+    fn a_front_page_has_the_path_slash_and_no_query() {
         let home = url("http://[::1]");
         assert_eq!(home.host(), "[::1]");
         assert_eq!(home.port(), 80);

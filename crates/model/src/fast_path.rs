@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_references_take_the_fast_way() {
+    fn plain_references_take_the_fast_path() {
         let plain = [
             "foo.html",
             "../a/b.html#frag",
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn doubtful_references_take_the_slow_way() {
+    fn other_references_are_left_to_the_parser() {
         let doubtful = [
             "a\\b",
             "é",
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn near_the_length_limit_both_ways_agree() {
+    fn both_paths_agree_near_the_length_limit() {
         for length in 2000..2060 {
             on_all_bases(&"x".repeat(length));
             on_all_bases(&format!("https://a.org?{}", "x".repeat(length - 14)));
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_agree_on_the_cases_of_the_url_standard() {
+    fn both_paths_agree_on_the_cases_of_the_url_standard() {
         let cases = crate::test_data::url_cases();
         let rules = UrlRules::default();
         for case in &cases {

@@ -24,7 +24,7 @@ pub struct DecodedBody<'b> {
     pub end: DecodeEnd,
 }
 
-/// End of a decoding.
+/// Reason why a decoding ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecodeEnd {
     /// End of the body.

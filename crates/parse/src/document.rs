@@ -33,7 +33,7 @@ pub struct Document {
     pub published: Option<i64>,
     /// Modification time that the page states, in Unix seconds.
     pub modified: Option<i64>,
-    /// Simplified HTML, if the options ask for it.
+    /// Simplified HTML, if the options request it.
     pub simplified_html: String,
     /// Whether a limit was reached, so that content is missing.
     pub truncated: bool,

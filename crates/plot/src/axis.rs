@@ -9,8 +9,8 @@ pub struct Axis {
     pub scale: Scale,
     /// Format of the tick labels.
     pub format: Format,
-    /// Whether only whole numbers are labelled.
-    pub whole: bool,
+    /// Whether only integers are labelled.
+    pub integers: bool,
     /// Limits; determined by the data if not set.
     pub limits: Option<(f64, f64)>,
 }
@@ -79,8 +79,8 @@ impl AxisScale {
         let (low, high) = limits.unwrap_or_else(|| widened(seen, axis.scale));
         let (values, digits) = match axis.scale {
             Scale::Linear => {
-                // At most one tick per whole number.
-                let max = if axis.whole { ((high - low).ceil() as usize).max(1) } else { target_ticks };
+                // At most one tick per integer.
+                let max = if axis.integers { ((high - low).ceil() as usize).max(1) } else { target_ticks };
                 linear_ticks(low, high, target_ticks.min(max), limits.is_none())
             }
             Scale::Log => (log_ticks(low, high, limits.is_none()), 12),
@@ -233,8 +233,8 @@ mod tests {
         let bytes = Axis { scale: Scale::Log, format: Format::Bytes, ..Axis::default() };
         assert_eq!(labels(&bytes, &[10.0, 1e6]), ["10 B", "100 B", "1 kB", "10 kB", "100 kB", "1 MB"]);
         assert_eq!(Format::Bytes.value(1_234_567.0, 2), "1.23 MB");
-        let whole = Axis { whole: true, ..Axis::default() };
-        assert_eq!(labels(&whole, &[0.0, 3.0]), ["0", "1", "2", "3"]);
+        let axis = Axis { integers: true, ..Axis::default() };
+        assert_eq!(labels(&axis, &[0.0, 3.0]), ["0", "1", "2", "3"]);
         let log = Axis { scale: Scale::Log, ..Axis::default() };
         assert_eq!(labels(&log, &[0.5, 2_000.0, -1.0]), ["0.1", "1", "10", "100", "1,000", "10k"]);
         assert_eq!(labels(&log, &[2e-6, 1e-3])[..2], ["10⁻⁶", "10⁻⁵"]);

@@ -159,9 +159,9 @@ pub struct DistributionSpec {
     pub x: String,
     /// Name of the counted objects, also the column of counts: `pages`.
     pub of: String,
-    /// Whether values are whole numbers.
+    /// Whether all values are integers.
     #[serde(default)]
-    pub whole: bool,
+    pub integers: bool,
     /// Kind of histogram.
     #[serde(default)]
     pub histogram: Histogram,

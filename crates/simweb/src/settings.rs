@@ -117,10 +117,10 @@ settings! {
     https: f64 = 0.2, SHARE, false, "Share of sites served by https.";
     bad_certificates: f64 = 0.03, SHARE, false, "Share of https sites whose certificate is expired, for another name, or of an unknown authority.";
     shared_domains: f64 = 0.25, SHARE, false, "Share of groups of four sites that are hosts of one registered domain.";
-    virtual_hosts: f64 = 0.15, SHARE, false, "Share of sites (except every eighth, their host) on the IP address of a neighbour.";
+    virtual_hosts: f64 = 0.15, SHARE, false, "Share of sites that share the IP address of a neighbour; every eighth site keeps its own IP address and hosts the others.";
     mirrors: f64 = 0.02, SHARE, false, "Share of sites that replicate another site on another IP address.";
     aliases: f64 = 0.02, SHARE, false, "Share of sites that are a second name of another site, on the same IP address.";
-    legacy_charsets: f64 = 0.2, SHARE, false, "Share of sites in an older charset than UTF-8.";
+    legacy_charsets: f64 = 0.2, SHARE, false, "Share of sites in a legacy charset, not UTF-8.";
     undeclared_charsets: f64 = 0.1, SHARE, false, "Share of sites that do not declare their charset.";
     compressed: f64 = 0.5, SHARE, false, "Share of sites that compress responses with gzip when it is accepted.";
     chunked: f64 = 0.1, SHARE, false, "Share of sites that send responses without Content-Length.";

@@ -125,7 +125,7 @@ fn unchanged_pages_are_304_until_they_change() {
 }
 
 #[test]
-fn hasty_clients_get_429_and_are_told_when_to_come_back() {
+fn requests_that_are_too_fast_get_429_with_retry_after() {
     let running =
         start(Settings { rate_limited: 1.0, rate_limit_ms: 3_600_000, retry_after_s: 7, ..plain() });
     assert_eq!(request(&running, 1, "/", "").status, 200);
@@ -283,14 +283,14 @@ fn truncated_and_reset_bodies_are_incomplete() {
 }
 
 #[test]
-fn each_kind_of_faulty_site_fails_in_its_way() {
+fn each_kind_of_faulty_site_fails_as_configured() {
     let running = start(Settings { down: 1.0, ..plain() });
     assert_eq!(request(&running, 1, "/robots.txt", "").status, 503);
 
     let running = start(Settings { unresponsive: 1.0, unresponsive_s: 1, ..plain() });
     let address = SocketAddr::from((running.world.ip_address(1), running.http.port()));
     let began = Instant::now();
-    assert!(get(address, &authority(&running, 1), "/", "").is_err(), "closed without an answer");
+    assert!(get(address, &authority(&running, 1), "/", "").is_err(), "closed without a response");
     assert!(began.elapsed() >= Duration::from_secs(1));
 
     let running = start(Settings { flaky: 1.0, flaky_failures: 0.5, ..plain() });

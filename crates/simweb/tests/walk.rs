@@ -347,7 +347,7 @@ fn check_directives(page: &PageGroundTruth, walk: &Walk) {
     let text = reply.text();
     let asked = asked(reply, &text);
     let found = (matches!(asked, "noindex" | "none"), asks_no_following(reply, &text));
-    assert_eq!(found, (page.noindex, page.nofollow), "{} asks {asked:?}", page.url);
+    assert_eq!(found, (page.noindex, page.nofollow), "{} has the directive {asked:?}", page.url);
 }
 
 /// Follows redirects until they end or repeat.

@@ -132,7 +132,7 @@ fn in_degrees_follow_a_power_law_and_most_links_are_internal() {
     assert_eq!(reached, total, "every page has a link");
     let top: u32 = sorted[..sorted.len() / 100].iter().sum();
     assert!(f64::from(top) / f64::from(all) > 0.2, "one page in a hundred has {top} of {all} links");
-    assert!(sorted[sorted.len() / 2] < 40, "the median page has {} in-links", sorted[sorted.len() / 2]);
+    assert!(sorted[sorted.len() / 2] < 40, "the median page has {} inlinks", sorted[sorted.len() / 2]);
 }
 
 #[test]

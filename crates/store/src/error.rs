@@ -103,10 +103,10 @@ pub enum Error {
         /// Cause, with a hint.
         cause: String,
     },
-    /// A limit of the format is reached.
-    #[error("the collection is full: {limit}")]
+    /// A limit of the format is exceeded.
+    #[error("cannot write to the collection: {limit}")]
     LimitExceeded {
-        /// Limit that is reached.
+        /// Limit that is exceeded.
         limit: &'static str,
     },
     /// A WARC file cannot be read or written.

@@ -113,8 +113,8 @@ pub fn name_snapshot(dir: &Path, name: &str, generation: Option<u64>) -> Result<
         || name.contains(char::is_control)
     {
         return invalid(format!(
-            "invalid snapshot name `{name}`: it needs a letter, no space at its ends, no control character, and at \
-             most {MAX_SNAPSHOT_NAME_BYTES} bytes"
+            "invalid snapshot name `{name}`: it must contain a letter, must not begin or end with a space, must \
+             not contain control characters, and must have at most {MAX_SNAPSHOT_NAME_BYTES} bytes"
         ));
     }
     let entries = list_snapshots(dir)?;

@@ -1,4 +1,4 @@
-//! Anchor-text index of section 4.2 of the WebBase paper: for each page, the words of its in-links.
+//! Anchor-text index of section 4.2 of the WebBase paper: for each page, the words of its inlinks.
 //!
 //! Phase 1: one thread per shard extracts pairs of target and anchor word, and writes a sorted run to disk when its buffer is
 //! full. Phase 2 merges the runs. Memory does not grow with the collection.

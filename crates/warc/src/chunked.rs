@@ -3,7 +3,7 @@
 //! The decoder of `fetch` works on a stream and enforces the protocol; this one takes a whole body, and tolerates one
 //! that was cut off or is not chunked at all.
 
-/// Decodes a chunked body. Returns nothing if the body is not chunked: some writers remove the chunks but keep the
+/// Decodes a chunked body. Returns `None` if the body is not chunked: some writers remove the chunks but keep the
 /// header field Transfer-Encoding (pywb issue 584).
 pub(crate) fn dechunk(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();

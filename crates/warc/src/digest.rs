@@ -33,8 +33,8 @@ impl Sha1Digest {
         let mut payload_state = INITIAL;
         let (head_blocks, head_rest) = head.as_chunks::<64>();
         compress(&mut block_state, head_blocks);
-        // The two computations are out of phase by the end of the head. One chunk bridges head and payload; from
-        // `shift` on, the chunks of the block lie within the payload.
+        // The chunks of the two computations are not aligned if the length of the head is not a multiple of 64. One chunk
+        // then has the end of the head and `shift` bytes of the payload; all later chunks of the block are in the payload.
         let shift = (64 - head_rest.len()) % 64;
         if payload.len() < shift {
             return (Sha1Digest::of(&[head, payload].concat()), Sha1Digest::of(payload));

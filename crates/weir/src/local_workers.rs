@@ -24,7 +24,8 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 impl LocalWorkers {
     /// Starts `count` workers for a collection.
     pub(crate) fn start(collection: &Path, count: u16) -> anyhow::Result<LocalWorkers> {
-        let program = std::env::current_exe().context("cannot start workers: the path of this program is unknown")?;
+        let program =
+            std::env::current_exe().context("cannot start workers: the path of this program is unknown")?;
         let collection = collection.to_owned();
         let spawn = move |index: u16| -> io::Result<Child> {
             Command::new(&program)

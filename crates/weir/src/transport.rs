@@ -1,4 +1,4 @@
-//! Transport to workers: a directory on this machine, or a NATS broker and an object store, as the command line says.
+//! Transport to workers: a directory on this machine, or a NATS broker and an object store, as selected on the command line.
 
 #[cfg(feature = "cluster")]
 use std::hash::{BuildHasher, RandomState};

@@ -66,7 +66,7 @@ pub fn export_webgraph(graph: &LinkGraph, urls: &UrlReader, out: &Path) -> Resul
     Ok(exported)
 }
 
-/// Pads a file with zeros to whole words: WebGraph's Rust readers read words, and take an incomplete one for the end of
+/// Pads a file with zeros to whole words: WebGraph's Rust readers read words, and treat an incomplete one as the end of
 /// the file.
 fn pad_to_word(path: &Path, bytes: u64) -> Result<()> {
     let file = File::options().write(true).open(path).context("open", path)?;

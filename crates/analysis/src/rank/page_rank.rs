@@ -142,8 +142,8 @@ impl Iteration<'_> {
     /// Computes the new values of a part of the nodes, and returns the change of their ranks and the rank of the
     /// dangling ones.
     ///
-    /// Most of the time is spent waiting for values that are in no cache, and the processor overlaps as many of these
-    /// waits as it can see ahead. The kind of weights is therefore decided outside of the loop, and the code per node
+    /// Most of the time is spent on cache misses, and the processor overlaps as many of them as fit into its window of
+    /// instructions. The kind of weights is therefore decided outside of the loop, and the code per node
     /// is short.
     fn run(
         self,

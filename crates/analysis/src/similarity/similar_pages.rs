@@ -60,7 +60,7 @@ pub struct SimilarPage {
     pub title: String,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "signature required by serde")]
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_of_every_text_count_little() {
+    fn terms_of_every_text_have_little_weight() {
         let texts = ["the weir", "the mill", "the lock", "the gate"].map(TermVector::from_text);
         let mut counts = DocumentFrequencies::default();
         texts.iter().for_each(|text| counts.add(text));

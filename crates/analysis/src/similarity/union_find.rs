@@ -1,6 +1,6 @@
 //! Union-find over consecutive numbers. The representative of a group is its smallest member.
 
-/// Disjoint groups of the numbers below `count`; initially each number is alone.
+/// Disjoint sets of the numbers below `count`; initially each number is a set.
 #[derive(Debug, Clone)]
 pub(crate) struct UnionFind {
     /// A smaller member of the same group; the smallest member points to itself.

@@ -109,7 +109,7 @@ async fn remaining(context: &LeaseContext, entry: &StreamMessage) -> Result<Dura
         .state
         .last(&subject)
         .await?
-        .ok_or_else(|| Failure::transient("cannot read the broker's subject"))?;
+        .ok_or_else(|| Failure::transient("cannot read the time of the broker"))?;
     let age = Duration::try_from(now.time - entry.time).unwrap_or_default();
     Ok(decode_duration(context, &entry.payload).saturating_sub(age))
 }

@@ -17,14 +17,14 @@ fn the_last_control_message_reaches_connected_and_later_workers() {
     wait_for("the control message", || {
         worker.latest_control().unwrap().filter(|message| message == b"pause")
     });
-    coordinator.publish_control(b"go on").unwrap();
+    coordinator.publish_control(b"continue").unwrap();
     wait_for("the control message", || {
-        worker.latest_control().unwrap().filter(|message| message == b"go on")
+        worker.latest_control().unwrap().filter(|message| message == b"continue")
     });
-    assert_eq!(server.worker().latest_control().unwrap().unwrap(), b"go on");
+    assert_eq!(server.worker().latest_control().unwrap().unwrap(), b"continue");
     // It stays cached while the broker is down, and is read again after the reconnect.
     server.kill();
-    assert_eq!(worker.latest_control().unwrap().unwrap(), b"go on");
+    assert_eq!(worker.latest_control().unwrap().unwrap(), b"continue");
     server.restart();
     coordinator.publish_control(b"stop").unwrap();
     wait_for("the control message", || worker.latest_control().unwrap().filter(|message| message == b"stop"));

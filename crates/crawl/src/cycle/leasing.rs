@@ -34,7 +34,7 @@ use crate::state::stages::{requeue_unowned, requeue_unowned_sites};
 
 /// Maximum time for the name resolution of one batch, at the configured lookup rate.
 const MAX_RESOLVE_SECONDS: usize = 2;
-/// Minimum number of pages of a batch; smaller ones are not worth a commit and messages.
+/// Minimum number of pages of a batch; for a smaller one, the cost of a commit and of messages is too high.
 pub(super) const MIN_BATCH_PAGES: usize = 1_000;
 
 impl CrawlLoop {

@@ -1,6 +1,6 @@
-//! Carry-over from an old collection to a new one: sites, pages without in-links, and change rates.
+//! Carry-over from an old collection to a new one: sites, pages without inlinks, and change rates.
 //!
-//! A page without in-links (a seed, or a page known only from a sitemap) cannot be found by following links, so it becomes a
+//! A page without inlinks (a seed, or a page known only from a sitemap) cannot be found by following links, so it becomes a
 //! seed of the new crawl. All other pages are discovered again, unless they are gone.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub struct CarryOver {
     pub changes_per_day: f32,
 }
 
-/// Lists the front pages of all sites that ever responded and, unless `front_pages_only`, their pages without in-links and all
+/// Lists the front pages of all sites that ever responded and, unless `front_pages_only`, their pages without inlinks and all
 /// seeds. Aliases of sites, and rejected or failed pages, are not carried over.
 pub fn list_carry_over(
     old: &Snapshot,

@@ -25,7 +25,7 @@ use crate::state::shared_cash;
 pub(crate) struct BatchDelta {
     pub(crate) summary: IngestSummary,
     sites: BTreeMap<SiteId, SiteDelta>,
-    /// New in-links, by target page.
+    /// New inlinks, by target page.
     in_links: BTreeMap<PageId, InlinkDelta>,
     /// Cash that has no receiver.
     shared_cash: SharedCash,
@@ -46,7 +46,7 @@ struct SiteDelta {
     linking_domains: u64,
 }
 
-/// New in-links of a page.
+/// New inlinks of a page.
 #[derive(Clone, Copy)]
 struct InlinkDelta {
     all: u32,
@@ -194,7 +194,7 @@ impl BatchDelta {
         Ok(())
     }
 
-    /// Counts the in-links of the targets of a page. Several links to one target count once, links to itself not at all; each
+    /// Counts the inlinks of the targets of a page. Several links to one target count once, links to itself not at all; each
     /// target gets an equal share of the cash. Of a page that was fetched before, only links to newly discovered pages count:
     /// the others may have been counted at the earlier fetch.
     fn count_in_links(

@@ -147,7 +147,7 @@ fn link_line(links: &GatheredLinks, link: &GatheredLink) -> OutlinksJsonLink {
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "signature of serde")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "signature required by serde")]
 fn is_zero(relevance: &u16) -> bool {
     *relevance == 0
 }

@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(numbers((3, 0, 9), &new, &seen), [10, 11, 0]);
         assert_eq!(numbers((3, 2, 9), &new, &seen), [10, 0, 1]);
         assert_eq!(numbers((4, 4, 9), &new, &seen), [10, 0, 1, 2]);
-        // Unused room of one kind goes to the other.
+        // Slots that one kind does not use go to the other.
         assert_eq!(numbers((9, 9, 9), &[], &seen), [10, 11, 12]);
         assert_eq!(numbers((9, 0, 9), &new, &[]), [0, 1, 2]);
         assert_eq!(numbers((9, 1, 2), &new, &seen), [10, 11, 0, 1]);

@@ -1,7 +1,7 @@
 //! Incremental decoder of the chunked transfer coding (RFC 9112, section 7.1).
 //!
 //! The decoder accepts input of any size. A line may end in a bare line feed, which old servers send; every other
-//! violation is an error, because the data could no longer be told from the framing. Extensions and trailers are
+//! violation is an error, because data and framing could no longer be distinguished. Extensions and trailers are
 //! skipped, up to a limit on their total size.
 
 use memchr::memchr;

@@ -15,7 +15,7 @@ use crate::response::Response;
 
 /// Maximum number of interim responses (1xx) before the final one.
 const MAX_INTERIM_RESPONSES: u8 = 8;
-/// The body of a redirect is a short notice for people; nothing needs more of it.
+/// The body of a redirect is a short notice for people, so the rest of a longer one is not read.
 pub(crate) const MAX_REDIRECT_BODY_BYTES: usize = 16 << 10;
 /// Maximum memory allocated on the word of a `Content-Length` alone.
 const MAX_PREALLOCATED_BYTES: usize = 1 << 20;
@@ -148,7 +148,7 @@ impl<'l> ResponseReader<'l> {
     fn on_head(&mut self) {
         let bytes = std::mem::take(&mut self.head.bytes);
         let (status, framing) = match parse_head(&bytes) {
-            // The crawler never asks for an upgrade, so a switch of protocols is invalid.
+            // The crawler never requests an upgrade, so a switch of protocols is invalid.
             Ok(Head { status: 101, .. }) => return self.fail(Reason::InvalidResponse),
             Ok(Head { status: 100..200, .. }) => return self.skip_interim(),
             Ok(head) => {
@@ -222,7 +222,7 @@ impl<'l> ResponseReader<'l> {
         }
     }
 
-    /// Gives the connection up if bytes follow the response: they would be taken for the next response.
+    /// Closes the connection after the response if bytes follow it: they would be read as the next response.
     fn on_surplus(&mut self, rest: &[u8]) {
         self.keep_alive &= rest.is_empty();
     }

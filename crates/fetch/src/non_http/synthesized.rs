@@ -21,7 +21,7 @@ pub(crate) fn synthesized_response(status: u16, content_type: Option<&str>, body
     Response { status, head: head.into_bytes(), body, ..Response::default() }
 }
 
-/// MIME type by file extension. A file without an extension is taken for plain text (README, LICENSE).
+/// MIME type by file extension. A file without an extension is treated as plain text (README, LICENSE).
 pub(crate) fn content_type_for(path: &str) -> &'static str {
     let name = path.rsplit('/').next().unwrap_or_default();
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);

@@ -170,7 +170,7 @@ impl RetryPolicy {
     ) -> RetryDecision {
         let (site_down, page) = match event.fault_scope() {
             FaultScope::None => return RetryDecision::without_back_off(0, PageDecision::Done),
-            // A 4xx shows that the site works, so its failures are over. Any other failure of a page is neutral.
+            // A 4xx shows that the site works, so its count of failures is reset. Any other failure of a page is neutral.
             FaultScope::Page(reason) => {
                 let errors = if event == FetchEvent::ClientError { 0 } else { consecutive_errors };
                 return RetryDecision::without_back_off(errors, PageDecision::GiveUp(reason));

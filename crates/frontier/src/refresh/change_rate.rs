@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_time_without_change_says_little_and_many_changes_say_much() {
+    fn a_short_time_without_change_hardly_affects_the_rate_and_many_changes_raise_it() {
         let hour = 1.0 / 24.0;
         let quiet = history(2, 0, hour).changes_per_day(None);
         assert!(quiet > 0.99 * DEFAULT_CHANGES_PER_DAY, "{quiet}");

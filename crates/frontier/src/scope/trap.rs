@@ -25,7 +25,7 @@ pub struct TrapLimits {
     ///
     /// Only dates at the end of the path (`/events/2051/03/`, `/2051-03-01`) or in the query (`?date=2051-03`,
     /// `?year=2051`) count, because articles about the past have a title after their date. A number more than a hundred years
-    /// outside the range is not taken for a year; a calendar followed page by page cannot skip these hundred years.
+    /// outside the range is not treated as a year; a calendar followed page by page cannot skip these hundred years.
     pub calendar_years: Option<RangeInclusive<u16>>,
 }
 

@@ -3,7 +3,7 @@
 //! An address must be contacted by one process at a time, because processes on different machines cannot share a clock. So
 //! a leased batch claims the addresses of its sites and of the hosts that their robots.txt files redirect to:
 //!
-//! - The worker contacts no other address. A site that has moved goes back with its new address, and one whose robots.txt
+//! - The worker contacts no other address. A site that has moved is returned with its new address, and one whose robots.txt
 //!   redirects to another host with the name of that host.
 //! - Other processes contact none of those addresses, whatever name resolves to them.
 

@@ -1,7 +1,7 @@
 //! Dispatcher: resolves the host names of a batch and assigns each site to a harvester.
 //!
 //! DNS lookups are rate-limited and run ahead of the harvesters. All sites of an address go to one harvester, whatever
-//! batch they are in. A site whose name cannot be resolved goes back to the manager.
+//! batch they are in. A site whose name cannot be resolved is returned to the manager.
 
 pub mod address_policy;
 pub mod batch_resolver;
@@ -66,7 +66,7 @@ pub(crate) enum DispatcherRequest {
 pub(crate) struct DispatcherHandle(pub(crate) UnboundedSender<DispatcherRequest>);
 
 impl DispatcherHandle {
-    /// Requests a fetch. At the end of a crawl the dispatcher can be gone: the site then goes back without a fetch.
+    /// Requests a fetch. At the end of a crawl the dispatcher can be gone: the site is then returned without a fetch.
     pub(crate) fn request_robots(&self, fetch: CrossHostRobotsFetch) {
         let _ = self.0.send(DispatcherRequest::FetchRobots(fetch));
     }

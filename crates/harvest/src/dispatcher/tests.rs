@@ -119,7 +119,7 @@ async fn lookups_are_rate_limited() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_site_at_a_claimed_address_goes_back_with_its_address() {
+async fn a_site_at_a_claimed_address_is_returned_with_its_address() {
     let test = async {
         let policy = AddressPolicy::AllExcept { addresses: [address(1)].into(), names: [].into() };
         let mut fixture = Fixture::start(&[("a.example", 1)], 1, policy);
@@ -136,7 +136,7 @@ async fn a_site_at_a_claimed_address_goes_back_with_its_address() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_site_that_cannot_be_resolved_goes_back_with_the_reason() {
+async fn a_site_that_cannot_be_resolved_is_returned_with_the_reason() {
     let test = async {
         let mut fixture = Fixture::start(&[], 1, no_claims());
         fixture.submit(vec![BatchSite { name: "not a site".to_owned(), ..site(1, "a.example") }]);

@@ -190,8 +190,8 @@ impl<'s> Harvester<'s> {
         }
     }
 
-    /// Applies new settings to the active sites. If another product token applies to the robots.txt of a site, its pages go
-    /// back: the next batch brings the text of the file, which is not stored here.
+    /// Applies new settings to the active sites. If another product token applies to the robots.txt of a site, its pages are
+    /// returned: the next batch contains the text of the file, which the harvester does not keep.
     fn apply_settings(&mut self) -> std::io::Result<()> {
         if !self.context.may_start() {
             // During a pause it is unknown when the connections would be used again.

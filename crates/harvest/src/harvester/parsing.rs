@@ -37,7 +37,7 @@ impl Harvester<'_> {
         self.unparsed.push_back(UnparsedPage { site, page, fetched });
     }
 
-    /// Parses a page, or passes it on as it is if there is no gatherer.
+    /// Parses a page, or passes it on unparsed if there is no gatherer.
     pub(super) fn parse_page(
         &mut self,
         UnparsedPage { site, page, fetched }: UnparsedPage,

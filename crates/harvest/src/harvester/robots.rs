@@ -153,7 +153,7 @@ impl Harvester<'_> {
         self.workbench.push_first(synthetic, job);
     }
 
-    /// Adds a fetch to the requests of an active site. If the site has just finished, the fetch goes back to the dispatcher,
+    /// Adds a fetch to the requests of an active site. If the site has just finished, the fetch is returned to the dispatcher,
     /// which has received the release of the site before it.
     pub(super) fn attach_robots_fetch(&mut self, fetch: CrossHostRobotsFetch) {
         match self.by_name.get(fetch.url.site()) {

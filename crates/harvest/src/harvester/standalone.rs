@@ -1,10 +1,10 @@
 //! Harvester as a standalone program: fetches the pages of batches and writes one sealed directory per batch. It never opens
 //! the collection, so that it can run on any machine.
 //!
-//! A harvest that is stopped is sealed with what it has; pages that were not fetched go back. A crash leaves an unfinished
-//! directory, and the batch is harvested again. The responses and back-offs that must survive are in a journal, in the
-//! collection or beside a single batch. Because the last request to each site is unknown after a crash, each site then
-//! starts with a full delay. Copy the journal together with a batch that moves to another machine.
+//! A harvest that is stopped is sealed with what it has; pages that were not fetched are returned to the manager.
+//! A crash leaves an unfinished directory, and the batch is harvested again. The responses and back-offs that must survive
+//! are in a journal, in the collection or beside a single batch. Because the last request to each site is unknown after a
+//! crash, each site then starts with a full delay. Copy the journal together with a batch that moves to another machine.
 
 use std::collections::HashMap;
 use std::fs::{File, TryLockError};
@@ -298,7 +298,7 @@ impl HarvestRun {
         if is_done && self.open_sites[job] == 0 && !is_last { self.close(job) } else { Ok(()) }
     }
 
-    /// Seals all open directories; pages that were not fetched go back. When requests were dropped, their sites and addresses are
+    /// Seals all open directories; pages that were not fetched are returned. When requests were dropped, their sites and addresses are
     /// unknown, so that all of them get the maximum delay.
     fn close_all(&mut self, context: &CrawlContext) -> Result<(), Error> {
         if context.stop_mode() == StopMode::Immediate {

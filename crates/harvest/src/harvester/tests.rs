@@ -85,7 +85,7 @@ fn pages_that_robots_txt_disallows_are_skipped_and_the_host_is_released() {
 }
 
 #[test]
-fn pages_of_a_site_with_an_unreachable_robots_txt_go_back() {
+fn pages_of_a_site_with_an_unreachable_robots_txt_are_returned() {
     let mut fixture = Fixture::new(None);
     fixture.add_site(503, "");
     let events = fixture.events();

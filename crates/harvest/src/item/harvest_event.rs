@@ -19,7 +19,7 @@ pub enum HarvestEvent {
         /// Reason, which is recorded for the page.
         reason: Reason,
     },
-    /// A page was not requested and goes back to the manager.
+    /// A page was not requested and is returned to the manager.
     PageReturned {
         /// Page.
         page: PageId,

@@ -13,7 +13,7 @@ pub enum RobotsPolicy {
     Unreachable,
 }
 
-/// Maximum redirects of a request for robots.txt; RFC 9309 asks for at least five.
+/// Maximum redirects of a request for robots.txt; RFC 9309 recommends at least five.
 pub const MAX_ROBOTS_REDIRECTS: u8 = 5;
 
 impl RobotsPolicy {

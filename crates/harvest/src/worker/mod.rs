@@ -342,7 +342,7 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
             let _ = ended.send(());
             outcome
         });
-        // A worker that slept through its lease can get its own batch again.
+        // A worker that was suspended until its lease expired can get its own batch again.
         if let Some(old) = self.active.remove(&batch) {
             old.deadline.revoke();
             old.handle.stop(StopMode::Immediate);
@@ -422,7 +422,7 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
     fn end(&mut self) -> Result<(), Error> {
         let mut outcome = Ok(());
         while !self.active.is_empty() {
-            // The coordinator can ask for an immediate stop in the meantime.
+            // The coordinator can request an immediate stop in the meantime.
             outcome = outcome.and(self.apply_control());
             let mode = if outcome.is_err() {
                 StopMode::Immediate

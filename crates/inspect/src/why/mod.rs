@@ -25,7 +25,7 @@ use crate::sites::count_sites_at_address;
 
 /// Maximum number of fetches in a report.
 const MAX_FETCHES: usize = 100;
-/// Maximum number of in-links in a report.
+/// Maximum number of inlinks in a report.
 const MAX_INLINKS: usize = 10;
 
 /// Explains the stage of a URL, by a commit and the settings of its crawl; `now_ms` is in Unix milliseconds.
@@ -37,7 +37,7 @@ pub fn explain_url(
 ) -> Result<UrlReport, Error> {
     let url = match settings.gathering.rules.canonical(input) {
         Ok(url) => url,
-        // Links with other schemes occur in pages and may be asked for; anything else is a typing error.
+        // Links with other schemes occur in pages, so that users may look them up; anything else is a typing error.
         Err(error @ UrlError::Scheme(_)) => {
             return Ok(empty_report(input, format!("invalid URL: {error}")));
         }
@@ -47,7 +47,7 @@ pub fn explain_url(
     let record = page_id.map(|page| snapshot.page_state.get(page)).transpose()?.flatten();
     let site_id = snapshot.urls.find_site(url.site());
     let site = site_id.map(|site| snapshot.site_state.get(site)).transpose()?.flatten().zip(site_id);
-    // Stop reading as soon as all known in-links are found.
+    // Stop reading as soon as all known inlinks are found.
     let limit = record.as_ref().map_or(MAX_INLINKS, |record| (record.inlinks as usize).clamp(1, MAX_INLINKS));
     let links = inlinks(snapshot.dir(), &snapshot.manifest, page_id, url.as_str(), limit)?;
     let robots =

@@ -343,7 +343,7 @@ impl<'o, 'd> Extractor<'o, 'd> {
 
     fn store_collapsed(&mut self, text: &str) -> Span {
         let start = self.document.strings.len() as u32;
-        // Truncated anchor texts do not mark the document as truncated, as those of unclosed anchors.
+        // As for unclosed anchors, a truncated anchor text does not mark the document as truncated.
         let _ = super::push_collapsed(&mut self.document.strings, text, MAX_ANCHOR_BYTES as usize);
         Span { start, end: self.document.strings.len() as u32 }
     }

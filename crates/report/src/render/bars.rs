@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_both_inputs_are_there_and_nothing_is_no_picture() {
+    fn names_of_both_inputs_are_drawn_and_zeros_give_no_figure() {
         let (one, other) = (statistic(&[("html", 9)]), statistic(&[("pdf", 2), ("html", 8)]));
         let svg = draw("Types", &spec(5), &[("now", &one), ("then", &other)]).unwrap();
         assert!(svg.contains(">PDF<") && svg.contains("80 %") && svg.contains(">then<"), "{svg}");

@@ -21,8 +21,8 @@ pub(super) fn draw(title: &str, of: &DistributionSpec, inputs: &[LabelledStatist
     let mut ccdf: Vec<Series> = Vec::new();
     for (number, bins) in bins.iter().enumerate() {
         let (shape, points) = match of.histogram {
-            Histogram::Shares => (Shape::Area, outline(&joined(bins, of.whole))),
-            Histogram::Density => (Shape::Scatter, densities(bins, of.whole)),
+            Histogram::Shares => (Shape::Area, outline(&joined(bins, of.integers))),
+            Histogram::Density => (Shape::Scatter, densities(bins, of.integers)),
         };
         histogram.push(Series { name: name(number), shape, style: series_style(number), points });
         let points = bins.iter().filter_map(|bin| Some((bin.from, bin.ccdf?))).collect();
@@ -102,8 +102,8 @@ fn bins(statistic: &Statistic, of: &str) -> Vec<Bin> {
     (0..from.len()).filter_map(bin).filter(|bin| bin.from > 0.0).collect()
 }
 
-/// Joins two bins into one, so that small whole numbers leave no gaps.
-fn joined(bins: &[Bin], whole: bool) -> Vec<Bin> {
+/// Joins two bins into one, so that small integers leave no gaps.
+fn joined(bins: &[Bin], integers: bool) -> Vec<Bin> {
     let mut joined: Vec<Bin> = Vec::new();
     for bin in bins {
         let pair = (4.0 * bin.from.log2()).round().div_euclid(2.0);
@@ -116,7 +116,7 @@ fn joined(bins: &[Bin], whole: bool) -> Vec<Bin> {
             None => joined.push(Bin { from: edge(pair), to: edge(pair + 1.0), ..*bin }),
         }
     }
-    if whole {
+    if integers {
         joined.iter_mut().for_each(|bin| (bin.from, bin.to) = (bin.from.ceil(), bin.to.ceil()));
     }
     joined
@@ -138,13 +138,13 @@ fn outline(bins: &[Bin]) -> Vec<(f64, f64)> {
     points
 }
 
-/// Share per unit of the value, at the geometric middle of the bin. For whole numbers, the width of a bin is the number
-/// of whole numbers in it.
-fn densities(bins: &[Bin], whole: bool) -> Vec<(f64, f64)> {
+/// Share per unit of the value, at the geometric middle of the bin. For integers, the width of a bin is the number
+/// of integers in it.
+fn densities(bins: &[Bin], integers: bool) -> Vec<(f64, f64)> {
     let dense = |bin: &Bin| {
-        let (from, to) = if whole { (bin.from.ceil(), bin.to.ceil()) } else { (bin.from, bin.to) };
-        let middle = if whole { (from * (to - 1.0).max(from)).sqrt() } else { (from * to).sqrt() };
-        (middle, bin.share / if whole { (to - from).max(1.0) } else { to - from })
+        let (from, to) = if integers { (bin.from.ceil(), bin.to.ceil()) } else { (bin.from, bin.to) };
+        let middle = if integers { (from * (to - 1.0).max(from)).sqrt() } else { (from * to).sqrt() };
+        (middle, bin.share / if integers { (to - from).max(1.0) } else { to - from })
     };
     bins.iter().filter(|bin| bin.count > 0.0).map(dense).collect()
 }
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_have_the_unit_one() {
+    fn integers_have_the_unit_one() {
         let dense = densities(&[bin(2.0, 2.378, 0.5), bin(9.51, 11.31, 0.2)], true);
         assert_eq!(dense, [(2.0, 0.5), (110f64.sqrt(), 0.1)]);
     }

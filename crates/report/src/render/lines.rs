@@ -27,9 +27,9 @@ pub(super) fn draw(title: &str, spec: &LinesSpec, inputs: &[LabelledStatistic<'_
     }
     let scale = if spec.scale == ScaleSpec::Log { Scale::Log } else { Scale::Linear };
     let since = unit.map(|(_, unit)| format!("{unit} since the first fetch"));
-    let whole = series.iter().flat_map(|series| &series.points).all(|(x, _)| x.fract() == 0.0);
+    let integers = series.iter().flat_map(|series| &series.points).all(|(x, _)| x.fract() == 0.0);
     let x_title = spec.x_axis.clone().or(since).unwrap_or_default();
-    let x = Axis { title: x_title, whole, ..Axis::default() };
+    let x = Axis { title: x_title, integers, ..Axis::default() };
     let y = Axis { title: spec.y_axis.clone(), format: axis_format(spec.format), scale, ..Axis::default() };
     Some(
         Chart { title: title.to_owned(), heading: Heading::AccessibleOnly, x, y, series, ..Chart::default() }

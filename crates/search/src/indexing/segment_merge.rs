@@ -10,10 +10,10 @@ use crate::indexing::index_document::IndexDocument;
 /// Minimum memory of a writer thread: that of tantivy (15 MB), rounded up.
 const MIN_WRITER_BYTES: usize = 16 << 20;
 
-/// Maximum number of new segments that are not merged: merging them takes longer than searches gain.
+/// Maximum number of new segments that are not merged: merging so few costs more time than it saves in searches.
 const MAX_NEW_SEGMENTS: usize = 4;
 
-/// Maximum number of pages of a merged segment: larger merges take longer than they gain.
+/// Maximum number of pages of a merged segment: larger merges cost more time than they save in searches.
 const MAX_MERGED_PAGES: u32 = 5_000_000;
 
 /// Share of deleted pages above which a segment is rewritten.

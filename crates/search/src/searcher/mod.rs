@@ -74,7 +74,7 @@ pub struct Searcher {
     vocabulary: Mutex<Option<Arc<Vocabulary>>>,
 }
 
-/// Number of further hits fetched to fill the places of collapsed near duplicates.
+/// Number of additional hits fetched, to replace collapsed near duplicates.
 const COLLAPSE_LOOKAHEAD: usize = 100;
 /// Below this number of hits a spelling suggestion is computed.
 const SUGGESTION_MAX_HITS: u64 = 3;

@@ -38,7 +38,7 @@ pub struct SiteGroundTruth {
     pub language: Language,
     /// Label of its charset.
     pub charset: &'static str,
-    /// Place of the charset declaration.
+    /// Location of the charset declaration.
     pub charset_declared: Declared,
     /// Kind of its robots.txt.
     pub robots: RobotsKind,
@@ -84,7 +84,7 @@ pub struct PageGroundTruth {
     pub language: Option<Language>,
     /// Label of its charset; `None` without text.
     pub charset: Option<&'static str>,
-    /// Place of the charset declaration.
+    /// Location of the charset declaration.
     pub charset_declared: Option<Declared>,
     /// URL of the original with the same bytes, on this site or on the origin of a replica.
     pub duplicate_of: Option<String>,

@@ -13,11 +13,11 @@ use crate::world::text_buffer::TextBuffer;
 pub struct Charset {
     /// Label as in the Content-Type header.
     pub label: &'static str,
-    /// Place of the declaration.
+    /// Location of the declaration.
     pub declared: Declared,
 }
 
-/// Place in which a page declares its charset.
+/// Location in which a page declares its charset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Declared {

@@ -110,7 +110,7 @@ pub(crate) fn lookup(server: SocketAddr, name: &str) -> (u8, Option<Ipv4Addr>) {
     socket.set_read_timeout(Some(Duration::from_secs(5))).expect("a time limit");
     socket.send_to(&question, server).expect("sent");
     let mut answer = [0; 512];
-    let length = socket.recv(&mut answer).expect("an answer");
+    let length = socket.recv(&mut answer).expect("a DNS response");
     let (code, answers) = (answer[3] & 15, answer[7]);
     let tail: [u8; 4] = answer[length - 4..length].try_into().expect("four bytes");
     (code, (answers > 0).then(|| Ipv4Addr::from(tail)))

@@ -126,8 +126,7 @@ pub fn write_statistics(collection: &Path, generation: u64, statistics: &[Statis
     fs::create_dir_all(&dir).context("create", &dir)?;
     let path = path_of(collection, generation);
     let unfinished = path.with_extension(UNFINISHED);
-    let text =
-        serde_json::to_vec(statistics).map_err(|error| corrupt(&path, "", error.to_string()))?;
+    let text = serde_json::to_vec(statistics).map_err(|error| corrupt(&path, "", error.to_string()))?;
     let mut file = File::create(&unfinished).context("create", &unfinished)?;
     file.write_all(&text).context("write", &unfinished)?;
     file.sync_data().context("sync", &unfinished)?;

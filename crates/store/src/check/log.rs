@@ -88,9 +88,7 @@ impl<'f> CorruptionLog<'f> {
             Error::UnknownVersion { found, known, .. } => {
                 (String::new(), format!("format version {found}, expected {known}"))
             }
-            Error::SchemaMismatch { .. } => {
-                (String::new(), "columns of another version of weir".to_owned())
-            }
+            Error::SchemaMismatch { .. } => (String::new(), "columns of another version of weir".to_owned()),
             Error::Io { operation, source, .. } => {
                 (String::new(), format!("cannot {operation} the file: {source}"))
             }

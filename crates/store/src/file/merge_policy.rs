@@ -1,7 +1,7 @@
 //! Policy that decides which small files are merged, for components that write a new file with each commit.
 //!
 //! Files are ordered by age. When the newer files together are at least as large as an older one, they are merged with
-//! it. The file of a byte thus at least doubles whenever the byte is rewritten, and the number of files stays near the
+//! it. So each rewrite of a byte moves it to a file at least twice as large, and the number of files stays near the
 //! logarithm of the total size.
 
 use std::ops::Range;

@@ -57,7 +57,7 @@ impl LinkLog {
         self.links.extend(links.into_iter().take(MAX_LINKS_PER_PAGE + 1));
         if self.links.len() - start > MAX_LINKS_PER_PAGE {
             self.links.truncate(start);
-            return Err(Error::LimitExceeded { limit: "a page has more than 2^20 links" });
+            return Err(Error::LimitExceeded { limit: "more than 2^20 links on a page" });
         }
         self.pages.push((source, start..self.links.len()));
         Ok(())
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_with_too_many_links_is_refused_and_the_log_goes_on() {
+    fn a_page_with_too_many_links_is_rejected_and_the_log_stays_usable() {
         let dir = dir();
         let mut log = LinkLog::open(dir.path(), &Manifest::empty()).unwrap();
         let link = Link { target: PageId(7), kind: 1, context: 2, anchor_chars: 3, position: 4 };

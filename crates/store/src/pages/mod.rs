@@ -295,7 +295,7 @@ impl PageStore {
             Some(current) => current,
             vacant => {
                 if self.next_number > MAX_NUMBER {
-                    return Err(Error::LimitExceeded { limit: "maximum number of WARC files" });
+                    return Err(Error::LimitExceeded { limit: "maximum number of WARC files reached" });
                 }
                 let id = numbered_file(self.next_number);
                 let mut file = AppendFile::create(&self.dir, &format!("pages/{}", file_name(id)))?;

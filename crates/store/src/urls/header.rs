@@ -48,8 +48,7 @@ impl TableHeader {
     pub(super) fn read(dir: &Path, entry: &FileEntry) -> Result<TableHeader> {
         let mut frame = Vec::new();
         FrameReader::open(dir, entry)?.read(0, &mut frame)?;
-        decode(&frame)
-            .ok_or_else(|| corrupt(&dir.join(&entry.name), "", "invalid header of the URL table"))
+        decode(&frame).ok_or_else(|| corrupt(&dir.join(&entry.name), "", "invalid header of the URL table"))
     }
 }
 

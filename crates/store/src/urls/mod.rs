@@ -135,12 +135,12 @@ impl UrlTable {
         mut admit: impl FnMut(&UrlReader, u32) -> bool,
     ) -> Result<ResolvedBatch> {
         if u32::try_from(batch.len()).is_err() {
-            return Err(Error::LimitExceeded { limit: "a batch of more than 2^32 links" });
+            return Err(Error::LimitExceeded { limit: "more than 2^32 links in a batch" });
         }
         let resolved = resolve::look_up_batch(batch, &mut self.cache, &self.known)?;
         let first_new = self.known.pages();
         if resolved.new_pages() > resolve::MAX_PAGES - first_new as usize {
-            return Err(Error::LimitExceeded { limit: "almost 2^32 pages" });
+            return Err(Error::LimitExceeded { limit: "maximum number of pages reached (almost 2^32)" });
         }
         let (pages, first_links, entries) =
             resolved.assign_ids(first_new, &mut self.cache, |link| admit(&self.known, link));

@@ -87,7 +87,7 @@ impl SiteNames {
         };
         let site = self.ends.len() as u32;
         let end = u32::try_from(self.names.len() + name.len())
-            .map_err(|_| Error::LimitExceeded { limit: "4 GiB of site names" })?;
+            .map_err(|_| Error::LimitExceeded { limit: "more than 4 GiB of site names" })?;
         self.names.push_str(name);
         self.ends.push(end);
         self.index[index_slot] = slot(hash, site);

@@ -14,7 +14,7 @@ use store::{Collection, RetentionPolicy};
 
 use crate::rounds::{settings, verify, write_round};
 
-const DIR: &str = "WEIR_CRASH_FOLDER";
+const DIR: &str = "WEIR_CRASH_DIR";
 
 /// Process to be killed; without the environment variable, an empty test.
 #[test]

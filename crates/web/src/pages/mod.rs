@@ -1,4 +1,4 @@
-//! Pages for people, and the endpoints of the HTTP API that return the same data as JSON.
+//! HTML pages, and the endpoints of the HTTP API that return the same data as JSON.
 
 pub(crate) mod cached_page;
 pub(crate) mod dashboard;

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_that_runs_or_loads() {
+    fn elements_that_execute_or_load_are_removed() {
         let hostile = [
             "<script>alert(1)</script>",
             "<SCRIPT SRC=//x></SCRIPT>",

@@ -36,7 +36,7 @@ pub(crate) enum ApiError {
     /// The request took too long; the limit in seconds.
     #[error("request timed out after {0} s")]
     Timeout(u64),
-    /// The server cannot do its part: damaged files, I/O errors.
+    /// Internal error of the server: damaged files, I/O errors.
     #[error("{0}")]
     Internal(String),
 }

@@ -16,7 +16,7 @@ use crate::state::refreshing::Refreshing;
 /// Minimum time between two checks for a newer index.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum age of the snapshot if the index is unchanged. A crawl commits every few seconds; reopening for each commit would
-/// cost more than up-to-date titles and snippets are worth.
+/// be expensive, and only titles and snippets would be newer.
 const MAX_SNAPSHOT_AGE: Duration = Duration::from_secs(60);
 
 /// The open searcher of a collection.

@@ -39,7 +39,7 @@ fn invalid_and_duplicate_names_are_rejected() {
         assert_eq!((code, out.as_str()), (2, ""));
         err
     };
-    assert!(refused(&["--create", "12"]).contains("it needs a letter"));
+    assert!(refused(&["--create", "12"]).contains("it must contain a letter"));
     assert!(refused(&["--create", ""]).contains("invalid snapshot name"));
     assert_eq!(run_text(dir, &["snapshots", "DIR", "--create", "a"]).0, 0);
     assert!(refused(&["--create", "a"]).contains("snapshot `a` already exists (generation 2)"));

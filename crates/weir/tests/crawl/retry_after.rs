@@ -18,7 +18,7 @@ fn retry_after_survives_a_kill_before_the_first_commit() {
                     [crawl]\nmax_idle = '20s'\n[sitemaps]\nrobots_rdf = false\n";
     let collection = Collection::new(&[first.url("/")], &(hosts(&[&first, &busy]) + settings));
     let mut crawl = collection.start(&[]);
-    crawl.until(|| collection.journals().is_some_and(|text| text.contains("back_off")));
+    crawl.until(|| collection.journals().is_some_and(|text| text.contains("site_backed_off")));
     crawl.kill();
     assert_eq!(busy.paths(), ["/robots.txt", "/"]);
 

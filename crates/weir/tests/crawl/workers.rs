@@ -76,7 +76,7 @@ fn killed_workers_lose_nothing() {
     let web = web();
     let collection = collection(&web);
     let mut crawl = collection.start(&["--workers", "local:0"]);
-    crawl.until(|| collection.path().join("workers/COLLECTION").exists());
+    crawl.until(|| collection.path().join("workers/COORDINATOR.lock").exists());
     let mut workers = vec![worker(&collection, "a-0"), worker(&collection, "b-0")];
     let mut kills_us = Vec::new();
     for number in 1..=if long() { 40 } else { 5 } {

@@ -123,7 +123,7 @@ fn search_works_in_a_browser() {
 }
 
 #[test]
-fn nothing_of_a_hostile_page_runs() {
+fn no_part_of_a_hostile_page_is_executed() {
     let Some(browser) = Browser::start() else { return };
     let hostile = "<title>x</title><body onload=alert(1)><h1>River</h1><script>alert(2)</script>\
          <img src=https://evil.example/p.png onerror=alert(3)><link rel=stylesheet href=https://evil.example/x.css>\

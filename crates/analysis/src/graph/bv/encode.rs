@@ -126,7 +126,7 @@ impl ListEncoding {
                 self.extras.push(own_value);
                 own += 1;
             } else if (own_value == reference_value) == copying {
-                // The block goes on: copied or skipped.
+                // The block continues: copied or skipped.
                 own += usize::from(copying);
                 other += 1;
                 block += 1;

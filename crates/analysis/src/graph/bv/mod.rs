@@ -69,7 +69,7 @@ impl BvGraph {
             || !inside
             || chunks.first().is_some_and(|chunk| chunk.first_node != 0 || chunk.first_arc != 0)
         {
-            return Err(corrupt(&chunks_path, "positions outside the graph"));
+            return Err(corrupt(&chunks_path, "chunk positions outside the graph"));
         }
         Ok(BvGraph { path, file, nodes, arcs, bytes, chunks })
     }
@@ -238,7 +238,7 @@ fn read_properties(path: &Path) -> Result<(u32, u64)> {
         line.map(str::trim)
     };
     let number = |name: &str| {
-        let missing = || corrupt(path, format!("no number of {name}"));
+        let missing = || corrupt(path, format!("missing or invalid property {name}"));
         value(name).and_then(|text| text.parse::<u64>().ok()).ok_or_else(missing)
     };
     let expected = [

@@ -265,7 +265,7 @@ impl<K: Copy + Eq + Hash> Workbench<K> {
         let Some(entry) = self.addresses.get_mut(&address) else { return };
         let (old, ready) = (entry.position, first.filter(|_| !entry.is_acquired));
         entry.position = ready.map(|(first, _)| {
-            // The sequence number stays, so that changes of its sites do not cost an address its place.
+            // The sequence number stays, so that an address keeps its queue position when its sites change.
             let seq = old.map_or(self.last_seq + 1, |position| position.seq);
             QueuePosition { ready_ms: first.ready_ms.max(entry.ready_ms), seq }
         });

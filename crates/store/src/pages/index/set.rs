@@ -126,8 +126,7 @@ pub(crate) fn parts_of(dir: &Path, manifest: &Manifest) -> Result<Vec<[FileEntry
     let parts = texts.map(|(text, stem)| {
         let [_, checksums] = names(stem);
         let entry = manifest.files_in("pages").find(|entry| entry.name == checksums);
-        let missing =
-            || corrupt(&dir.join(&text.name), "", "the .checksums file is not in the manifest");
+        let missing = || corrupt(&dir.join(&text.name), "", "the .checksums file is not in the manifest");
         Ok([text.clone(), entry.cloned().ok_or_else(missing)?])
     });
     parts.collect()

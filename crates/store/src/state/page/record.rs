@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_are_set_and_taken_back() {
+    fn flags_are_set_and_cleared() {
         let flags = PageFlags::DYNAMIC.with(PageFlags::SEED);
         assert!(flags.has(PageFlags::SEED) && !flags.has(PageFlags::DUPLICATE));
         assert_eq!(flags.without(PageFlags::SEED), PageFlags::DYNAMIC);

@@ -239,7 +239,8 @@ impl RecordWriter {
         let first = records.count;
         for row in rows {
             let id = records.count;
-            records.count = id.checked_add(1).ok_or(Error::LimitExceeded { limit: "2^32 - 1 records" })?;
+            records.count =
+                id.checked_add(1).ok_or(Error::LimitExceeded { limit: "more than 2^32 - 1 records" })?;
             records.overlay.insert(id, row);
             self.ids.push(id);
         }

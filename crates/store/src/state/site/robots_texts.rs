@@ -125,7 +125,7 @@ impl RobotsTextsWriter {
     /// Stores a text; it can be read immediately.
     pub(crate) fn append(&mut self, texts: &mut RobotsTexts, text: &[u8]) -> Result<TextLocation> {
         if text.len() > MAX_TEXT_BYTES {
-            return Err(Error::LimitExceeded { limit: "a robots.txt of more than 1 MiB" });
+            return Err(Error::LimitExceeded { limit: "robots.txt larger than 1 MiB" });
         }
         let payload = zstd::bulk::compress(text, ZSTD_LEVEL).map_err(|source| {
             let path = texts.path(self.newest);

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_table_takes_the_place_of_the_old_one() {
+    fn a_new_table_replaces_the_old_one() {
         let dir = tempfile::tempdir().unwrap();
         let collection = dir.path();
         assert_eq!(list_derived(collection).unwrap(), []);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_the_commit_are_none_of_them_and_stay() {
+    fn tables_of_the_commit_are_not_derived_tables_and_remain() {
         let dir = tempfile::tempdir().unwrap();
         let mut collection = crate::Collection::create(dir.path(), crate::StoreSettings::default()).unwrap();
         write(dir.path(), 1, 5);

@@ -72,8 +72,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     limit: Option<String>,
 
-    /// Resume after this position of an earlier stream.
-    #[arg(long, value_name = "POSITION")]
+    /// Resume after this cursor of an earlier stream.
+    #[arg(long, value_name = "CURSOR")]
     after: Option<String>,
 
     /// Shard I of K; all shards together contain each page once.
@@ -143,7 +143,7 @@ fn stream_query(args: &Args, json: bool) -> Result<StreamQuery, UsageError> {
         ("before", &args.before),
         ("where", &args.predicate),
         ("limit", &args.limit),
-        // Before `order`: a position contains the order of its stream, which an explicit order overrides.
+        // Before `order`: a cursor contains the order of its stream, which an explicit order overrides.
         ("after", &args.after),
         ("shard", &args.shard),
         ("order", &args.order),

@@ -86,7 +86,7 @@ pub(crate) fn print(comparison: &Comparison, title: &str, printer: &mut Printer)
     }
     let remark = "\nAUC: area under the curve of PageRank over pages, relative to the omniscient order; PR@10 %: share of \
                   PageRank\nafter 10 % of the pages; H/T: share of the first 20 % of the pages that are among the most linked; \
-                  τ: Kendall's τ-b\nof their PageRank then and at the end; freshness, age: of copies, measured after a year of learning";
+                  τ: Kendall's τ-b\nbetween their PageRank at that time and at the end; freshness, age: of copies, measured after a year of learning";
     printer.line(&printer.style(TextStyle::Dim, remark))
 }
 

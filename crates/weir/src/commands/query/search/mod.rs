@@ -142,7 +142,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// Parses a query. The error points at the wrong place.
+/// Parses a query. The error message marks the position of the mistake.
 fn parse_query(text: &str, any: bool) -> Result<Query, UsageError> {
     if any {
         return Query::any_word(text).ok_or_else(|| UsageError("the query contains no word".to_owned()));

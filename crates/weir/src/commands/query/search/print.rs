@@ -53,7 +53,7 @@ fn print_hit(rank: usize, hit: &Hit, printer: &mut Printer) -> anyhow::Result<()
     facts.push(human::bytes(hit.body_bytes));
     facts.extend(hit.inlinks.map(|links| plural(links.into(), "inlink")));
     if hit.near_duplicates > 0 {
-        facts.push(format!("{} nearly the same", plural(hit.near_duplicates.into(), "more page")));
+        facts.push(plural(hit.near_duplicates.into(), "near duplicate"));
     }
     printer.line(&format!("     {}", printer.style(TextStyle::Dim, &facts.join(", "))))?;
     for ScorePart { description, score } in &hit.explanation {
