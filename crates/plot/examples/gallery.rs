@@ -21,12 +21,7 @@ fn lines() -> String {
         let points = (0..=100).map(|x| (f64::from(x) / 100.0, (f64::from(x) / 100.0).powf(power)));
         let style =
             [SeriesStyle::Reference, SeriesStyle::Strong].get(number as usize).copied().unwrap_or_default();
-        Series {
-            name: format!("strategy {number}"),
-            style: style,
-            points: points.collect(),
-            ..Series::default()
-        }
+        Series { name: format!("strategy {number}"), style, points: points.collect(), ..Series::default() }
     };
     let percent = |title| Axis { format: Format::Percent, ..axis(title) };
     Chart {
@@ -63,7 +58,7 @@ fn bars() -> String {
     let bar = |(name, value, style): (&str, f64, SeriesStyle)| Bar {
         name: name.to_owned(),
         value,
-        style: style,
+        style,
         ..Bar::default()
     };
     let values = [

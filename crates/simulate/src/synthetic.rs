@@ -44,10 +44,10 @@ impl Synthetic {
         settings.validators = default.validators;
         settings.changing_pages = 1.0;
         let world = World::new(settings, Ports { http: 80, https: 443 })?;
-        Ok(self.from_world(&world))
+        Ok(self.model_of(&world))
     }
 
-    fn from_world(&self, world: &World) -> WebModel {
+    fn model_of(&self, world: &World) -> WebModel {
         let sites: Vec<simweb::Site> = world.site_indexes().map(|index| world.site(index)).collect();
         let mut first = Vec::with_capacity(sites.len() + 1);
         let mut pages = Vec::new();

@@ -391,7 +391,7 @@ fn a_cursor_is_valid_for_its_commit_and_order() {
         PageStream::open(snapshot(), &PageStreamRequest { after: from, ..Default::default() }).err().unwrap();
     assert!(error.to_string().contains("it belongs to generation 1, this is generation"), "{error}");
     let filter = PageFilter { sites: vec!["c.test".to_owned()], ..PageFilter::all() };
-    let request = PageStreamRequest { filter: filter, ..Default::default() };
+    let request = PageStreamRequest { filter, ..Default::default() };
     let error = PageStream::open(snapshot(), &request).err().unwrap().to_string();
     assert_eq!(error, "no site `c.test` in the collection");
 }

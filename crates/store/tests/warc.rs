@@ -59,7 +59,7 @@ fn body(seed: u64) -> Vec<u8> {
 fn settings(max_file_bytes: u64) -> PageStoreSettings {
     let info = [("software", "weir"), ("isPartOf", "test"), ("robots", "obey")];
     let info = info.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    PageStoreSettings { max_file_bytes: max_file_bytes, warcinfo: info, ..PageStoreSettings::default() }
+    PageStoreSettings { max_file_bytes, warcinfo: info, ..PageStoreSettings::default() }
 }
 
 /// Page store with its commits.

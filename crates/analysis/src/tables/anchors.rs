@@ -205,7 +205,7 @@ mod tests {
         let reader = TableReader::<AnchorRows>::open_derived(dir.path()).unwrap().unwrap();
         reader
             .for_each_row(|row| {
-                rows.push((row.page_id, row.anchor.to_owned(), row.link_count, row.site_count))
+                rows.push((row.page_id, row.anchor.to_owned(), row.link_count, row.site_count));
             })
             .unwrap();
         assert_eq!(rows[0], (7, "the weir".to_owned(), 30, 30));

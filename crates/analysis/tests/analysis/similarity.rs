@@ -303,7 +303,7 @@ fn a_page_is_similar_to_pages_with_its_words_and_with_its_links() {
     let reader = TableReader::<AnchorRows>::open_derived(dir.path()).unwrap().unwrap();
     reader
         .for_each_row(|row| {
-            anchors.push((row.page_id, row.anchor.to_owned(), row.link_count, row.site_count))
+            anchors.push((row.page_id, row.anchor.to_owned(), row.link_count, row.site_count));
         })
         .unwrap();
     let expected = [(ids[0].0, "Weirs", 2, 2), (ids[3].0, "Bread", 1, 1), (ids[3].0, "loaf", 1, 1)];

@@ -54,14 +54,7 @@ impl OpenBatches {
         }
         let id = batch.id;
         let (sites, pages) = (batch.sites.len() as u32, batch.pages() as u32);
-        let open = LiveBatch {
-            id: id,
-            created_ms: created_ms,
-            sites,
-            sites_remaining: sites,
-            pages,
-            pages_remaining: pages,
-        };
+        let open = LiveBatch { id, created_ms, sites, sites_remaining: sites, pages, pages_remaining: pages };
         if sites > 0 {
             self.batches.insert(id, open);
         }

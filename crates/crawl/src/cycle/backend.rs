@@ -53,7 +53,7 @@ impl LocalBackend {
         let journal = work_dirs::journal(collection.dir());
         journal::start(&journal, &[]).map_err(|source| journal_error(&journal, source))?;
         let pool = HarvesterPool::start(HarvesterPoolConfig {
-            context: context,
+            context,
             journal: Some(&journal),
             committed: &committed,
             clocks_lost: began_unknown,

@@ -109,8 +109,7 @@ impl CrawlLoop {
             name: &|name| open.claims.is_host_claimed(name) || outstanding.hosts.contains(name),
             site: &|site| open.contains(site),
         };
-        if claim_lookup::assign(&addresses, collection, &mut batch, &claims, self.context.clock.now_s())? > 0
-        {
+        if claim_lookup::assign(addresses, collection, &mut batch, &claims, self.context.clock.now_s())? > 0 {
             let accepted: HashSet<SiteId> = batch.sites.iter().map(|site| site.site).collect();
             let returned: Vec<BatchSite> =
                 all.into_iter().filter(|site| !accepted.contains(&site.site)).collect();

@@ -170,7 +170,7 @@ impl CrawlLoop {
         let claimed_sites = manager.open.claimed_sites();
         Ok(CrawlLoop {
             seeder: Seeder::new(&settings, collection)?,
-            context: context,
+            context,
             limits,
             started: Instant::now(),
             runtime: Builder::new_current_thread().enable_time().build().map_err(Error::Thread)?,

@@ -32,7 +32,7 @@ const MAX_LISTED_SITES: usize = 20;
 impl StatusSampler {
     pub(crate) fn new(status: SharedStatus) -> StatusSampler {
         StatusSampler {
-            status: status,
+            status,
             site_stats: SiteStats::default(),
             finished_sites: Vec::new(),
             commit: None,

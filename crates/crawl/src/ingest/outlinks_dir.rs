@@ -170,7 +170,7 @@ impl<'r> OutlinksReader<'r> {
     }
 
     pub(crate) fn next(&mut self) -> io::Result<Option<OutlinksLine>> {
-        let line = match self.lines.next()? {
+        let line = match self.lines.read_next()? {
             None => return Ok(None),
             Some(OutlinksJson::Sitemap { site, pages }) => {
                 return Ok(Some(OutlinksLine::Sitemap { site, pages }));

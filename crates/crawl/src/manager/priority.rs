@@ -117,7 +117,7 @@ impl FactSource<'_> {
     /// Scans all pages.
     pub(crate) fn survey(&self, pages: &PageStateReader) -> store::Result<FactSurvey> {
         Ok(FactSurvey::merge(pages.scan(&PageColumn::ALL, |survey: &mut FactSurvey, row| {
-            survey.observe(row, &self.page_facts(row))
+            survey.observe(row, &self.page_facts(row));
         })?))
     }
 }

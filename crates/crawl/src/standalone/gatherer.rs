@@ -240,7 +240,7 @@ struct HarvestFeeder<'r> {
 impl HarvestFeeder<'_> {
     fn run(&mut self) {
         let outcome = loop {
-            match self.reader.next() {
+            match self.reader.read_next() {
                 Ok(Some(record)) => {
                     if self.submit_record(record).is_err() {
                         return;

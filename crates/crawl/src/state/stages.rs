@@ -24,7 +24,7 @@ pub(crate) fn update_unfetched(
         *dequeued.entry(record.site).or_default() += u32::from(record.stage == PageStage::Queued);
         match values[index] {
             UnfetchedPage::Skipped(reason) => {
-                (record.stage, record.reason) = (PageStage::Rejected, Some(reason))
+                (record.stage, record.reason) = (PageStage::Rejected, Some(reason));
             }
             UnfetchedPage::Returned(reason) => {
                 record.stage = stage_before_queueing(record);

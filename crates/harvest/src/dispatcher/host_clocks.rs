@@ -43,11 +43,7 @@ impl<W> HostClocks<W> {
         let cooldowns: HashMap<u64, Cooldown> = cooldowns
             .map(|(name, until_ms)| (hash(&name), Cooldown { until_ms, last_request_ms: 0 }))
             .collect();
-        HostClocks {
-            owned: HashMap::new(),
-            sweep_above: MIN_SWEEP_SIZE.max(2 * cooldowns.len()),
-            cooldowns: cooldowns,
-        }
+        HostClocks { owned: HashMap::new(), sweep_above: MIN_SWEEP_SIZE.max(2 * cooldowns.len()), cooldowns }
     }
 
     /// Owner of a host.

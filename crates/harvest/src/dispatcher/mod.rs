@@ -171,7 +171,7 @@ impl Dispatcher {
     fn accept(&mut self, request: DispatcherRequest) {
         match request {
             DispatcherRequest::Batch(batch) => {
-                batch.sites.into_iter().for_each(|site| self.accept_site(site))
+                batch.sites.into_iter().for_each(|site| self.accept_site(site));
             }
             DispatcherRequest::FetchRobots(fetch) => match self.host_clocks.harvester(fetch.url.site()) {
                 Some(harvester) => self.send_to(harvester, HarvesterTask::FetchRobotsAtActiveSite(fetch)),
@@ -186,10 +186,10 @@ impl Dispatcher {
                 for task in self.host_clocks.release(&name, cooldown, now_ms) {
                     match task {
                         HarvesterTask::Site(site, front_page, resolved) => {
-                            self.send_site(site, front_page, resolved)
+                            self.send_site(site, front_page, resolved);
                         }
                         HarvesterTask::FetchRobots(fetch, address, _) => {
-                            self.send_robots_fetch(fetch, address)
+                            self.send_robots_fetch(fetch, address);
                         }
                         HarvesterTask::FetchRobotsAtActiveSite(_)
                         | HarvesterTask::RobotsResult { .. }
@@ -226,7 +226,7 @@ impl Dispatcher {
                 self.accept(DispatcherRequest::RobotsResult(fetch, unreachable));
             }
             RobotsRoute::NotLeased => {
-                self.send_to(harvester, HarvesterTask::RobotsHostNotLeased { site, name: name.into() })
+                self.send_to(harvester, HarvesterTask::RobotsHostNotLeased { site, name: name.into() });
             }
         }
     }
@@ -300,10 +300,10 @@ impl Dispatcher {
         let name: Box<str> = fetch.url.site().into();
         match self.host_clocks.owner(&name) {
             Some(HostOwner::Harvester(harvester)) => {
-                self.send_to(harvester, HarvesterTask::FetchRobotsAtActiveSite(fetch))
+                self.send_to(harvester, HarvesterTask::FetchRobotsAtActiveSite(fetch));
             }
             Some(HostOwner::RobotsFetch) => {
-                self.host_clocks.enqueue(&name, HarvesterTask::FetchRobots(fetch, address, 0))
+                self.host_clocks.enqueue(&name, HarvesterTask::FetchRobots(fetch, address, 0));
             }
             None => {
                 let cooldown = self.host_clocks.claim_for_robots(&name);
@@ -357,7 +357,7 @@ impl Dispatcher {
     fn release_site(&mut self, site: &BatchSite, reason: Option<Reason>) {
         for page in &site.pages {
             self.context.counters.pages_queued.fetch_sub(1, Relaxed);
-            let event = HarvestEvent::PageReturned { page: page.page, reason: reason.map(Into::into) };
+            let event = HarvestEvent::PageReturned { page: page.page, reason };
             self.outbox.push(HarvestItem::Event(event), 64);
         }
     }

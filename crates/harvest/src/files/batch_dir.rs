@@ -57,7 +57,7 @@ impl Batch {
             let path = dir.join(SITES);
             checksummed_jsonl::verify(&path, seal.xxh3)?;
             let (mut lines, mut sites) = (ChecksummedJsonlReader::open(&path)?, Vec::new());
-            while let Some(site) = lines.next()? {
+            while let Some(site) = lines.read_next()? {
                 sites.push(site);
             }
             let counts = (seal.sites, seal.pages);

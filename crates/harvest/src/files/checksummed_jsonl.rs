@@ -56,7 +56,7 @@ impl ChecksummedJsonlReader {
     }
 
     /// Reads the next value; `None` at the end.
-    pub fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+    pub fn read_next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         if !self.read_line()? {
             return Ok(None);
         }

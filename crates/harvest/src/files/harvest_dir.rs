@@ -190,9 +190,9 @@ impl HarvestReader {
     }
 
     /// Reads the next record; `None` at the end.
-    pub fn next(&mut self) -> Result<Option<HarvestRecord>, SealedDirError> {
+    pub fn read_next(&mut self) -> Result<Option<HarvestRecord>, SealedDirError> {
         let failed = |source| SealedDirError::Io { operation: "read", dir: self.dir.clone(), source };
-        let fetch = match self.lines.next().map_err(failed)? {
+        let fetch = match self.lines.read_next().map_err(failed)? {
             None => return Ok(None),
             Some(HarvestLine::Event(event)) => return Ok(Some(HarvestRecord::Event(event))),
             Some(HarvestLine::Fetch(fetch)) => fetch,
@@ -295,16 +295,16 @@ mod tests {
         let mut reader = HarvestReader::open(&dir).unwrap();
         assert_eq!(reader.batch, 9);
         for (index, expected) in pages.iter().enumerate() {
-            let Some(HarvestRecord::Fetch(line, head, body)) = reader.next().unwrap() else {
+            let Some(HarvestRecord::Fetch(line, head, body)) = reader.read_next().unwrap() else {
                 panic!("no fetch")
             };
             assert_eq!((line.page, line.url.as_str()), (PageId(index as u32), expected.url.as_str()));
             let fetched = line.into_page(expected.url.clone(), head, body);
             assert_eq!(format!("{fetched:?}"), format!("{expected:?}"));
         }
-        let Some(HarvestRecord::Event(read)) = reader.next().unwrap() else { panic!("no event") };
+        let Some(HarvestRecord::Event(read)) = reader.read_next().unwrap() else { panic!("no event") };
         assert_eq!(read, event);
-        assert!(reader.next().unwrap().is_none());
+        assert!(reader.read_next().unwrap().is_none());
 
         let mut warc = fs::read(dir.join(WARC)).unwrap();
         *warc.last_mut().unwrap() ^= 1;

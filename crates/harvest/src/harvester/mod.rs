@@ -324,7 +324,7 @@ impl<'s> Harvester<'s> {
             match self.jobs.remove(job) {
                 Some(RequestJob::Page { page, .. }) => {
                     self.context.counters.pages_queued.fetch_sub(1, Relaxed);
-                    self.send(HarvestEvent::PageReturned { page, reason: reason.map(Into::into) })?;
+                    self.send(HarvestEvent::PageReturned { page, reason })?;
                 }
                 // Another harvester waits for the result.
                 Some(RequestJob::CrossHostRobots(fetch)) => {

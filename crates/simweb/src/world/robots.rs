@@ -62,7 +62,7 @@ impl RobotsKind {
             RobotsKind::Missing | RobotsKind::ServerError | RobotsKind::Forbidden => return text,
             RobotsKind::AllowAll => text.push_str("User-agent: *\nDisallow:\n"),
             RobotsKind::DisallowAll => {
-                text.push_str("# All paths are disallowed\nUser-agent: *\nDisallow: /\n")
+                text.push_str("# All paths are disallowed\nUser-agent: *\nDisallow: /\n");
             }
             RobotsKind::CrawlDelay => {
                 let _ = write!(text, "User-agent: *\nCrawl-delay: {crawl_delay_s}\nDisallow:\n");

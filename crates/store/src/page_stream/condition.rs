@@ -173,7 +173,7 @@ pub(super) fn sources(condition: &Condition) -> Vec<ColumnSource> {
 pub(super) fn for_each_comparison(condition: &Condition, visit: &mut dyn FnMut(&Comparison)) {
     match condition {
         Condition::All(list) | Condition::Any(list) => {
-            list.iter().for_each(|one| for_each_comparison(one, visit))
+            list.iter().for_each(|one| for_each_comparison(one, visit));
         }
         Condition::Not(one) => for_each_comparison(one, visit),
         Condition::Comparison(comparison) => visit(comparison),

@@ -44,7 +44,7 @@ fn write_column(view: &PageView<'_>, column: OutputColumn, out: &mut Vec<u8>) {
         OutputColumn::Text => write_value(out, &document.map(|document| document.text.as_str())),
         OutputColumn::MainText => write_value(out, &view.main_text()),
         OutputColumn::Simplified => {
-            write_value(out, &document.map(|document| document.simplified_html.as_str()))
+            write_value(out, &document.map(|document| document.simplified_html.as_str()));
         }
         OutputColumn::Links => write_value(out, &view.links()),
         OutputColumn::Body => write_value(out, &base64(&view.body())),

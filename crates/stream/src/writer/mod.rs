@@ -136,7 +136,7 @@ impl<'s> StreamWriter<'s> {
         match self.output.format {
             OutputFormat::Jsonl => json::write_row(&view, &self.output.columns, out),
             OutputFormat::Simplified => {
-                write_text(&view, view.document.map(|document| document.simplified_html.as_str()), out)
+                write_text(&view, view.document.map(|document| document.simplified_html.as_str()), out);
             }
             OutputFormat::Wet => {
                 let Some(document) = view.document.filter(|document| !document.text.is_empty()) else {
@@ -185,7 +185,7 @@ impl<'s> StreamWriter<'s> {
             match self.stream.next_ref()? {
                 Some(PageStreamItem::Page(page, ())) => pages.push(page),
                 Some(PageStreamItem::Corrupt(page, error)) => {
-                    damaged = Some(StreamItem::Corrupt(page, error))
+                    damaged = Some(StreamItem::Corrupt(page, error));
                 }
                 None => break,
             }

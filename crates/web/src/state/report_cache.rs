@@ -18,7 +18,7 @@ impl ReportCache {
     pub(crate) fn get(&self, dir: &Path, name: &str) -> Result<Option<(u64, Arc<Report>)>, ApiError> {
         let mut input = match ReportInput::newest(dir, name) {
             Err(report::Error::NotAnalysed { .. }) => return Ok(None),
-            input => input.map_err(internal)?,
+            input => input.map_err(|error| internal(&error))?,
         };
         let generation = input.generation;
         // Other threads wait for the one that renders; a panic there leaves the cache unchanged.
@@ -31,12 +31,13 @@ impl ReportCache {
         let sql = |name: &str| {
             statistics.iter().find(|statistic| statistic.name == name).map(|statistic| statistic.sql.clone())
         };
-        let report = Arc::new(Report::new(name, vec![input], Vec::new(), sql).map_err(internal)?);
+        let report =
+            Arc::new(Report::new(name, vec![input], Vec::new(), sql).map_err(|error| internal(&error))?);
         *cached = Some((generation, Arc::clone(&report)));
         Ok(Some((generation, report)))
     }
 }
 
-fn internal(error: report::Error) -> ApiError {
+fn internal(error: &report::Error) -> ApiError {
     ApiError::Internal(error.to_string())
 }

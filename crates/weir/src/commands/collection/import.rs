@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
             let _ = progress.warn(&error.to_string());
         }
     })?;
-    progress.clear()?;
+    let _ = progress.clear();
     print_summary(&summary, start.elapsed().as_secs_f64(), printer)?;
     Ok(if summary.damaged_files > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
