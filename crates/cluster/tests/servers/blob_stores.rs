@@ -36,10 +36,10 @@ fn returns_what_was_written(blobs: &dyn BlobStore) {
     }
     assert_eq!(blobs.get("harvest/70/a.zst", 5).unwrap().unwrap(), b"other");
     for name in ["", "/etc/passwd", "../a", "harvest//a", "harvest/.a", "a b"] {
-        assert!(refusal(blobs.put(name, Vec::new())).contains("no name"), "{name}");
-        assert!(refusal(blobs.get(name, 5)).contains("no name"), "{name}");
-        assert!(refusal(blobs.remove(name)).contains("no name"), "{name}");
-        assert!(refusal(blobs.remove_prefix(name)).contains("no name"), "{name}");
+        assert!(refusal(blobs.put(name, Vec::new())).contains("not a valid blob name"), "{name}");
+        assert!(refusal(blobs.get(name, 5)).contains("not a valid blob name"), "{name}");
+        assert!(refusal(blobs.remove(name)).contains("not a valid blob name"), "{name}");
+        assert!(refusal(blobs.remove_prefix(name)).contains("not a valid blob name"), "{name}");
     }
 }
 

@@ -20,6 +20,12 @@ fn test_site() -> harvest::BatchSite {
         robots: None,
         robots_redirects: Vec::new(),
         sitemaps_due: true,
-        pages: Vec::new(),
+        pages: [(1, "http://a.example/"), (9, "http://a.example/b")]
+            .map(|(page, url)| harvest::BatchPage {
+                page: model::PageId(page),
+                url: url.to_owned(),
+                validators: harvest::Validators::default(),
+            })
+            .into(),
     }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum FetchOutcome {
     /// Content (2xx).
+    #[serde(rename = "ok")]
     Success,
     /// Not modified (304).
     NotModified,
