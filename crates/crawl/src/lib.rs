@@ -20,6 +20,8 @@ mod recovery;
 mod seeder;
 mod standalone;
 mod state;
+#[cfg(test)]
+mod test_collection;
 
 pub use cycle::limits::{CrawlLimits, CrawlSummary};
 pub use cycle::{crawl, crawl_by_workers};

@@ -140,3 +140,76 @@ fn batch_site(
         pages,
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use harvest::SiteOverride;
+
+    use super::*;
+    use crate::test_collection::{NOON_MS, NOON_S, TestCollection, batch_urls, override_for};
+
+    const ONE: &str = "http://a.example/1";
+    const TWO: &str = "http://a.example/2";
+
+    fn build(test: &mut TestCollection, settings: &CrawlSettings, urls: &[&str]) -> (Batch, usize) {
+        let selected: Vec<PageId> = urls.iter().map(|url| test.page_id(url)).collect();
+        build_batch(&mut test.collection, settings, 7, &selected, NOON_S).unwrap()
+    }
+
+    #[test]
+    fn pages_of_a_batch_are_queued_best_first() {
+        let mut test = TestCollection::contacted(&[ONE, TWO]);
+        let (batch, rejected) = build(&mut test, &CrawlSettings::default(), &[TWO, ONE]);
+        let urls: Vec<&str> = batch.sites[0].pages.iter().map(|page| page.url.as_str()).collect();
+        assert_eq!((batch.id, rejected, urls), (7, 0, vec![TWO, ONE]));
+        assert_eq!([ONE, TWO].map(|url| test.page(url).stage), [PageStage::Queued; 2]);
+        assert_eq!(test.site("http://a.example").pages_queued, 2);
+    }
+
+    #[test]
+    fn pages_that_the_current_settings_reject_are_skipped_with_their_reason() {
+        let image = "http://a.example/x.jpg";
+        let mut test = TestCollection::contacted(&[ONE, TWO, image]);
+        test.update_page(TWO, |page| page.depth = 3);
+        let mut settings = CrawlSettings::default();
+        settings.site_overrides.push(SiteOverride { max_depth: Some(2), ..override_for("a.example") });
+        let (batch, rejected) = build(&mut test, &settings, &[ONE, TWO, image]);
+        assert_eq!((batch_urls(&batch), rejected), (vec![ONE], 2));
+        let outcome = |url| (test.page(url).stage, test.page(url).reason);
+        assert_eq!(outcome(TWO), (PageStage::Rejected, Some(Reason::TooDeep)));
+        assert_eq!(outcome(image), (PageStage::Rejected, Some(Reason::FileExtension)));
+    }
+
+    #[test]
+    fn a_page_limit_of_a_site_admits_revisits_but_not_more_new_pages() {
+        let urls = ["http://a.example/", ONE, TWO];
+        let mut test = TestCollection::contacted(&urls);
+        test.update_page(urls[0], |page| {
+            (page.stage, page.status, page.fetch_count) = (PageStage::Fetched, 200, 1);
+        });
+        test.update_site("http://a.example", |site| site.pages_fetched = 1);
+        let mut settings = CrawlSettings::default();
+        settings.site_overrides.push(SiteOverride { max_pages: Some(2), ..override_for("a.example") });
+        let (batch, _) = build(&mut test, &settings, &[TWO, ONE, urls[0]]);
+        assert_eq!(batch_urls(&batch), [urls[0], TWO]);
+        assert_eq!(test.page(ONE).stage, PageStage::Discovered);
+    }
+
+    #[test]
+    fn a_batch_carries_the_robots_txt_and_the_longer_of_cooldown_and_back_off() {
+        let mut test = TestCollection::contacted(&[ONE]);
+        let site = test.site_id("http://a.example");
+        test.collection.site_state.set_robots_text(site, b"User-agent: *\nDisallow: /x\n").unwrap();
+        test.update_site("http://a.example", |site| {
+            (site.robots_fetched_s, site.robots_status) = (NOON_S, 200);
+            (site.earliest_request_ms, site.back_off_until_ms) = (NOON_MS + 1, NOON_MS + 2);
+            (site.throttle_delay_ms, site.consecutive_errors) = (30_000, 4);
+        });
+        let (batch, _) = build(&mut test, &CrawlSettings::default(), &[ONE]);
+        let site = &batch.sites[0];
+        let robots = site.robots.as_ref().unwrap();
+        assert_eq!((robots.status, robots.text.as_slice()), (200, &b"User-agent: *\nDisallow: /x\n"[..]));
+        assert_eq!((site.earliest_request_ms, site.throttle_delay_ms), (NOON_MS + 2, 30_000));
+        assert_eq!((site.consecutive_errors, site.sitemaps_due), (4, true));
+    }
+}

@@ -93,3 +93,32 @@ pub fn daily_budgets(state: &CrawlState, settings: &CrawlSettings, now_ms: u64) 
         ..Budgets::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_collection::{MIDNIGHT_MS, NOON_MS, NOON_S, TestCollection};
+
+    #[test]
+    fn queued_pages_and_pages_fetched_today_count_against_the_budget_of_their_site() {
+        let urls = [1, 2, 3, 4].map(|number| format!("http://a.example/{number}"));
+        let mut test = TestCollection::contacted(&urls.each_ref().map(String::as_str));
+        let midnight_s = harvest::settings::clock::seconds(MIDNIGHT_MS);
+        test.update_page(&urls[0], |page| page.stage = PageStage::Queued);
+        test.update_page(&urls[1], |page| (page.stage, page.last_visit_s) = (PageStage::Failed, midnight_s));
+        test.update_page(&urls[2], |page| {
+            (page.stage, page.last_visit_s) = (PageStage::Fetched, midnight_s - 1);
+        });
+        let settings = CrawlSettings { max_requests_per_site_per_day: 2, ..CrawlSettings::default() };
+        let load = |now_ms| {
+            let pages = test.collection.page_state.reader();
+            DayBudget::load(&CrawlState::default(), pages, &settings, now_ms).unwrap()
+        };
+        let (site, today, tomorrow) =
+            (test.site_id("http://a.example"), load(NOON_MS), load(NOON_MS + DAY_MS));
+        assert_eq!((today.remaining_for_site(site), today.sites_at_limit()), (Some(0), 1));
+        assert_eq!((tomorrow.remaining_for_site(site), tomorrow.sites_at_limit()), (Some(1), 0));
+        assert!(!today.allows_visit(NOON_S) && tomorrow.allows_visit(NOON_S));
+        assert_eq!(today.remaining(), None);
+    }
+}

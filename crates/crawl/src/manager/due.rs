@@ -53,3 +53,49 @@ impl EarliestDue {
         parts.into_iter().filter_map(|part| part.0).min_by_key(|due| due.time_ms)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use store::PageRecord;
+
+    use super::*;
+    use crate::state::crawl_state::CrawlState;
+    use crate::test_collection::{DAY_MS, MIDNIGHT_MS, NOON_MS, TestCollection};
+
+    #[test]
+    fn a_used_daily_budget_postpones_pages_to_midnight_but_no_further() {
+        let mut test = TestCollection::contacted(&["http://a.example/"]);
+        let settings = CrawlSettings { max_requests_per_day: 1, ..CrawlSettings::default() };
+        CrawlState::update(&mut test.collection, |state| state.day_counter.count(NOON_MS, 1)).unwrap();
+        let state = CrawlState::load(&test.collection).unwrap();
+        let pages = test.collection.page_state.reader();
+        let day = DayBudget::load(&state, pages, &settings, NOON_MS).unwrap();
+        let due = |earliest_visit_ms: u64, back_off_until_ms: u64| {
+            let earliest_visit_s = harvest::settings::clock::seconds(earliest_visit_ms);
+            let record = PageRecord { earliest_visit_s, ..test.page("http://a.example/") };
+            let row = ScanRow::from_record(test.page_id("http://a.example/"), &record);
+            let eligibility = SiteEligibility { back_off_until_ms, ..SiteEligibility::default() };
+            let due = due_time(&settings, &eligibility, &day, &row);
+            (due.time_ms, due.by_budget)
+        };
+        let next_midnight_ms = MIDNIGHT_MS + DAY_MS;
+        assert_eq!(due(0, 0), (next_midnight_ms, true));
+        assert_eq!(due(NOON_MS, NOON_MS + 1), (next_midnight_ms, true));
+        assert_eq!(due(next_midnight_ms + 1_000, 0), (next_midnight_ms + 1_000, false));
+        assert_eq!(due(0, next_midnight_ms + 5), (next_midnight_ms + 5, false));
+    }
+
+    #[test]
+    fn the_earliest_due_time_of_all_parts_ignores_pages_that_are_due_already() {
+        let part = |times_ms: &[u64]| {
+            let mut earliest = EarliestDue::default();
+            for time_ms in times_ms {
+                earliest.observe(DueTime { time_ms: *time_ms, by_budget: false }, NOON_MS);
+            }
+            earliest
+        };
+        let parts = [part(&[NOON_MS, NOON_MS + 9, NOON_MS + 5]), part(&[]), part(&[NOON_MS + 7])];
+        assert_eq!(EarliestDue::merge(parts).map(|due| due.time_ms), Some(NOON_MS + 5));
+        assert_eq!(EarliestDue::merge([part(&[NOON_MS - 1])]), None);
+    }
+}

@@ -280,3 +280,171 @@ pub(crate) fn release_disallowed(collection: &mut Collection, sites: &HashSet<Si
         .page_state
         .update(&pages, |_, record| (record.stage, record.reason) = (PageStage::Discovered, None))
 }
+
+#[cfg(test)]
+mod tests {
+    use store::PageFlags;
+
+    use super::*;
+    use crate::state::day_counter::DAY_MS;
+    use crate::test_collection::{MIDNIGHT_MS, NOON_MS, NOON_S, TestCollection, batch_urls};
+
+    const FRONT: &str = "http://a.example/";
+    const ONE: &str = "http://a.example/1";
+    const TWO: &str = "http://a.example/2";
+    const OTHER: &str = "http://b.example/";
+
+    /// URLs of the next batch; empty if no page is due.
+    fn next_urls(
+        manager: &mut Manager,
+        test: &mut TestCollection,
+        settings: &CrawlSettings,
+        now_ms: u64,
+    ) -> Vec<String> {
+        let batch = manager.next_batch(&mut test.collection, settings, now_ms).unwrap().unwrap_or_default();
+        batch_urls(&batch).into_iter().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_first_batch_of_a_site_has_only_its_front_page() {
+        let (mut test, mut manager) = (TestCollection::new(&[ONE, TWO, OTHER]), Manager::default());
+        let settings = CrawlSettings::default();
+        // The front page of the first site was not known before.
+        assert_eq!(next_urls(&mut manager, &mut test, &settings, NOON_MS), [FRONT, OTHER]);
+        assert_eq!(test.site("http://a.example").pages_known, 3);
+        // It was fetched, and the others follow.
+        test.update_page(FRONT, |page| (page.stage, page.last_visit_s) = (PageStage::Fetched, NOON_S));
+        test.update_site("http://a.example", |site| (site.resolved_s, site.last_seen_s) = (NOON_S, NOON_S));
+        manager.open.close(test.site_id("http://a.example"));
+        assert_eq!(next_urls(&mut manager, &mut test, &settings, NOON_MS + 1), [ONE, TWO]);
+    }
+
+    #[test]
+    fn a_site_in_back_off_gets_no_pages_until_its_end() {
+        for urls in [TestCollection::new, TestCollection::contacted] {
+            let (mut test, mut manager) = (urls(&[FRONT]), Manager::default());
+            let (settings, until_ms) = (CrawlSettings::default(), NOON_MS + 60_000);
+            test.update_site("http://a.example", |site| site.back_off_until_ms = until_ms);
+            assert!(next_urls(&mut manager, &mut test, &settings, NOON_MS).is_empty());
+            assert_eq!(manager.next_scan_ms, until_ms);
+            assert_eq!(next_urls(&mut manager, &mut test, &settings, until_ms), [FRONT]);
+        }
+    }
+
+    #[test]
+    fn a_site_is_in_one_open_batch_at_a_time() {
+        let (mut test, mut manager) = (TestCollection::contacted(&[ONE, TWO]), Manager::default());
+        let settings = CrawlSettings { max_batch_pages_per_site: 1, ..CrawlSettings::default() };
+        let first = next_urls(&mut manager, &mut test, &settings, NOON_MS);
+        assert_eq!(first.len(), 1);
+        assert!(next_urls(&mut manager, &mut test, &settings, NOON_MS).is_empty());
+        manager.open.close(test.site_id("http://a.example"));
+        let second = next_urls(&mut manager, &mut test, &settings, NOON_MS);
+        assert!(second.len() == 1 && second != first, "{first:?} {second:?}");
+        assert_eq!(manager.last_batch, 2);
+    }
+
+    #[test]
+    fn the_daily_budget_limits_batches_until_midnight() {
+        let urls = [ONE, TWO, "http://a.example/3", OTHER];
+        let (mut test, mut manager) = (TestCollection::contacted(&urls), Manager::default());
+        let settings = CrawlSettings { max_requests_per_day: 3, ..CrawlSettings::default() };
+        assert_eq!(next_urls(&mut manager, &mut test, &settings, NOON_MS).len(), 3);
+        for site in ["http://a.example", "http://b.example"] {
+            manager.open.close(test.site_id(site));
+        }
+        assert!(next_urls(&mut manager, &mut test, &settings, NOON_MS).is_empty());
+        assert_eq!(manager.next_scan_ms, MIDNIGHT_MS + DAY_MS);
+        let due = manager.next_due(&test.collection, &settings, false, NOON_MS).unwrap();
+        assert_eq!(due, Some(DueTime { time_ms: MIDNIGHT_MS + DAY_MS, by_budget: true }));
+        let state = CrawlState::load(&test.collection).unwrap();
+        assert_eq!(manager.budgets(&state, &settings, NOON_MS).requests_today, 3);
+        assert_eq!(next_urls(&mut manager, &mut test, &settings, MIDNIGHT_MS + DAY_MS).len(), 1);
+    }
+
+    #[test]
+    fn the_daily_budget_also_limits_front_pages_of_new_sites() {
+        let (mut test, mut manager) = (TestCollection::new(&[FRONT, OTHER]), Manager::default());
+        let settings = CrawlSettings { max_requests_per_day: 1, ..CrawlSettings::default() };
+        assert_eq!(next_urls(&mut manager, &mut test, &settings, NOON_MS).len(), 1);
+        assert!(next_urls(&mut manager, &mut test, &settings, NOON_MS).is_empty());
+        assert_eq!(next_urls(&mut manager, &mut test, &settings, NOON_MS + DAY_MS).len(), 1);
+    }
+
+    #[test]
+    fn a_page_that_returns_without_a_request_frees_its_part_of_the_daily_budget() {
+        let (mut test, mut manager) = (TestCollection::contacted(&[ONE, OTHER]), Manager::default());
+        let settings = CrawlSettings { max_requests_per_day: 1, ..CrawlSettings::default() };
+        let first = next_urls(&mut manager, &mut test, &settings, NOON_MS);
+        let site = test.page(&first[0]).site;
+        let mut state = CrawlState::load(&test.collection).unwrap();
+        manager.release_requests(&mut state, site, 1, NOON_MS + DAY_MS);
+        assert_eq!(state.day_counter.requests(NOON_MS), 1, "the batch was created on another day");
+        manager.release_requests(&mut state, site, 1, NOON_MS);
+        state.save(&mut test.collection).unwrap();
+        let second = next_urls(&mut manager, &mut test, &settings, NOON_MS);
+        assert!(second.len() == 1 && second != first, "{first:?} {second:?}");
+    }
+
+    #[test]
+    fn a_site_gets_no_more_pages_than_its_daily_budget() {
+        let (mut test, mut manager) = (TestCollection::contacted(&[ONE, TWO, OTHER]), Manager::default());
+        let settings = CrawlSettings { max_requests_per_site_per_day: 1, ..CrawlSettings::default() };
+        let urls = next_urls(&mut manager, &mut test, &settings, NOON_MS);
+        assert!(urls.len() == 2 && urls[1] == OTHER, "{urls:?}");
+        manager.open.close(test.site_id("http://a.example"));
+        assert!(next_urls(&mut manager, &mut test, &settings, NOON_MS).is_empty());
+        let state = CrawlState::load(&test.collection).unwrap();
+        assert_eq!(manager.budgets(&state, &settings, NOON_MS).sites_at_daily_limit, 2);
+    }
+
+    #[test]
+    fn an_alias_of_another_site_is_not_crawled() {
+        let (mut test, mut manager) = (TestCollection::contacted(&[ONE, OTHER]), Manager::default());
+        for name in ["http://a.example", "http://b.example"] {
+            test.update_site(name, |site| {
+                site.address = Some([192, 0, 2, 1].into());
+                (site.robots_fetched_s, site.front_page_hash) = (NOON_S, 7);
+            });
+        }
+        let urls = next_urls(&mut manager, &mut test, &CrawlSettings::default(), NOON_MS);
+        let original = test.site_id("http://a.example").min(test.site_id("http://b.example"));
+        assert_eq!(urls.iter().map(|url| test.page(url).site).collect::<Vec<_>>(), [original]);
+    }
+
+    #[test]
+    fn a_fetched_page_is_selected_again_after_the_revisit_interval() {
+        let (mut test, mut manager) = (TestCollection::contacted(&[ONE]), Manager::default());
+        test.update_page(ONE, |page| {
+            (page.stage, page.status, page.fetch_count) = (PageStage::Fetched, 200, 1);
+            (page.last_visit_s, page.content_hash) = (NOON_S, 1);
+        });
+        let settings = CrawlSettings::default();
+        let due_ms = NOON_MS + u64::from(settings.revisits.success_s) * 1_000;
+        assert!(next_urls(&mut manager, &mut test, &settings, due_ms - 1).is_empty());
+        let due = |revisits| manager.next_due(&test.collection, &settings, revisits, NOON_MS).unwrap();
+        assert_eq!(due(true), Some(DueTime { time_ms: due_ms, by_budget: false }));
+        assert_eq!(due(false), None, "only a continuous crawl waits for revisits");
+        assert_eq!(next_urls(&mut manager, &mut test, &settings, due_ms), [ONE]);
+        test.update_page(ONE, |page| {
+            (page.stage, page.flags) = (PageStage::Fetched, page.flags.with(PageFlags::REPORTED_STALE));
+        });
+        manager.open.close(test.site_id("http://a.example"));
+        let next_day = next_urls(&mut manager, &mut test, &settings, NOON_MS + DAY_MS);
+        assert_eq!(next_day, [ONE], "a page that its sitemap reports as changed waits at most a day");
+    }
+
+    #[test]
+    fn pages_that_robots_txt_disallowed_are_selected_again_when_it_has_changed() {
+        let (mut test, mut manager) = (TestCollection::contacted(&[ONE, TWO, OTHER]), Manager::default());
+        for (url, reason) in
+            [(ONE, Reason::RobotsDisallowed), (TWO, Reason::TooDeep), (OTHER, Reason::RobotsDisallowed)]
+        {
+            test.update_page(url, |page| (page.stage, page.reason) = (PageStage::Rejected, Some(reason)));
+        }
+        let settings = CrawlSettings::default();
+        assert!(next_urls(&mut manager, &mut test, &settings, NOON_MS).is_empty());
+        manager.changed_robots.insert(test.site_id("http://a.example"));
+        assert_eq!(next_urls(&mut manager, &mut test, &settings, NOON_MS), [ONE]);
+    }
+}

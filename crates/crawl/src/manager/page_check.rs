@@ -20,3 +20,31 @@ pub(super) fn check_settings(
     let max_depth = settings.override_for(url).and_then(|site| site.max_depth);
     if max_depth.is_some_and(|max_depth| depth > max_depth) { Err(Reason::TooDeep) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use harvest::SiteOverride;
+
+    use super::*;
+    use crate::test_collection::{canonical, override_for};
+
+    #[test]
+    fn a_host_that_is_a_blocked_ip_address_is_rejected_before_any_request() {
+        let check = |url| check_settings(&CrawlSettings::default(), &canonical(url), 0);
+        for url in ["http://127.0.0.1/", "http://10.1.2.3:8080/", "http://[::1]/"] {
+            assert_eq!(check(url), Err(Reason::IpBlocked), "{url}");
+        }
+        assert_eq!(check("http://8.8.8.8/"), Ok(()));
+        assert_eq!(check("http://localhost.example/"), Ok(()));
+    }
+
+    #[test]
+    fn the_maximum_depth_of_a_site_applies_to_its_pages_only() {
+        let mut settings = CrawlSettings::default();
+        settings.site_overrides.push(SiteOverride { max_depth: Some(1), ..override_for("a.example") });
+        let check = |url, depth| check_settings(&settings, &canonical(url), depth);
+        assert_eq!(check("http://a.example/x", 1), Ok(()));
+        assert_eq!(check("http://a.example/x", 2), Err(Reason::TooDeep));
+        assert_eq!(check("http://b.example/x", 2), Ok(()));
+    }
+}

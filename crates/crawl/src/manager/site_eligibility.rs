@@ -127,3 +127,58 @@ fn apply_domain_budget(
         (eligibility.allowed, eligibility.over_budget) = (eligibility.allowed.at_limit(), true);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_collection::{TestCollection, override_for};
+
+    fn allowed(test: &TestCollection, settings: &CrawlSettings, name: &str) -> AllowedPages {
+        evaluate_sites(&test.collection, settings).unwrap()[test.site_id(name).index()].allowed
+    }
+
+    #[test]
+    fn a_skipped_site_has_no_eligible_pages() {
+        let test = TestCollection::contacted(&["http://a.example/", "http://b.example/"]);
+        let mut settings = CrawlSettings::default();
+        settings.site_overrides.push(SiteOverride { skip: true, ..override_for("a.example") });
+        assert_eq!(allowed(&test, &settings, "http://a.example"), AllowedPages::None);
+        assert_eq!(allowed(&test, &settings, "http://b.example"), AllowedPages::All);
+    }
+
+    #[test]
+    fn a_site_at_its_page_limit_gets_only_revisits() {
+        let mut test = TestCollection::contacted(&["http://a.example/"]);
+        let mut settings = CrawlSettings::default();
+        settings.site_overrides.push(SiteOverride { max_pages: Some(3), ..override_for("a.example") });
+        for (fetched, expected) in [(2, AllowedPages::All), (3, AllowedPages::RevisitsOnly)] {
+            test.update_site("http://a.example", |site| site.pages_fetched = fetched);
+            assert_eq!(allowed(&test, &settings, "http://a.example"), expected);
+        }
+        let page = test.page_id("http://a.example/");
+        let row = |stage, changes_per_day| {
+            let record = store::PageRecord { stage, changes_per_day, ..test.page("http://a.example/") };
+            AllowedPages::RevisitsOnly.allows(&ScanRow::from_record(page, &record))
+        };
+        assert!(row(PageStage::Fetched, 0.0) && row(PageStage::Failed, 0.1));
+        assert!(!row(PageStage::Discovered, 0.0) && !row(PageStage::Failed, 0.0));
+    }
+
+    #[test]
+    fn all_sites_of_a_domain_share_its_page_budget() {
+        let sites = ["http://a.example.com", "http://b.example.com", "http://example.org"];
+        let mut test =
+            TestCollection::contacted(&sites.map(|name| format!("{name}/")).each_ref().map(String::as_str));
+        let mut settings = CrawlSettings::default();
+        settings.limits.domain.base_pages = 2;
+        for name in sites {
+            test.update_site(name, |site| site.pages_fetched = 1);
+        }
+        let expected = [AllowedPages::RevisitsOnly, AllowedPages::RevisitsOnly, AllowedPages::All];
+        assert_eq!(sites.map(|name| allowed(&test, &settings, name)), expected);
+        // A link from another domain raises the budget.
+        settings.limits.domain.pages_per_linking_domain = 1;
+        test.update_site(sites[0], |site| site.linking_domains_sketch = 1);
+        assert_eq!(allowed(&test, &settings, sites[1]), AllowedPages::All);
+    }
+}
