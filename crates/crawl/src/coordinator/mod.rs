@@ -217,3 +217,80 @@ fn recover(
     }
     Ok(recovered)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use harvest::item::log_cursor::LogEnd;
+    use harvest::{CrawlSettings, DirBlobStore, DirBroker};
+
+    use super::*;
+    use crate::test_collection::{NOON_MS, TestCollection};
+
+    /// Coordinator without a listener.
+    fn coordinator(test: &TestCollection, transport: &Transport) -> Coordinator {
+        Coordinator {
+            items: channel(1).1,
+            transport: transport.clone(),
+            context: CrawlHandle::new(CrawlSettings::default()).context(None),
+            open: OpenLogs::default(),
+            workers: Arc::default(),
+            listener: None,
+            obsolete: Vec::new(),
+            cleaner: Some(SegmentCleaner::start(transport, test.dir.path()).unwrap()),
+        }
+    }
+
+    fn transport(test: &TestCollection) -> Transport {
+        let dir = test.dir.path().join("workers");
+        Transport {
+            broker: Arc::new(DirBroker::open_coordinator(&dir).unwrap()),
+            blobs: Arc::new(DirBlobStore::open(&dir.join("blobs")).unwrap()),
+            settings: Arc::new(String::new),
+            worker_timeout: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn segments_and_finished_batches_are_deleted_only_after_the_commit_that_ingests_them() {
+        let mut test = TestCollection::contacted(&["http://a.example/"]);
+        let transport = transport(&test);
+        let segment = messages::segment_blob_name(7, 1, 1);
+        let cursor =
+            LogCursor { batch: 7, seq: 1, segment: Some(segment.clone()), end: Some(LogEnd::Leased) };
+        let ingest = |coordinator: &mut Coordinator, cursor: &LogCursor| {
+            transport.blobs.put(&segment, b"pages".to_vec()).unwrap();
+            coordinator.record_cursor(cursor.clone());
+        };
+        // A process that dies before the commit deletes nothing.
+        let mut before = coordinator(&test, &transport);
+        ingest(&mut before, &cursor);
+        before.clean_up().unwrap();
+        assert!(transport.blobs.get(&segment, 100).unwrap().is_some());
+
+        let mut after = coordinator(&test, &transport);
+        ingest(&mut after, &cursor);
+        CrawlState::update(&mut test.collection, |state| log_cursors::record(state, &cursor)).unwrap();
+        test.collection.commit(NOON_MS as i64).unwrap();
+        after.committed(&mut test.collection).unwrap();
+        after.clean_up().unwrap();
+        assert_eq!(transport.blobs.get(&segment, 100).unwrap(), None);
+    }
+
+    #[test]
+    fn batches_of_another_broker_must_end_before_the_broker_is_changed() {
+        let mut test = TestCollection::contacted(&["http://a.example/"]);
+        let transport = transport(&test);
+        let mut state = CrawlState::default();
+        log_cursors::set_transport(&mut state, "another broker");
+        log_cursors::start_log(&mut state, 7);
+        state.save(&mut test.collection).unwrap();
+        let leased = WorkDir::Leased.path(test.dir.path(), 7);
+        Batch { id: 7, ..Batch::default() }.write(&leased).unwrap();
+        let error = check_transport(&mut test.collection, &transport).unwrap_err().to_string();
+        assert!(error.contains("leased through another broker") && error.contains("leased"), "{error}");
+        WorkDir::Leased.remove(test.dir.path(), 7).unwrap();
+        check_transport(&mut test.collection, &transport).unwrap();
+    }
+}

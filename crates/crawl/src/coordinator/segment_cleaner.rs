@@ -112,3 +112,101 @@ pub(crate) fn delete_batch(dir: &Path, transport: &Transport, batch: u64) -> Res
     Ok(none_if_unavailable(transport.broker.delete_batch(batch))?.is_some()
         && none_if_unavailable(transport.blobs.remove_prefix(&messages::blob_prefix(batch)))?.is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use harvest::item::batch::Batch;
+    use harvest::{BlobStore, BrokerError, DirBlobStore, DirBroker};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn transport(dir: &TempDir, blobs: Arc<dyn BlobStore>) -> Transport {
+        Transport {
+            broker: Arc::new(DirBroker::open_coordinator(&dir.path().join("broker")).unwrap()),
+            blobs,
+            settings: Arc::new(String::new),
+            worker_timeout: Duration::ZERO,
+        }
+    }
+
+    /// Publishes a batch with a log entry and a segment; returns the name of the segment.
+    fn publish(dir: &TempDir, transport: &Transport, batch: u64) -> String {
+        let segment = messages::segment_blob_name(batch, 1, 1);
+        transport.broker.publish_batch(batch, b"offer").unwrap();
+        transport.broker.append_log(batch, 0, b"entry").unwrap();
+        transport.blobs.put(&segment, b"pages".to_vec()).unwrap();
+        Batch { id: batch, ..Batch::default() }.write(&WorkDir::Leased.path(dir.path(), batch)).unwrap();
+        segment
+    }
+
+    /// Whether a batch has a directory, a log, and the segment.
+    fn remains(dir: &TempDir, transport: &Transport, batch: u64, segment: &str) -> [bool; 3] {
+        [
+            WorkDir::Leased.path(dir.path(), batch).exists(),
+            !transport.broker.read_log(batch).unwrap().is_empty(),
+            transport.blobs.get(segment, 100).unwrap().is_some(),
+        ]
+    }
+
+    #[test]
+    fn an_obsolete_segment_and_an_obsolete_batch_are_deleted_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let blobs = Arc::new(DirBlobStore::open(&dir.path().join("blobs")).unwrap());
+        let transport = transport(&dir, blobs);
+        let segments = [1, 2, 3].map(|batch| publish(&dir, &transport, batch));
+        let cleaner = SegmentCleaner::start(&transport, dir.path()).unwrap();
+        cleaner.delete(Obsolete::Segment(segments[0].clone()));
+        cleaner.delete(Obsolete::Batch(2));
+        assert_eq!(cleaner.deleted.recv(), Ok(2), "the batch is reported when all of it is deleted");
+        cleaner.join().unwrap();
+        let remains = [1, 2, 3].map(|batch| remains(&dir, &transport, batch, &segments[batch as usize - 1]));
+        assert_eq!(remains, [[true, true, false], [false; 3], [true; 3]]);
+    }
+
+    /// Blob store that cannot be reached.
+    struct Unreachable;
+
+    impl Unreachable {
+        fn error() -> BrokerError {
+            BrokerError::Unavailable {
+                operation: "reach the blob store",
+                source: "connection refused".into(),
+            }
+        }
+    }
+
+    impl BlobStore for Unreachable {
+        fn put(&self, _name: &str, _bytes: Vec<u8>) -> Result<(), BrokerError> {
+            Err(Unreachable::error())
+        }
+
+        fn get(&self, _name: &str, _max_bytes: u64) -> Result<Option<Vec<u8>>, BrokerError> {
+            Err(Unreachable::error())
+        }
+
+        fn remove(&self, _name: &str) -> Result<(), BrokerError> {
+            Err(Unreachable::error())
+        }
+
+        fn remove_prefix(&self, _prefix: &str) -> Result<(), BrokerError> {
+            Err(Unreachable::error())
+        }
+    }
+
+    #[test]
+    fn a_batch_is_not_reported_as_deleted_while_the_blob_store_is_unreachable() {
+        let dir = tempfile::tempdir().unwrap();
+        let transport = transport(&dir, Arc::new(Unreachable));
+        let cleaner = SegmentCleaner::start(&transport, dir.path()).unwrap();
+        cleaner.delete(Obsolete::Segment("000001/x".to_owned()));
+        cleaner.delete(Obsolete::Batch(1));
+        let SegmentCleaner { obsolete, deleted, thread } = cleaner;
+        drop(obsolete);
+        thread.join().unwrap().unwrap();
+        assert_eq!(deleted.try_iter().count(), 0, "the next start deletes it");
+    }
+}

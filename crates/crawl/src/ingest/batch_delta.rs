@@ -389,3 +389,125 @@ fn flags(dynamic: bool) -> PageFlags {
 fn characters(text: &str) -> u16 {
     u16::try_from(text.chars().count()).unwrap_or(u16::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use harvest::settings::crawl_settings::CrawlSettings;
+    use model::Reason;
+    use store::{LinkRows, PageStage, TableReader};
+
+    use super::*;
+    use crate::ingest::Ingest;
+    use crate::test_collection::{NOON_MS, TestCollection, fetched_page, response};
+
+    const FRONT: &str = "http://a.example/";
+
+    /// Ingests pages, one batch each.
+    fn ingest(test: &mut TestCollection, settings: &CrawlSettings, pages: Vec<GatheredPage>) {
+        let mut policy = PagePolicy::new(settings);
+        policy.load_counts(&test.collection).unwrap();
+        let mut ingest = Ingest::with_policy(100, policy);
+        for page in pages {
+            ingest.ingest(&mut test.collection, vec![page]).unwrap();
+        }
+    }
+
+    /// Stage, reason and depth of a page.
+    fn fate(test: &TestCollection, url: &str) -> (PageStage, Option<Reason>, u8) {
+        let record = test.page(url);
+        (record.stage, record.reason, record.depth)
+    }
+
+    #[test]
+    fn links_to_a_full_site_are_rejected_with_the_reason_site_page_limit() {
+        let mut test = TestCollection::contacted(&[FRONT]);
+        let mut settings = CrawlSettings::default();
+        settings.limits.pages_per_site = 2;
+        let front = fetched_page(FRONT, "<a href=1>1</a> <a href=2>2</a>");
+        let next = fetched_page("http://a.example/1", "<a href=3>3</a> <a href=http://b.example/>b</a>");
+        ingest(&mut test, &settings, vec![front, next]);
+        // A page that exceeds the limit within its batch is known, but not fetched.
+        let fates = ["http://a.example/1", "http://a.example/2"].map(|url| test.page(url).reason);
+        assert!(fates.contains(&Some(Reason::SitePageLimit)), "{fates:?}");
+        assert_eq!(test.find_page("http://a.example/3"), None);
+        assert_eq!(fate(&test, "http://b.example/"), (PageStage::Discovered, None, 0));
+        // The links table has the reason.
+        test.collection.commit(NOON_MS as i64).unwrap();
+        let table =
+            TableReader::<LinkRows>::open_committed(test.dir.path(), test.collection.manifest().unwrap());
+        let mut rejected = Vec::new();
+        table
+            .unwrap()
+            .for_each_row(|row| {
+                if row.target_page_id.is_none() {
+                    rejected.push((row.target_url.to_owned(), row.reason.map(str::to_owned)));
+                }
+            })
+            .unwrap();
+        let reason = Reason::SitePageLimit.as_str().to_owned();
+        assert_eq!(rejected, [("http://a.example/3".to_owned(), Some(reason))]);
+    }
+
+    #[test]
+    fn a_link_on_a_shorter_path_relaxes_the_depth_of_a_rejected_page() {
+        let deep = "http://a.example/deep";
+        let mut test = TestCollection::contacted(&[FRONT, "http://a.example/2"]);
+        test.update_page("http://a.example/2", |page| page.depth = 2);
+        let mut settings = CrawlSettings::default();
+        settings.limits.depth_static = 2;
+        ingest(&mut test, &settings, vec![fetched_page("http://a.example/2", "<a href=deep>deep</a>")]);
+        assert_eq!(fate(&test, deep), (PageStage::Rejected, Some(Reason::TooDeep), 3));
+        ingest(&mut test, &settings, vec![fetched_page(FRONT, "<p>Front</p><a href=deep>deep</a>")]);
+        assert_eq!(fate(&test, deep), (PageStage::Discovered, None, 1));
+    }
+
+    #[test]
+    fn a_target_counts_one_inlink_per_page_and_none_from_itself() {
+        let target = "http://a.example/target";
+        let mut test = TestCollection::contacted(&[FRONT, "http://b.example/"]);
+        let pages = vec![
+            fetched_page(FRONT, "<a href=target>one</a> <a href=target>two</a>"),
+            fetched_page("http://b.example/", "<a href=http://a.example/target>three</a>"),
+            fetched_page(target, "<p>Target</p><a href=target>itself</a>"),
+        ];
+        ingest(&mut test, &CrawlSettings::default(), pages);
+        assert_eq!((test.page(target).inlinks, test.site("http://a.example").inlinks), (2, 1));
+        assert_eq!(
+            frontier::estimate_linking_domains(test.site("http://a.example").linking_domains_sketch),
+            1
+        );
+        // An unchanged list of links is not counted again.
+        let mut again = fetched_page(FRONT, "<p>New</p><a href=target>one</a> <a href=new>new</a>");
+        again.fetched_ms += 60_000;
+        ingest(&mut test, &CrawlSettings::default(), vec![again]);
+        assert_eq!((test.page(target).inlinks, test.page("http://a.example/new").inlinks), (2, 1));
+    }
+
+    #[test]
+    fn a_chain_of_redirects_ends_at_the_limit() {
+        let mut test = TestCollection::contacted(&[FRONT]);
+        let mut settings = CrawlSettings::default();
+        settings.limits.redirects = 2;
+        let hop = |from: &str, to: &str| response(from, 301, &format!("Location: {to}\r\n"), "");
+        let pages = vec![hop(FRONT, "/1"), hop("http://a.example/1", "/2"), hop("http://a.example/2", "/3")];
+        ingest(&mut test, &settings, pages);
+        // A redirect does not add to the depth.
+        assert_eq!(test.page("http://a.example/2").flags.redirects(), 2);
+        assert_eq!(fate(&test, "http://a.example/2").2, 0);
+        assert_eq!(
+            fate(&test, "http://a.example/3"),
+            (PageStage::Rejected, Some(Reason::TooManyRedirects), 0)
+        );
+    }
+
+    #[test]
+    fn pages_of_another_site_have_depth_one_and_its_front_page_depth_zero() {
+        let mut test = TestCollection::contacted(&[FRONT]);
+        test.update_page(FRONT, |page| page.depth = 4);
+        let body =
+            "<a href=http://b.example/>front</a> <a href=http://b.example/x>deep</a> <a href=y>own</a>";
+        ingest(&mut test, &CrawlSettings::default(), vec![fetched_page(FRONT, body)]);
+        let depths = ["http://b.example/", "http://b.example/x", "http://a.example/y"];
+        assert_eq!(depths.map(|url| test.page(url).depth), [0, 1, 5]);
+    }
+}

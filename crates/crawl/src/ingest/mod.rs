@@ -221,3 +221,76 @@ fn spend_cash(record: &mut PageRecord) -> f32 {
     (record.cash, record.cash_history) = (account.cash, account.history);
     cash
 }
+
+#[cfg(test)]
+mod tests {
+    use harvest::settings::crawl_settings::CrawlSettings;
+    use model::Reason;
+    use store::PageFlags;
+
+    use super::*;
+    use crate::test_collection::{NOON_MS, NOON_S, TestCollection, fetched_page, response};
+
+    const FRONT: &str = "http://a.example/";
+
+    fn ingest(settings: &CrawlSettings, test: &TestCollection) -> Ingest {
+        let mut policy = PagePolicy::new(settings);
+        policy.load_counts(&test.collection).unwrap();
+        Ingest::with_policy(100, policy)
+    }
+
+    #[test]
+    fn links_of_an_exact_duplicate_are_not_followed() {
+        let copy = "http://b.example/copy";
+        // The page store does not compare bodies below 512 bytes.
+        let body = &format!("<p>{}</p><a href=next>next</a>", "Same text. ".repeat(60));
+        for follows in [false, true] {
+            let settings = CrawlSettings { follow_links_of_duplicates: follows, ..CrawlSettings::default() };
+            let mut test = TestCollection::contacted(&[FRONT, copy]);
+            let mut ingest = ingest(&settings, &test);
+            let batch = vec![fetched_page(FRONT, body), fetched_page(copy, body)];
+            let summary = ingest.ingest(&mut test.collection, batch).unwrap();
+            assert_eq!((summary.pages, summary.duplicates), (2, 1));
+            let record = test.page(copy);
+            assert_eq!(record.duplicate_of, Some(test.page_id(FRONT)));
+            assert!(record.flags.has(PageFlags::DUPLICATE) && record.stage == PageStage::Fetched);
+            assert!(test.find_page("http://a.example/next").is_some());
+            assert_eq!(test.find_page("http://b.example/next").is_some(), follows);
+        }
+    }
+
+    #[test]
+    fn a_fetch_moves_a_queued_page_out_of_the_queue() {
+        let mut test = TestCollection::contacted(&[FRONT, "http://a.example/missing"]);
+        for url in [FRONT, "http://a.example/missing"] {
+            test.update_page(url, |page| page.stage = PageStage::Queued);
+        }
+        test.update_site("http://a.example", |site| site.pages_queued = 2);
+        let settings = CrawlSettings::default();
+        let mut ingest = ingest(&settings, &test);
+        let missing = response("http://a.example/missing", 404, "", "no such page");
+        ingest.ingest(&mut test.collection, vec![fetched_page(FRONT, "<p>Text</p>"), missing]).unwrap();
+        let (front, missing) = (test.page(FRONT), test.page("http://a.example/missing"));
+        assert_eq!((front.stage, front.status, front.last_visit_s), (PageStage::Fetched, 200, NOON_S));
+        assert_eq!((missing.stage, missing.reason), (PageStage::Failed, Some(Reason::ClientError)));
+        assert_eq!(missing.earliest_visit_s, NOON_S + settings.revisits.client_error_s);
+        let site = test.site("http://a.example");
+        assert_eq!((site.pages_queued, site.pages_fetched, site.failed_requests), (0, 1, 1));
+        assert_eq!(site.last_seen_s, NOON_S);
+    }
+
+    #[test]
+    fn an_older_fetch_changes_neither_the_record_nor_the_links() {
+        let mut test = TestCollection::contacted(&[FRONT]);
+        let mut ingest = ingest(&CrawlSettings::default(), &test);
+        ingest.ingest(&mut test.collection, vec![fetched_page(FRONT, "<p>New text</p>")]).unwrap();
+        let before = test.page(FRONT);
+        let mut older = fetched_page(FRONT, "<p>Old text</p><a href=old>old</a>");
+        older.fetched_ms = NOON_MS as i64 - 60_000;
+        ingest.ingest(&mut test.collection, vec![older]).unwrap();
+        let after = test.page(FRONT);
+        assert_eq!((after.last_visit_s, after.content_hash), (NOON_S, before.content_hash));
+        assert_eq!((after.first_visit_s, after.fetch_count), (NOON_S - 60, 2));
+        assert_eq!(test.find_page("http://a.example/old"), None);
+    }
+}

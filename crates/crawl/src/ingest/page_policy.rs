@@ -200,3 +200,68 @@ fn change_priors(pages: &PageStateReader) -> Result<ChangePriors> {
     parts.into_iter().for_each(|part| priors.merge(&part));
     Ok(priors)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_collection::{NOON_S, TestCollection, response};
+
+    const SITE: SiteId = SiteId(0);
+
+    fn policy(limits: Limits) -> PagePolicy {
+        PagePolicy::new(&CrawlSettings { limits, ..CrawlSettings::default() })
+    }
+
+    #[test]
+    fn a_full_site_and_a_full_collection_accept_no_new_pages() {
+        let test =
+            TestCollection::contacted(&["http://a.example/", "http://a.example/1", "http://b.example/"]);
+        let admitted = |limits: Limits| {
+            let mut policy = policy(limits);
+            policy.load_counts(&test.collection).unwrap();
+            let sites =
+                [Some(test.site_id("http://a.example")), Some(test.site_id("http://b.example")), None];
+            sites.map(|site| policy.admits(site).then_some(()).ok_or(policy.rejection_reason(site)))
+        };
+        assert_eq!(admitted(Limits::default()), [Ok(()); 3]);
+        let full_site = Limits { pages_per_site: 2, ..Limits::default() };
+        assert_eq!(admitted(full_site), [Err(Reason::SitePageLimit), Ok(()), Ok(())]);
+        let no_new_sites = Limits { sites: 2, ..Limits::default() };
+        assert_eq!(admitted(no_new_sites), [Ok(()), Ok(()), Err(Reason::CollectionLimit)]);
+        let full = Limits { pages: 3, ..Limits::default() };
+        assert_eq!(admitted(full), [Err(Reason::CollectionLimit); 3]);
+    }
+
+    #[test]
+    fn a_shorter_path_brings_a_page_within_the_maximum_depth() {
+        let policy = policy(Limits { depth_static: 3, depth_dynamic: 2, ..Limits::default() });
+        for (dynamic, max_depth) in [(false, 3), (true, 2)] {
+            let mut record = policy.new_page_record(SITE, 1, 5, 0, dynamic);
+            assert_eq!((record.stage, record.reason), (PageStage::Rejected, Some(Reason::TooDeep)));
+            policy.relax_depth(&mut record, max_depth + 1);
+            assert_eq!((record.stage, record.depth), (PageStage::Rejected, max_depth + 1));
+            policy.relax_depth(&mut record, max_depth);
+            assert_eq!((record.stage, record.reason), (PageStage::Discovered, None));
+            policy.relax_depth(&mut record, 9);
+            assert_eq!(record.depth, max_depth, "a longer path changes nothing");
+        }
+        // A shorter path is no remedy for another reason.
+        let mut record = policy.new_page_record(SITE, 1, 1, 9, false);
+        policy.relax_depth(&mut record, 0);
+        assert_eq!((record.stage, record.reason), (PageStage::Rejected, Some(Reason::TooManyRedirects)));
+    }
+
+    #[test]
+    fn a_server_error_is_retried_soon_and_given_up_after_the_last_retry() {
+        let policy = policy(Limits::default());
+        let wait_s = |fetch_count| {
+            let mut record = PageRecord::new(SITE, 0, PageFlags::default());
+            record.fetch_count = fetch_count;
+            policy.record_visit(&mut record, &response("http://a.example/", 503, "", ""), NOON_S);
+            assert!(record.reason.is_some());
+            record.earliest_visit_s - NOON_S
+        };
+        assert!((1..policy.revisits.failure_s).contains(&wait_s(1)), "{}", wait_s(1));
+        assert_eq!(wait_s(1_000), policy.revisits.failure_s);
+    }
+}

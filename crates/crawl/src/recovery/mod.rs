@@ -15,6 +15,8 @@ use model::UrlBatch;
 use store::{Collection, PageFlags, PageRecord};
 
 use crate::error::Error;
+use crate::manager::revisit::site_delay_ms;
+use crate::manager::site_url::front_page;
 use crate::seeder::Seeder;
 use crate::state::cooldowns;
 use crate::state::crawl_state::CrawlState;
@@ -101,25 +103,22 @@ pub(crate) fn cool_down_sites(
     sites: &[SiteId],
     now_ms: u64,
 ) -> Result<(), Error> {
-    let delays: Vec<u64> =
+    let delays: Vec<Option<u64>> =
         sites.iter().map(|site| site_delay_override_ms(collection, settings, *site)).collect();
     collection.site_state.update(sites, |index, record| {
-        let crawl_delay_ms = u64::from(record.crawl_delay_ms);
-        let override_ms = Some(delays[index]).filter(|delay_ms| *delay_ms > 0);
-        let delay_ms = settings.politeness.delay_for_site_ms(record.pages_known, crawl_delay_ms, override_ms);
+        let delay_ms = site_delay_ms(settings, record, delays[index]);
         record.earliest_request_ms = record.earliest_request_ms.max(now_ms + delay_ms);
     })?;
     Ok(())
 }
 
-/// Delay that the settings define for this site; 0 if none.
-fn site_delay_override_ms(collection: &Collection, settings: &CrawlSettings, site: SiteId) -> u64 {
+/// Delay that the settings define for this site, if they do.
+fn site_delay_override_ms(collection: &Collection, settings: &CrawlSettings, site: SiteId) -> Option<u64> {
     if settings.site_overrides.is_empty() {
-        return 0;
+        return None;
     }
-    let name = collection.urls.reader().site_name(site).map(|name| format!("{name}/"));
-    let url = name.and_then(|name| settings.gathering.rules.canonical(&name).ok());
-    url.and_then(|url| settings.override_for(&url)?.delay_ms).unwrap_or(0)
+    let url = front_page(collection.urls.reader(), settings, site)?;
+    settings.override_for(&url)?.delay_ms
 }
 
 /// Times at which addresses may be contacted again: the earliest request of the site contacted last, or the delay of the
@@ -135,9 +134,7 @@ pub(crate) fn address_cooldowns(
         let Some(address) = record.address else { return };
         let ready_ms = match (clocks_lost, politeness.address_delay_ms) {
             // Harvesters add the delays that the settings define for single sites.
-            (true, None) => {
-                now_ms + politeness.delay_for_site_ms(record.pages_known, record.crawl_delay_ms.into(), None)
-            }
+            (true, None) => now_ms + site_delay_ms(settings, record, None),
             (true, Some(delay_ms)) => now_ms + delay_ms,
             (false, None) => record.earliest_request_ms,
             // The last request ended no later than the earliest time of the next one.
@@ -193,4 +190,117 @@ pub(crate) fn host_cooldowns(collection: &Collection, now_ms: u64) -> Result<Vec
     let state = CrawlState::load(collection)?;
     let hosts = cooldowns::active(&state, now_ms).map(|cooldown| (cooldown.host.clone(), cooldown.until_ms));
     Ok(hosts.chain(sites).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use harvest::SiteOverride;
+    use harvest::files::journal::Journal;
+    use harvest::item::harvest_event::HarvestEvent;
+    use harvest::item::robots_response::RobotsResponse;
+
+    use super::*;
+    use crate::test_collection::{NOON_MS, NOON_S, TestCollection, override_for};
+
+    const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+
+    /// Writes events into the journal of a harvester that does not end cleanly.
+    fn write_journal(test: &TestCollection, events: &[(&str, HarvestEvent)]) {
+        let dir = work_dirs::journal(test.collection.dir());
+        journal::start(&dir, &[]).unwrap();
+        let mut journal = Journal::create(Some(&dir), 0, Arc::default()).unwrap();
+        for (name, event) in events {
+            journal.next_seq();
+            journal.append(&JournalEntry::from_event(event, |_| Some((*name, ADDRESS))).unwrap()).unwrap();
+        }
+    }
+
+    fn robots(fetched_s: u32, text: &str) -> HarvestEvent {
+        let response = RobotsResponse { fetched_s, status: 200, text: text.as_bytes().to_vec() };
+        // The id is that of the crashed process; recovery finds the site by its name.
+        HarvestEvent::RobotsFetched { site: SiteId(99), response }
+    }
+
+    fn replay(test: &mut TestCollection) -> bool {
+        replay_journals(&mut test.collection, &Arc::new(CrawlSettings::default()), NOON_MS).unwrap()
+    }
+
+    #[test]
+    fn a_crawl_that_ended_cleanly_needs_no_recovery() {
+        let mut test = TestCollection::contacted(&["http://a.example/"]);
+        assert!(!replay(&mut test));
+        write_journal(&test, &[]);
+        assert!(replay(&mut test), "a journal without entries is that of a crawl that was killed");
+        finish_recovery(&mut test.collection, &CrawlSettings::default(), NOON_MS).unwrap();
+        assert!(!replay(&mut test), "recovery is done once");
+    }
+
+    #[test]
+    fn robots_txt_and_back_off_survive_a_kill() {
+        let mut test = TestCollection::contacted(&["http://a.example/"]);
+        let until_ms = NOON_MS + 3_600_000;
+        let back_off = HarvestEvent::SiteBackedOff { site: SiteId(99), until_ms, consecutive_errors: 3 };
+        let text = "User-agent: *\nCrawl-delay: 20\nDisallow: /x\n";
+        write_journal(&test, &[("http://a.example", robots(NOON_S, text)), ("http://a.example", back_off)]);
+        assert!(replay(&mut test));
+        // The replay is part of a commit.
+        let test = test.kill();
+        let (id, site) = (test.site_id("http://a.example"), test.site("http://a.example"));
+        let stored = test.collection.site_state.reader().robots_text(id).unwrap();
+        assert_eq!(stored.as_deref(), Some(text.as_bytes()));
+        assert_eq!((site.robots_fetched_s, site.robots_status, site.crawl_delay_ms), (NOON_S, 200, 20_000));
+        assert_eq!((site.back_off_until_ms, site.consecutive_errors), (until_ms, 3));
+        assert_eq!(site.address, Some(ADDRESS));
+    }
+
+    #[test]
+    fn a_site_that_was_discovered_after_the_last_commit_is_added_again_with_its_front_page() {
+        let mut test = TestCollection::contacted(&["http://a.example/"]);
+        write_journal(&test, &[("http://new.example", robots(NOON_S, "User-agent: *\nDisallow: /x\n"))]);
+        assert!(replay(&mut test));
+        let site = test.site("http://new.example");
+        assert_eq!((site.pages_known, site.pages_static, site.robots_fetched_s), (1, 1, NOON_S));
+        assert!(test.find_page("http://new.example/").is_some());
+        assert_eq!(test.site("http://a.example").robots_fetched_s, 0);
+    }
+
+    #[test]
+    fn after_a_kill_every_site_waits_its_full_delay() {
+        let names = ["plain", "crawl-delay", "override", "no-delay", "throttled", "later"];
+        let urls = names.map(|name| format!("http://{name}.example/"));
+        let mut test = TestCollection::contacted(&urls.each_ref().map(String::as_str));
+        test.update_site("http://crawl-delay.example", |site| site.crawl_delay_ms = 20_000);
+        test.update_site("http://throttled.example", |site| site.throttle_delay_ms = 40_000);
+        test.update_site("http://later.example", |site| site.earliest_request_ms = NOON_MS + 99_000);
+        let mut settings = CrawlSettings::default();
+        for (host, delay_ms) in [("override.example", 30_000), ("no-delay.example", 0)] {
+            settings.site_overrides.push(SiteOverride { delay_ms: Some(delay_ms), ..override_for(host) });
+        }
+        write_journal(&test, &[]);
+        finish_recovery(&mut test.collection, &settings, NOON_MS).unwrap();
+        let test = test.kill();
+        let waits =
+            names.map(|name| test.site(&format!("http://{name}.example")).earliest_request_ms - NOON_MS);
+        assert_eq!(waits, [15_000, 20_000, 30_000, 0, 40_000, 99_000]);
+    }
+
+    #[test]
+    fn an_address_waits_like_the_site_contacted_last_or_for_its_own_delay() {
+        let mut test = TestCollection::contacted(&["http://a.example/"]);
+        test.update_site("http://a.example", |site| {
+            (site.address, site.earliest_request_ms) = (Some(ADDRESS), NOON_MS + 7_000);
+            site.throttle_delay_ms = 40_000;
+        });
+        let mut settings = CrawlSettings::default();
+        let wait = |settings: &CrawlSettings, now_ms, clocks_lost| {
+            let all = address_cooldowns(&test.collection, settings, now_ms, clocks_lost).unwrap();
+            all.into_iter().map(|(_, until_ms)| until_ms - NOON_MS).collect::<Vec<u64>>()
+        };
+        assert_eq!(wait(&settings, NOON_MS, false), [7_000]);
+        assert_eq!(wait(&settings, NOON_MS, true), [40_000]);
+        assert!(wait(&settings, NOON_MS + 7_000, false).is_empty());
+        settings.politeness.address_delay_ms = Some(2_000);
+        assert_eq!(wait(&settings, NOON_MS, false), [2_000]);
+        assert_eq!(wait(&settings, NOON_MS, true), [2_000]);
+    }
 }

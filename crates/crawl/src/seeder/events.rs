@@ -113,3 +113,139 @@ fn apply_site_results(collection: &mut Collection, results: &[SiteResult]) -> Re
     })?;
     Ok(sites)
 }
+
+#[cfg(test)]
+mod tests {
+    use model::Reason;
+    use store::PageStage;
+
+    use super::*;
+    use crate::test_collection::{NOON_MS, NOON_S, TestCollection};
+
+    const SITE: &str = "http://a.example";
+
+    fn apply(test: &mut TestCollection, events: Vec<HarvestEvent>) -> EventSummary {
+        apply_events(&mut test.collection, events, &Politeness::default()).unwrap()
+    }
+
+    fn robots(test: &TestCollection, fetched_s: u32, status: u16, text: &str) -> HarvestEvent {
+        let response = RobotsResponse { fetched_s, status, text: text.as_bytes().to_vec() };
+        HarvestEvent::RobotsFetched { site: test.site_id(SITE), response }
+    }
+
+    fn stored_text(test: &TestCollection) -> String {
+        let text = test.collection.site_state.reader().robots_text(test.site_id(SITE)).unwrap();
+        String::from_utf8(text.unwrap_or_default()).unwrap()
+    }
+
+    #[test]
+    fn an_unreachable_robots_txt_keeps_the_last_good_text_and_its_delay() {
+        let mut test = TestCollection::contacted(&["http://a.example/"]);
+        let text = "User-agent: *\nCrawl-delay: 20\nDisallow: /x\n";
+        let event = robots(&test, NOON_S, 200, text);
+        assert!(apply(&mut test, vec![event]).changed_robots.is_empty(), "the first one is no change");
+        let event = robots(&test, NOON_S + 60, 503, "");
+        apply(&mut test, vec![event]);
+        let site = test.site(SITE);
+        assert_eq!(
+            (site.robots_fetched_s, site.robots_status, site.crawl_delay_ms),
+            (NOON_S + 60, 503, 20_000)
+        );
+        assert_eq!(stored_text(&test), text);
+    }
+
+    #[test]
+    fn a_changed_robots_txt_is_reported_and_an_older_one_is_ignored() {
+        let mut test = TestCollection::contacted(&["http://a.example/"]);
+        let (old, new) = ("User-agent: *\nDisallow: /\n", "User-agent: *\nDisallow: /x\n");
+        let event = robots(&test, NOON_S, 200, old);
+        apply(&mut test, vec![event]);
+        let event = robots(&test, NOON_S + 60, 200, old);
+        assert!(apply(&mut test, vec![event]).changed_robots.is_empty());
+        let event = robots(&test, NOON_S + 120, 200, new);
+        assert_eq!(apply(&mut test, vec![event]).changed_robots, [test.site_id(SITE)]);
+        // Journals of several harvesters can be replayed in any order.
+        let event = robots(&test, NOON_S + 60, 200, old);
+        assert!(apply(&mut test, vec![event]).changed_robots.is_empty());
+        assert_eq!((stored_text(&test).as_str(), test.site(SITE).robots_fetched_s), (new, NOON_S + 120));
+    }
+
+    #[test]
+    fn skipped_pages_get_their_reason_and_returned_pages_their_stage() {
+        let urls = ["http://a.example/skipped", "http://a.example/returned", "http://a.example/failed"];
+        let mut test = TestCollection::contacted(&urls);
+        for url in urls {
+            test.update_page(url, |page| page.stage = PageStage::Queued);
+        }
+        test.update_page(urls[2], |page| (page.fetch_count, page.status) = (1, 503));
+        test.update_site(SITE, |site| site.pages_queued = 3);
+        let [skipped, returned, failed] = urls.map(|url| test.page_id(url));
+        let summary = apply(
+            &mut test,
+            vec![
+                HarvestEvent::PageReturned { page: failed, reason: Some(Reason::SiteFailing) },
+                HarvestEvent::PageSkipped { page: skipped, reason: Reason::RobotsDisallowed },
+                HarvestEvent::PageReturned { page: returned, reason: None },
+            ],
+        );
+        let expected = [
+            (PageStage::Rejected, Some(Reason::RobotsDisallowed)),
+            (PageStage::Discovered, None),
+            (PageStage::Failed, Some(Reason::SiteFailing)),
+        ];
+        assert_eq!(urls.map(|url| (test.page(url).stage, test.page(url).reason)), expected);
+        assert_eq!(summary.unfetched, [(test.site_id(SITE), 3)]);
+        assert_eq!(test.site(SITE).pages_queued, 0);
+    }
+
+    #[test]
+    fn a_finished_site_never_shortens_its_wait() {
+        let mut test = TestCollection::contacted(&["http://a.example/"]);
+        test.update_site(SITE, |site| {
+            (site.earliest_request_ms, site.address) = (NOON_MS + 20_000, Some([192, 0, 2, 1].into()));
+        });
+        let result = |next_request_ms| SiteResult {
+            site: test.site_id(SITE),
+            address: None,
+            resolved_s: 0,
+            address_expires_s: 0,
+            next_request_ms,
+            consecutive_errors: 2,
+            back_off_until_ms: NOON_MS + 5,
+            throttle_delay_ms: 30_000,
+            sitemaps_read_s: 0,
+        };
+        let (early, late) = (result(NOON_MS), result(NOON_MS + 30_000));
+        assert_eq!(
+            apply(&mut test, vec![HarvestEvent::SiteDone(early)]).finished_sites,
+            [test.site_id(SITE)]
+        );
+        let site = test.site(SITE);
+        assert_eq!((site.earliest_request_ms, site.address), (NOON_MS + 20_000, Some([192, 0, 2, 1].into())));
+        assert_eq!((site.resolved_s, site.consecutive_errors), (1, 2));
+        assert_eq!((site.back_off_until_ms, site.throttle_delay_ms), (NOON_MS + 5, 30_000));
+        apply(&mut test, vec![HarvestEvent::SiteDone(late)]);
+        assert_eq!(test.site(SITE).earliest_request_ms, NOON_MS + 30_000);
+    }
+
+    #[test]
+    fn a_host_outside_the_collection_keeps_its_cooldown_in_the_committed_state() {
+        let mut test = TestCollection::contacted(&["http://a.example/"]);
+        let contacted = |name: &str| HarvestEvent::HostContacted {
+            name: name.to_owned(),
+            address: Some([192, 0, 2, 1].into()),
+            ended_ms: NOON_MS,
+            until_ms: NOON_MS + 15_000,
+        };
+        apply(&mut test, vec![contacted("http://other.example"), contacted(SITE)]);
+        test.collection.commit(NOON_MS as i64).unwrap();
+        let test = test.kill();
+        let state = CrawlState::load(&test.collection).unwrap();
+        let hosts = |now_ms| {
+            cooldowns::active(&state, now_ms).map(|cooldown| cooldown.host.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(hosts(NOON_MS), ["http://other.example"]);
+        assert!(hosts(NOON_MS + 15_000).is_empty());
+        assert_eq!(test.site(SITE).earliest_request_ms, NOON_MS + 15_000);
+    }
+}

@@ -181,3 +181,67 @@ fn record_sitemap_dates(
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use model::Reason;
+    use store::PageStage;
+
+    use super::*;
+    use crate::test_collection::{NOON_S, TestCollection};
+
+    const SITE: &str = "http://a.example";
+
+    fn seed(test: &mut TestCollection, settings: CrawlSettings, urls: &[(&str, u32)]) -> SeedResult {
+        let urls = urls.iter();
+        let urls =
+            urls.map(|(url, modified_s)| SitemapUrl { url: (*url).to_owned(), modified_s: *modified_s });
+        let urls = urls.collect();
+        let mut seeder = Seeder::new(&Arc::new(settings), &test.collection).unwrap();
+        seeder.add_event(HarvestEvent::SitemapUrls { site: test.site_id(SITE), urls });
+        seeder.seed(&mut test.collection).unwrap()
+    }
+
+    #[test]
+    fn urls_of_a_sitemap_become_pages_of_depth_one() {
+        let mut test = TestCollection::contacted(&["http://a.example/"]);
+        let urls = [("http://a.example/", 0), ("http://a.example/1", 7), ("http://a.example/?x=1", 0)];
+        let result = seed(&mut test, CrawlSettings::default(), &urls);
+        assert_eq!(result.ingested.new_pages, 2);
+        let (page, site) = (test.page("http://a.example/1"), test.site(SITE));
+        assert_eq!((page.depth, page.last_change_s, page.stage), (1, 7, PageStage::Discovered));
+        assert_eq!(test.page("http://a.example/").depth, 0);
+        assert_eq!((site.pages_known, site.pages_static, site.pages_dynamic), (3, 2, 1));
+    }
+
+    #[test]
+    fn a_sitemap_cannot_exceed_the_page_limit_of_its_site() {
+        let mut test = TestCollection::contacted(&["http://a.example/"]);
+        let mut settings = CrawlSettings::default();
+        settings.limits.pages_per_site = 2;
+        seed(&mut test, settings.clone(), &[("http://a.example/1", 0), ("http://a.example/2", 0)]);
+        let fates = ["http://a.example/1", "http://a.example/2"].map(|url| test.page(url).reason);
+        assert!(fates.contains(&None) && fates.contains(&Some(Reason::SitePageLimit)), "{fates:?}");
+        // A full site accepts no further URLs at all.
+        let result = seed(&mut test, settings, &[("http://a.example/3", 0)]);
+        assert_eq!((result.ingested.new_pages, test.find_page("http://a.example/3")), (0, None));
+    }
+
+    #[test]
+    fn a_sitemap_date_after_the_last_fetch_marks_the_copy_as_stale() {
+        let urls = ["http://a.example/changed", "http://a.example/unchanged"];
+        let mut test = TestCollection::contacted(&urls);
+        for url in urls {
+            test.update_page(url, |page| {
+                (page.stage, page.status, page.content_hash) = (PageStage::Fetched, 200, 1);
+                (page.last_visit_s, page.last_success_s) = (NOON_S, NOON_S);
+            });
+        }
+        // A page that is listed twice has the later date.
+        let entries = [(urls[0], NOON_S + 9), (urls[1], NOON_S - 9), (urls[0], NOON_S - 1)];
+        assert_eq!(seed(&mut test, CrawlSettings::default(), &entries).ingested.new_pages, 0);
+        let stale = urls.map(|url| test.page(url).flags.has(PageFlags::REPORTED_STALE));
+        assert_eq!(stale, [true, false]);
+        assert_eq!(test.page(urls[0]).last_change_s, NOON_S + 9);
+    }
+}

@@ -75,3 +75,35 @@ fn requeue(collection: &mut Collection, is_unowned: impl Fn(SiteId) -> bool + Sy
     let returned = parts.into_iter().flatten().map(|page| (page, UnfetchedPage::Returned(None))).collect();
     update_unfetched(collection, &returned).map(drop)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_collection::TestCollection;
+
+    #[test]
+    fn queued_pages_of_a_killed_crawl_return_to_their_stage_except_those_of_other_processes() {
+        let urls = [
+            "http://a.example/new",
+            "http://a.example/fetched",
+            "http://a.example/failed",
+            "http://b.example/",
+        ];
+        let mut test = TestCollection::contacted(&urls);
+        for (url, fetch_count, status) in
+            [(urls[0], 0, 0), (urls[1], 1, 200), (urls[2], 1, 503), (urls[3], 0, 0)]
+        {
+            test.update_page(url, |page| {
+                (page.stage, page.fetch_count, page.status) = (PageStage::Queued, fetch_count, status);
+            });
+        }
+        test.update_site("http://a.example", |site| site.pages_queued = 3);
+        test.update_site("http://b.example", |site| site.pages_queued = 1);
+        let claimed = HashSet::from([test.site_id("http://b.example")]);
+        requeue_unowned(&mut test.collection, &claimed).unwrap();
+        let expected = [PageStage::Discovered, PageStage::Fetched, PageStage::Failed, PageStage::Queued];
+        assert_eq!(urls.map(|url| test.page(url).stage), expected);
+        let queued = ["http://a.example", "http://b.example"].map(|name| test.site(name).pages_queued);
+        assert_eq!(queued, [0, 1]);
+    }
+}
