@@ -39,7 +39,7 @@ pub struct S3Config {
     pub ca_file: Option<PathBuf>,
 }
 
-/// [`BlobStore`](harvest::BlobStore) in a bucket, below a key prefix.
+/// [`BlobStore`] in a bucket, below a key prefix.
 pub(crate) struct S3BlobStore {
     /// `None` after the store was dropped.
     runtime: Option<Runtime>,

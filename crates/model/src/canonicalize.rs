@@ -1,7 +1,7 @@
 //! Canonicalisation: from a URL or reference as written to a [`CanonicalUrl`].
 //!
-//! Plain references take the fast path of [`fast_path`](crate::fast_path). All others are parsed by the URL standard's
-//! parser, after which each rule of [`canonical_rules`](crate::canonical_rules) is applied.
+//! Plain references take the fast path of [`crate::fast_path`]. All others are parsed by the URL standard's
+//! parser, after which each rule of [`crate::canonical_rules`] is applied.
 
 use std::borrow::Cow;
 

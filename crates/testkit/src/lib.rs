@@ -1,7 +1,7 @@
 //! Test support shared by the crates of this repository: conformance data, external tools and servers.
 //!
 //! A test that cannot run fails. With the environment variable `WEIR_ALLOW_SKIP` it is skipped instead, for machines that
-//! lack a tool, a privilege or a data set; see [`skip`].
+//! lack a tool, a privilege or a data set; see [`skip()`].
 #![allow(clippy::unwrap_used, reason = "a test that cannot be prepared fails")]
 
 mod data;

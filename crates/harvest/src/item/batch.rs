@@ -1,6 +1,6 @@
 //! Batch: a list of pages to fetch, grouped by site, with everything that a harvester needs to know.
 //!
-//! A batch is self-contained: its [directory](crate::files::batch_dir) can be copied to another machine, harvested there,
+//! A batch is self-contained: its directory can be copied to another machine, harvested there,
 //! and the harvest copied back. A site is in at most one open batch, so that one harvester at a time has its clocks.
 
 use std::net::IpAddr;

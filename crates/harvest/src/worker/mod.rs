@@ -1,7 +1,7 @@
 //! Worker: fetches and parses pages for a coordinator in another process, often on another machine.
 //!
 //! At its start it knows only its broker and blob store: settings come with control messages, the state of sites with their
-//! batches. So workers can start and end at any time. Each batch has its own [runner](batch_runner) with its own threads
+//! batches. So workers can start and end at any time. Each batch has its own runner with its own threads
 //! and clocks: an address is claimed by one batch at a time, so that two runners never contact the same address.
 
 mod batch_runner;

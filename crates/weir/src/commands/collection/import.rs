@@ -25,7 +25,7 @@ Examples:
 /// Import pages from WARC files.
 ///
 /// Files may be uncompressed or compressed with gzip or zstd. All response and resource records of http and https are
-/// imported, whatever [scope] says; a revisit record of the same URL is a fetch that found the page unchanged. Fetches
+/// imported, regardless of `[scope]`; a revisit record of the same URL is a fetch that found the page unchanged. Fetches
 /// that the collection already has (same URL, second and body) are skipped, so that a file can be imported again. A
 /// damaged file is imported up to the damage, and the exit code is 1.
 #[derive(clap::Args)]

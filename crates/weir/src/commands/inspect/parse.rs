@@ -42,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long)]
     main_text: bool,
 
-    /// Also print the simplified HTML (see [parse] simplified_tags).
+    /// Also print the simplified HTML (see `[parse]` simplified_tags).
     #[arg(long)]
     simplified_html: bool,
 

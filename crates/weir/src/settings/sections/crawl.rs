@@ -19,7 +19,7 @@ section! {
         /// Fetch order: "wire" (weighted sum of depth, queue size, inlinks and OPIC cash), "breadth-first",
         /// "larger-sites-first" (sites with the longest queue), "bfs-larger-sites" (breadth-first, ties by queue
         /// length), "backlinks" (most inlinks), "opic" (most OPIC cash), "batch-pagerank" and "partial-pagerank"
-        /// (PageRank of the known graph), "focused" (relevance to [focus]) or "random".
+        /// (PageRank of the known graph), "focused" (relevance to `[focus]`) or "random".
         strategy: Strategy = Strategy::default(), wire "manager/score", reload yes;
         /// Maximum number of pages in a batch.
         max_batch_pages: u32 = 100_000, within 1..=10_000_000, wire "manager/batch/size", reload yes;
@@ -37,7 +37,7 @@ section! {
         /// twice a day.
         max_requests_per_site_per_day: u32 = 0, reload yes;
         /// Maximum request rate of all sites together, including robots.txt and sitemaps; 0 = unlimited. The delays
-        /// of [politeness] apply in any case.
+        /// of `[politeness]` apply in any case.
         max_requests_per_second: f32 = 0.0, within 0.0..=100_000.0, reload yes;
     }
 }

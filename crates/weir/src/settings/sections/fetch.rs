@@ -34,7 +34,7 @@ section! {
         accept_invalid_certificates: bool = false;
         /// PEM file with additional CA certificates, relative to weir.toml.
         ca_file: FilePath = FilePath::default();
-        /// HTTP proxy for all requests, "[user:password@]host:port", such as "192.0.2.1:3128".
+        /// HTTP proxy for all requests, `[user:password@]host:port`, such as "192.0.2.1:3128".
         proxy: Option<ProxyAddress> = None;
         /// Accept-Language header; empty = not sent.
         accept_language: String = String::new();
