@@ -46,7 +46,7 @@ pub(crate) fn fetched_pages(sites: &SiteStateReader) -> Result<Vec<(u32, u64)>> 
     Ok(all.into_iter().map(|(_, counts)| counts).collect())
 }
 
-/// Sets the reason of discovered pages that wait for their domain budget, and clears it of others; for inspection after the
+/// Sets the reason of discovered pages that wait for their domain budget, and clears it otherwise; for inspection after the
 /// last batch.
 pub(crate) fn mark_waiting_pages(collection: &mut Collection, settings: &CrawlSettings) -> Result<()> {
     let all = fetched_pages(collection.site_state.reader())?;

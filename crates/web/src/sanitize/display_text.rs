@@ -65,7 +65,7 @@ pub(crate) fn sanitize_block(text: &str) -> Cow<'_, str> {
     if text.contains(is_unsafe) { Cow::Owned(text.replace(is_unsafe, "")) } else { Cow::Borrowed(text) }
 }
 
-/// Invisible characters that change the display of others: bidirectional embeddings, overrides and isolates, byte order marks, tags,
+/// Invisible characters that change how other characters are displayed: bidirectional embeddings, overrides and isolates, byte order marks, tags,
 /// line separators. Joiners are kept, since scripts need them; so are directional marks, which do not affect other text.
 fn is_format(character: char) -> bool {
     matches!(character,
