@@ -5,6 +5,7 @@ mod carry_over;
 mod control;
 mod freshness;
 mod ground_truth;
+mod import;
 mod revisits;
 mod strategies;
 mod web;

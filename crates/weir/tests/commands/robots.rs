@@ -1,5 +1,4 @@
 //! Tests of `weir robots`.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::io::Write;
 use std::path::Path;

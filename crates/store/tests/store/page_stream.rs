@@ -1,5 +1,4 @@
 //! Page streams: for any filter, number of partitions and interruptions, every matching page is returned once, in order.
-#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::BTreeMap;
 use std::path::Path;

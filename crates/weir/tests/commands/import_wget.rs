@@ -1,5 +1,4 @@
 //! Import of a WARC file written by wget: all bodies are the same in the collection.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

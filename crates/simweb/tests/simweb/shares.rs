@@ -1,8 +1,6 @@
 //! Tests of the settings: each configured share occurs in the ground truth. Each setting is tested alone, on plain
 //! sites.
 
-#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
-
 use simweb::{
     Declared, Health, LinkGroundTruth, LinkPosition, PageGroundTruth, PathClass, Ports, ReplicaKind,
     RobotsKind, Settings, Site, SiteGroundTruth, World,

@@ -1,5 +1,4 @@
 //! DuckDB reads the tables, also after files were merged while snapshots retain older ones.
-#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 #![allow(clippy::print_stderr, reason = "skipped tests print a message")]
 
 mod venv {

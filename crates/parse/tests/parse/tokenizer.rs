@@ -2,7 +2,6 @@
 //!
 //! Two details differ from the cases. Parse errors are not compared, because the tokenizer does not report them. Lone
 //! surrogates, which JSON can express and UTF-8 cannot, are U+FFFD on both sides, as after decoding a page.
-#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 #![allow(clippy::disallowed_methods, reason = "a test reads its cases from files")]
 
 use std::io::Read;

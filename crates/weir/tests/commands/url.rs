@@ -1,5 +1,4 @@
 //! Tests of `weir url`.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};

@@ -1,15 +1,11 @@
 //! Comparison of the ground truth with the served pages, by a simple crawler with its own client and link extraction.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "test helpers may panic")]
-
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use crate::support::{Reply, get, lookup};
 use simweb::{Endpoints, PageGroundTruth, PageKind, Settings, SimWeb, World};
-use support::{Reply, get, lookup};
 use url::Url;
 
 /// All faults and features, except https, which this client does not support, and those that would slow it down:

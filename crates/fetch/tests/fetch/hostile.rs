@@ -1,17 +1,14 @@
 //! Hostile and faulty servers: each of them hits a limit.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
-
-mod support;
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
+use crate::support::{Server, fetcher, get, get_reusing, ok, request_for, settings, url};
 use fetch::{DnsSettings, FetchRequest, FetchSettings, Resolver, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use model::{Reason, Truncation};
-use support::{Server, fetcher, get, get_reusing, ok, request_for, settings, url};
 
 const NO_PAUSE: Duration = Duration::ZERO;
 

@@ -1,7 +1,5 @@
 //! Tests of `weir simweb`, and comparison of other commands with its ground truth.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
-
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

@@ -1,7 +1,5 @@
 //! Tests of HTTPS and HTTP/2, with valid and invalid certificates.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "test helpers may panic")]
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 

@@ -1,15 +1,12 @@
 //! ftp, with a scripted server.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
-
-mod support;
 
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
+use crate::support::{Peer, Server, fetcher, get, request_for, settings, url};
 use fetch::{FetchRequest, FetchSettings};
 use model::{CanonicalUrl, Reason, Truncation};
-use support::{Peer, Server, fetcher, get, request_for, settings, url};
 
 /// Features and faults of a server.
 #[derive(Clone, Copy, Default)]

@@ -3,7 +3,6 @@
 //! The bodies are the seeds of the fuzzers, truncated, duplicated, shuffled and with flipped bits. Unlike the fuzzers, this
 //! test runs everywhere.
 #![allow(clippy::disallowed_methods, reason = "a test reads its pages from files")]
-#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::path::Path;
 use std::sync::LazyLock;

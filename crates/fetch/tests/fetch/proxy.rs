@@ -1,14 +1,11 @@
 //! Requests through an HTTP proxy.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
-
-mod support;
 
 use std::net::{IpAddr, TcpStream};
 
+use crate::support::{Peer, Server, fetcher, ok, request_for, settings, url};
 use fetch::{BasicCredentials, FetchRequest, FetchSettings, Proxy};
 use model::Reason;
 use simweb::{Endpoints, PageRef, Settings, SimWeb};
-use support::{Peer, Server, fetcher, ok, request_for, settings, url};
 
 const TARGET: &str = "93.184.215.14";
 

@@ -1,11 +1,8 @@
 //! gopher, with a scripted server.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
 
-mod support;
-
+use crate::support::{Server, fetcher, get, request_for, settings, url};
 use fetch::{FetchRequest, FetchSettings};
 use model::{CanonicalUrl, Reason, Truncation};
-use support::{Server, fetcher, get, request_for, settings, url};
 
 const MENU: &str = "iWelcome <all>\tfake\t(NULL)\t0\r\n0About us\t/about us.txt\texample.org\t70\r\n\
                     1More\t/more\texample.org\t7070\r\nhWeb\tURL:http://example.com/?a&b\texample.org\t70\r\n\

@@ -1,17 +1,14 @@
 //! HTTP/1.1: requests, parsing of responses, and reuse of connections.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
-
-mod support;
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::support::{Server, fetcher, get, get_reusing, ok, request_for, settings, url};
 use fetch::{
     BasicCredentials, Error, FetchRequest, FetchSettings, Fetcher, SiteHeaders, SiteRequestSettings,
 };
 use model::{Reason, Truncation};
-use support::{Server, fetcher, get, get_reusing, ok, request_for, settings, url};
 
 #[tokio::test]
 async fn a_response_is_stored_byte_for_byte() {

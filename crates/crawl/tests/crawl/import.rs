@@ -1,5 +1,4 @@
 //! Import of WARC files: pages are ingested, and stored byte for byte.
-#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,15 +1,11 @@
 //! Tests of the server: each fault and feature over a real socket.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "test helpers may panic")]
-
-mod support;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use crate::support::{Reply, connect, exchange, get, lookup, read_reply};
 use simweb::{Endpoints, Page, PageKind, PageRef, RobotsKind, Settings, SimWeb, Site, SitemapKind};
-use support::{Reply, connect, exchange, get, lookup, read_reply};
 
 fn plain() -> Settings {
     Settings { sites: 12, pages: 600, seed: 3, clock: 0.0, ..Settings::plain() }

@@ -1,6 +1,5 @@
 //! Page store: stored pages are read back, also by external WARC tools.
 
-#![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 #![allow(clippy::print_stderr, reason = "skipped tests print a message")]
 
 mod venv {

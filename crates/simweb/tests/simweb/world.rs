@@ -1,7 +1,5 @@
 //! Statistical properties of the synthetic Web, without sockets.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "test helpers may panic")]
-
 use std::collections::{HashMap, HashSet};
 
 use simweb::{Declared, Language, PageKind, PageRef, Ports, Settings, SimRequest, Site, World};

@@ -1,5 +1,4 @@
 //! Tests of `weir import`.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::fs;
 use std::path::Path;

@@ -1,13 +1,11 @@
 //! Hostile and faulty HTTP/2 servers.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
-
-mod support;
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::support::{fetcher, get, get_reusing, settings, url};
 use bytes::Bytes;
 use fetch::{FetchSettings, Response};
 use h2::server::{Connection, SendResponse};
@@ -15,7 +13,6 @@ use h2::{Reason as Code, SendStream};
 use model::{CanonicalUrl, Reason, Truncation};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, crypto::ring};
-use support::{fetcher, get, get_reusing, settings, url};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;

@@ -1,5 +1,4 @@
 //! Tests of `weir simulate`.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::fs;
 use std::process::{Command, Output};

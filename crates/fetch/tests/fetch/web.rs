@@ -1,15 +1,12 @@
 //! Front pages of a synthetic Web with faults, from DNS lookup to body.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
-
-mod support;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::support::{fetcher, request_for, settings, url};
 use fetch::{DnsSettings, FetchRequest, FetchSettings, Fetcher, Resolver, Response};
 use model::Reason;
 use simweb::{Certificate, Endpoints, Health, PageRef, Settings, SimWeb, Site};
-use support::{fetcher, request_for, settings, url};
 
 async fn front_page(
     web: &SimWeb,

@@ -1,12 +1,9 @@
 //! TLS certificates, and HTTP/2 over TLS.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
 
-mod support;
-
+use crate::support::{Server, fetcher, get, request_for, settings, url};
 use fetch::{FetchRequest, FetchSettings};
 use model::Reason;
 use simweb::{Certificate, Endpoints, PageRef, Settings, SimWeb};
-use support::{Server, fetcher, get, request_for, settings, url};
 
 fn start(sites: u64, bad_certificates: f64) -> SimWeb {
     let settings = Settings { sites, https: 1.0, bad_certificates, ..Settings::plain() };
