@@ -22,4 +22,4 @@ pub use python::{run, venv};
 pub use s3_server::{S3_KEY_ID, S3_REGION, S3_SECRET_KEY, S3Server};
 pub use skip::skip;
 pub use small_disk::SmallDisk;
-pub use wait::{free_port, wait_for};
+pub use wait::wait_for;

@@ -4,11 +4,11 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::wait::{free_port, wait_for};
+use crate::wait::{free_ports, wait_for};
 
 /// Region of the server.
 pub const S3_REGION: &str = "us-east-1";
@@ -16,6 +16,10 @@ pub const S3_REGION: &str = "us-east-1";
 pub const S3_KEY_ID: &str = "weir-key";
 /// Secret access key of the server.
 pub const S3_SECRET_KEY: &str = "weir-secret";
+
+const START_ATTEMPTS: usize = 3;
+/// A start takes about 5 s, and several times as long on a busy machine.
+const START_TIMEOUT: Duration = Duration::from_secs(40);
 
 const IDENTITIES: &str = r#"{"identities": [{"name": "weir", "actions": ["Admin", "Read", "Write", "List"],
     "credentials": [{"accessKey": "weir-key", "secretKey": "weir-secret"}]}]}"#;
@@ -45,9 +49,14 @@ impl S3Server {
     pub fn start(bin: &Path) -> S3Server {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("identities.json"), IDENTITIES).unwrap();
-        let ports = PORTS.iter().map(|_| free_port()).collect();
-        let mut server = S3Server { program: bin.join("weed"), dir, ports, running: None };
-        server.restart();
+        let mut server = S3Server { program: bin.join("weed"), dir, ports: Vec::new(), running: None };
+        // A server that finds one of its ports taken exits, or runs without that part.
+        let started = (0..START_ATTEMPTS).any(|_| {
+            server.ports = free_ports(PORTS.len());
+            server.spawn();
+            server.is_healthy_within(START_TIMEOUT)
+        });
+        assert!(started, "cannot start {} in {START_ATTEMPTS} attempts", server.program.display());
         server
     }
 
@@ -66,6 +75,11 @@ impl S3Server {
 
     /// Kills the server if it runs, starts it and waits until it is healthy.
     pub fn restart(&mut self) {
+        self.spawn();
+        wait_for("the S3 server", || self.is_healthy().then_some(()));
+    }
+
+    fn spawn(&mut self) {
         self.kill();
         let ports = PORTS.iter().zip(&self.ports).map(|(name, port)| format!("-{name}={port}"));
         let child = Command::new(&self.program)
@@ -79,7 +93,18 @@ impl S3Server {
             .spawn()
             .unwrap();
         self.running = Some(child);
-        wait_for("the S3 server", || self.is_healthy().then_some(()));
+    }
+
+    fn is_healthy_within(&mut self, timeout: Duration) -> bool {
+        let started = Instant::now();
+        while started.elapsed() < timeout {
+            let has_exited = self.running.as_mut().is_none_or(|child| child.try_wait().unwrap().is_some());
+            if has_exited || self.is_healthy() {
+                return !has_exited;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        false
     }
 
     fn port(&self) -> u16 {

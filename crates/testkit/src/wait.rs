@@ -20,7 +20,19 @@ pub fn wait_for<T>(name: &str, mut poll: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// Ports outside of the range from which Linux takes the ports of outgoing connections (32768 and above), so that a
+/// connection of another test cannot take one between this check and the start of a server.
+const SERVER_PORTS: std::ops::Range<u16> = 12_000..32_000;
+
+/// Returns different loopback ports without a listener.
+pub(crate) fn free_ports(count: usize) -> Vec<u16> {
+    let random = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), count);
+    let start = (random % SERVER_PORTS.len() as u64) as usize;
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    SERVER_PORTS.cycle().skip(start).take(SERVER_PORTS.len()).filter(is_free).take(count).collect()
+}
+
 /// Returns a loopback port without a listener.
-pub fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+pub(crate) fn free_port() -> u16 {
+    free_ports(1)[0]
 }

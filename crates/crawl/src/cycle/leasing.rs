@@ -66,7 +66,7 @@ impl CrawlLoop {
             });
         batch.sites = accepted;
         self.return_sites(collection, &returned)?;
-        self.scan_needed |= !returned.is_empty();
+        self.schedule.scan_needed |= !returned.is_empty();
         if batch.sites.iter().all(|site| site.names_to_resolve(now_s) == 0) {
             return self.lease_batch(collection, batch, &ResolvedAddresses::default());
         }
@@ -147,7 +147,7 @@ impl CrawlLoop {
             recovery::cool_down_sites(collection, &settings, &open_sites, self.context.clock.now_ceil_ms())?;
         }
         open_sites.iter().for_each(|site| self.manager.open.close(*site));
-        self.scan_needed = true;
+        self.schedule.scan_needed = true;
         let open_sites: HashSet<SiteId> = open_sites.into_iter().collect();
         Ok(requeue_unowned_sites(collection, &open_sites)?)
     }

@@ -18,6 +18,7 @@
 pub(crate) mod backend;
 mod leasing;
 pub(crate) mod limits;
+mod schedule;
 pub(crate) mod site_stats;
 pub(crate) mod status_sampler;
 
@@ -40,6 +41,7 @@ use store::Collection;
 use tokio::runtime::{Builder, Runtime};
 
 use self::leasing::{MIN_BATCH_PAGES, start_coordinator};
+use self::schedule::{DUE_SCAN_INTERVAL, LoopSchedule, MIN_BATCH_INTERVAL};
 use crate::claims::outstanding_claims;
 use crate::claims::outstanding_claims::OutstandingClaims;
 use crate::cycle::backend::{FetchBackend, LocalBackend};
@@ -94,16 +96,10 @@ const INGEST_BYTES: u64 = 8 << 20;
 const INGEST_ITEMS: usize = 2 << 10;
 /// Maximum number of links in memory before a commit.
 const MAX_PENDING_LINKS: usize = 1 << 20;
-/// Maximum share of the time that the manager takes: 1/10.
-const MAX_MANAGER_TIME_SHARE: u32 = 10;
 /// Maximum number of batches queued at the harvesters.
 const MAX_QUEUED_BATCHES: u64 = 4;
-/// Minimum time between two batches for local harvesters.
-const MIN_BATCH_INTERVAL: Duration = Duration::from_millis(10);
 /// Minimum time between two batches for workers that are short of pages.
 const LEASE_INTERVAL: Duration = Duration::from_millis(200);
-/// Minimum time between two scans for due pages, since pages become due one after the other.
-const DUE_SCAN_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum sleep of a continuous crawl without due pages.
 const MAX_SLEEP_MS: u64 = 3_600_000;
 
@@ -125,14 +121,8 @@ struct CrawlLoop {
     /// Claims of batches outside this process, and the number of sites that they exclude.
     outstanding: OutstandingClaims,
     claimed_sites: usize,
-    last_commit: Instant,
-    bytes_since_commit: u64,
-    changed_since_commit: bool,
-    last_batch: Instant,
-    last_batch_duration: Duration,
+    schedule: LoopSchedule,
     last_scan_ms: u64,
-    /// Whether something has changed since the manager's last scan.
-    scan_needed: bool,
     next_due_ms: Option<u64>,
     sampler: StatusSampler,
 }
@@ -181,13 +171,8 @@ impl CrawlLoop {
             claimed_sites,
             manager,
             outstanding,
-            last_commit: Instant::now(),
-            bytes_since_commit: 0,
-            changed_since_commit: true,
-            last_batch: Instant::now(),
-            last_batch_duration: Duration::ZERO,
+            schedule: LoopSchedule::new(Instant::now()),
             last_scan_ms: 0,
-            scan_needed: true,
             next_due_ms: None,
             sampler: StatusSampler::new(handle.shared_status()),
         })
@@ -242,10 +227,10 @@ impl CrawlLoop {
         // Create batches early: the rate of a polite crawl depends on the number of active sites, so a finished site should
         // not wait for the others of its batch.
         let has_room = waiting < batch_pages as u64 * MAX_QUEUED_BATCHES * self.backend.processes() as u64;
-        let interval = (self.last_batch_duration * MAX_MANAGER_TIME_SHARE).max(self.min_batch_interval());
-        let may_scan = self.is_idle() || self.last_batch.elapsed() >= interval;
-        self.scan_needed |= self.due_in() == Duration::ZERO;
-        let should_scan = self.scan_needed && has_room && may_scan && self.resolving.is_none();
+        let now = Instant::now();
+        let may_scan = self.schedule.may_scan(now, self.min_batch_interval(), self.is_idle());
+        self.schedule.scan_needed |= self.schedule.due_in(now, self.next_scan()) == Duration::ZERO;
+        let should_scan = self.schedule.scan_needed && has_room && may_scan && self.resolving.is_none();
         if !should_scan || self.has_all_batches() {
             return Ok(());
         }
@@ -253,9 +238,9 @@ impl CrawlLoop {
         self.last_scan_ms = self.context.clock.now_ms();
         let settings = CrawlSettings { max_batch_pages: batch_pages, ..CrawlSettings::clone(&settings) };
         let batch = self.manager.next_batch(collection, &settings, self.last_scan_ms)?;
-        self.scan_needed = false;
+        self.schedule.scan_needed = false;
         if let Some(batch) = batch {
-            self.changed_since_commit = true;
+            self.schedule.changed(0);
             let max_requests = settings.max_requests_per_day;
             let must_commit = CrawlState::update(collection, |state| {
                 state.last_batch = batch.id;
@@ -274,7 +259,7 @@ impl CrawlLoop {
                 }
             }
         }
-        (self.last_batch, self.last_batch_duration) = (Instant::now(), start.elapsed());
+        self.schedule.scanned(start, Instant::now());
         Ok(())
     }
 
@@ -289,11 +274,9 @@ impl CrawlLoop {
         }
     }
 
-    /// Time until the next scan for due pages, or until a new day begins.
-    fn due_in(&self) -> Duration {
-        let due = self.context.clock.instant(self.manager.next_scan_ms);
-        let due_in = due.saturating_duration_since(Instant::now());
-        due_in.max(DUE_SCAN_INTERVAL.saturating_sub(self.last_batch.elapsed()))
+    /// Time of the manager's next scan: when a page becomes due, or a new day begins.
+    fn next_scan(&self) -> Instant {
+        self.context.clock.instant(self.manager.next_scan_ms)
     }
 
     /// Waits while nothing is in progress until the next page is due; false if the crawl is done.
@@ -314,7 +297,7 @@ impl CrawlLoop {
             None if continuous => DueTime { time_ms: now_ms + MAX_SLEEP_MS, by_budget: false },
             _ => return Ok(false),
         };
-        self.scan_needed = true;
+        self.schedule.scan_needed = true;
         if due.time_ms <= now_ms {
             return Ok(true);
         }
@@ -340,20 +323,11 @@ impl CrawlLoop {
 
     /// Maximum time to wait for items.
     fn receive_timeout(&self) -> Duration {
-        let settings = self.context.settings();
-        let commit_in =
-            Duration::from_millis(settings.commits.interval_ms).saturating_sub(self.last_commit.elapsed());
-        let mut timeout = if self.changed_since_commit { commit_in } else { Duration::from_secs(1) };
-        if let Some(duration) = self.limits.duration {
-            timeout = timeout.min(duration.saturating_sub(self.started.elapsed()));
-        }
-        let scan_in = match self.scan_needed {
-            _ if self.resolving.is_some() => MIN_BATCH_INTERVAL,
-            true => (self.last_batch_duration * MAX_MANAGER_TIME_SHARE).max(self.min_batch_interval()),
-            false => self.due_in(),
-        };
-        timeout = timeout.min(scan_in);
-        timeout.max(Duration::from_millis(1))
+        let (now, commits) = (Instant::now(), self.context.settings().commits);
+        let end_in = self.limits.duration.map(|duration| duration.saturating_sub(self.started.elapsed()));
+        let (interval, next_scan) = (self.min_batch_interval(), self.next_scan());
+        let timeout = self.schedule.receive_timeout(now, &commits, interval, next_scan, end_in);
+        if self.resolving.is_some() { timeout.min(MIN_BATCH_INTERVAL) } else { timeout }
     }
 
     /// Receives items; waits up to `timeout` if there are none.
@@ -399,9 +373,8 @@ impl CrawlLoop {
         let counters = &self.context.counters;
         counters.links.fetch_add(seeded.ingested.links, Ordering::Relaxed);
         counters.pages_known.store(u64::from(collection.urls.reader().pages()), Ordering::Relaxed);
-        self.bytes_since_commit += seeded.bytes;
-        self.changed_since_commit = true;
-        self.scan_needed |= !seeded.finished_sites.is_empty() || seeded.ingested.new_pages > 0;
+        self.schedule.changed(seeded.bytes);
+        self.schedule.scan_needed |= !seeded.finished_sites.is_empty() || seeded.ingested.new_pages > 0;
         let now_ms = self.context.clock.now_ms();
         let mut state = CrawlState::load(collection)?;
         for (site, pages) in seeded.unfetched {
@@ -433,7 +406,7 @@ impl CrawlLoop {
         let address =
             || Ok::<_, Error>(collection.site_state.reader().get(site)?.and_then(|record| record.address));
         let is_claimed = !self.outstanding.addresses.is_empty()
-            && address()?.is_some_and(|address| self.outstanding.addresses.contains(&address.to_canonical()));
+            && address()?.is_some_and(|address| self.outstanding.addresses.contains(&address.into()));
         self.manager.open.close(site);
         if is_claimed {
             self.manager.open.claim([site]);
@@ -443,12 +416,8 @@ impl CrawlLoop {
     }
 
     fn commit_if_due(&mut self, collection: &mut Collection) -> Result<(), Error> {
-        let settings = self.context.settings();
-        let by_time = self.last_commit.elapsed() >= Duration::from_millis(settings.commits.interval_ms);
-        let by_size = self.bytes_since_commit >= settings.commits.max_bytes
-            || collection.links.pending() >= MAX_PENDING_LINKS
-            || collection.page_state.should_commit();
-        if self.changed_since_commit && (by_time || by_size) {
+        let is_full = collection.links.pending() >= MAX_PENDING_LINKS || collection.page_state.should_commit();
+        if self.schedule.should_commit(Instant::now(), &self.context.settings().commits, is_full) {
             self.commit(collection)?;
         }
         Ok(())
@@ -459,7 +428,7 @@ impl CrawlLoop {
         let generation = collection.commit(time_ms as i64)?.generation;
         self.sampler.committed(time_ms, generation, started.elapsed());
         self.backend.committed(collection)?;
-        (self.last_commit, self.bytes_since_commit, self.changed_since_commit) = (Instant::now(), 0, false);
+        self.schedule.committed(Instant::now());
         Ok(())
     }
 

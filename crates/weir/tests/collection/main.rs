@@ -8,6 +8,7 @@ mod cat;
 mod check;
 mod compact;
 mod custom_figures;
+mod documented;
 mod export;
 mod index;
 mod init;
