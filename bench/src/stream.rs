@@ -283,7 +283,7 @@ fn serve(dir: &Path, static_file: &Path) -> anyhow::Result<SocketAddr> {
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
     let static_file = static_file.to_owned();
-    let router: axum::Router = ::stream::router(dir, StreamLimits::default());
+    let router: axum::Router = ::stream::StreamService::new(dir, StreamLimits::default()).router();
     let router = router.route("/static", axum::routing::get(move || send_file(static_file.clone())));
     thread::spawn(move || -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
