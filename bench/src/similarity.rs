@@ -11,7 +11,9 @@ use std::time::Instant;
 use analysis::{GraphSettings, StepResult, Threads, similar_texts};
 use model::UrlBatch;
 use model::{PageId, UrlRules};
-use store::{Cancellation, Collection, DocumentRow, PageFlags, PageRecord, PageStage, Snapshot, StoreSettings};
+use store::{
+    Cancellation, Collection, DocumentRow, PageFlags, PageRecord, PageStage, Snapshot, StoreSettings,
+};
 use warc::Capture;
 
 use crate::process;
@@ -38,8 +40,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
     let snapshot = Snapshot::open(scratch.path(), None)?;
     let start = Instant::now();
-    let found = similar_texts(&snapshot, PageId(pages / 2), &[], Threads::available(), &Cancellation::default())?
-        .map_or(0, |found| found.len());
+    let found =
+        similar_texts(&snapshot, PageId(pages / 2), &[], Threads::available(), &Cancellation::default())?
+            .map_or(0, |found| found.len());
     let s = start.elapsed().as_secs_f64();
     let load = process::load();
     writeln!(

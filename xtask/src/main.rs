@@ -4,6 +4,7 @@
 
 mod commits;
 mod cycles;
+mod dependencies;
 mod documents;
 mod edges;
 mod finding;
@@ -31,6 +32,7 @@ fn main() -> io::Result<ExitCode> {
     }
     let mut findings = tidy(&Tree::read(repository())?);
     findings.extend(commits::check(repository()));
+    findings.extend(dependencies::check(repository()));
     let mut out = io::stdout().lock();
     for finding in &findings {
         writeln!(out, "{finding}")?;

@@ -35,6 +35,22 @@ pub enum Error {
         /// The rank.
         term: frontier::QualityTerm,
     },
+    /// The record of the segments that are being ingested cannot be read or written.
+    #[error("cannot read or write leased/ingesting.json: {source}")]
+    IngestAttempts {
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// A segment that cannot be ingested cannot be kept either.
+    #[error(
+        "cannot write segment {segment} to the directory `quarantine`: {source}; free disk space and start the crawl again"
+    )]
+    Quarantine {
+        /// Name of the segment in the blob store.
+        segment: String,
+        /// Error of the operating system.
+        source: io::Error,
+    },
     /// A thread or its runtime could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),

@@ -53,6 +53,7 @@ async fn fetch_over_one(fetcher: Rc<Fetcher>, server: SocketAddr) {
         max_body_bytes: 400_000,
         any_mime_type: false,
         send_deadline: None,
+        first_byte: None,
     };
     let mut reusable = None;
     for _ in 0..REQUESTS {

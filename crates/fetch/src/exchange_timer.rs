@@ -7,6 +7,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use model::Reason;
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use crate::settings::FetchSettings;
@@ -22,6 +23,7 @@ pub(crate) struct ExchangeTimer<'s> {
     phase_timeout_reason: Reason,
     requested_at: Option<Instant>,
     first_byte_at: Option<Instant>,
+    first_byte: Option<&'s Notify>,
     received_bytes: u64,
 }
 
@@ -36,8 +38,14 @@ impl<'s> ExchangeTimer<'s> {
             phase_timeout_reason: Reason::ConnectTimeout,
             requested_at: None,
             first_byte_at: None,
+            first_byte: None,
             received_bytes: 0,
         }
+    }
+
+    /// Notifies `first_byte` when the first byte of the response arrives.
+    pub(crate) fn notifying(self, first_byte: Option<&'s Notify>) -> ExchangeTimer<'s> {
+        ExchangeTimer { first_byte, ..self }
     }
 
     /// Starts the phase of another connection.
@@ -58,6 +66,9 @@ impl<'s> ExchangeTimer<'s> {
 
     /// Counts received bytes of the response and moves the deadline of the minimum transfer rate.
     pub(crate) fn on_bytes(&mut self, bytes: usize) {
+        if self.first_byte_at.is_none() {
+            self.first_byte.inspect(|first_byte| first_byte.notify_one());
+        }
         let first_byte_at = *self.first_byte_at.get_or_insert_with(Instant::now);
         self.received_bytes += bytes as u64;
         self.phase_timeout_reason = Reason::TooSlow;
@@ -85,6 +96,20 @@ impl<'s> ExchangeTimer<'s> {
         } else {
             timeout_at(self.deadline, future).await.map_err(|_| Reason::TotalTimeout)
         }
+    }
+
+    /// Waits for `future`, a resource of this machine, and moves all times by the wait: it is not the server's.
+    pub(crate) async fn without_timeout<T>(&mut self, future: impl Future<Output = T>) -> T {
+        let start = Instant::now();
+        let value = future.await;
+        let waited = start.elapsed();
+        for time in [&mut self.deadline, &mut self.phase_deadline] {
+            *time += waited;
+        }
+        for time in [&mut self.requested_at, &mut self.first_byte_at].into_iter().flatten() {
+            *time += waited;
+        }
+        value
     }
 
     /// Times from the request to the first byte, and to now.
@@ -121,6 +146,19 @@ mod tests {
             min_speed_grace: Duration::from_secs(5),
             ..FetchSettings::default()
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_for_a_local_resource_moves_all_deadlines() {
+        let settings = settings();
+        let mut timer = ExchangeTimer::start(&settings);
+        timer.request_started();
+        sleep(Duration::from_secs(1)).await;
+        timer.on_bytes(10);
+        timer.without_timeout(sleep(Duration::from_secs(1_000))).await;
+        assert_eq!(timer.elapsed_ms(), (Some(1_000), Some(1_000)));
+        assert!(timer.with_timeout(sleep(Duration::from_secs(4))).await.is_ok());
+        assert_eq!(timer.with_timeout(pending::<()>()).await, Err(Reason::TooSlow));
     }
 
     /// Waits for ever; the reason of the timeout, and when it came.

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 use model::CanonicalUrl;
+use tokio::sync::Notify;
 
 use crate::site_headers::SiteHeaders;
 
@@ -27,4 +28,13 @@ pub struct FetchRequest<'j> {
     /// The request is not sent after this time, even if the connection is open by then: the claim of the caller on the
     /// address may have expired, and another worker may contact it.
     pub send_deadline: Option<Instant>,
+    /// Notified at the first byte of the response, long before the end of a slow one.
+    pub first_byte: Option<&'j Notify>,
+}
+
+impl FetchRequest<'_> {
+    /// Whether the request must not be sent any more.
+    pub(crate) fn is_late(&self) -> bool {
+        self.send_deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
 }

@@ -8,12 +8,17 @@
 //! This crate never schedules, retries, follows redirects or stores responses.
 
 mod address;
+mod body_budget;
 mod connect;
+mod connect_error;
 mod error;
 mod exchange_timer;
 mod fetch_request;
 mod fetcher;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod http;
+mod local_fault;
 mod mime_types;
 mod non_http;
 mod response;
@@ -25,10 +30,12 @@ pub use self::http::response_reader::parse_response;
 pub use address::dns_settings::DnsSettings;
 pub use address::network_filter::NetworkFilter;
 pub use address::resolver::{ResolvedHost, Resolver};
+pub use body_budget::{BodyBudget, BodyReservation};
 pub use connect::connection::Connection;
 pub use error::Error;
 pub use fetch_request::FetchRequest;
 pub use fetcher::Fetcher;
+pub use local_fault::{Failure, LocalFault};
 pub use response::Response;
 pub use settings::{BasicCredentials, FetchSettings, Proxy};
 pub use site_headers::{SiteHeaders, SiteRequestSettings};

@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use model::PortFilter;
+
 use crate::address::network_filter::NetworkFilter;
 use crate::error::Error;
 
@@ -32,6 +34,10 @@ pub struct FetchSettings {
     pub max_head_bytes: usize,
     /// Maximum size of a page's body. A default for callers: the fetcher applies the limit of each request.
     pub max_body_bytes: usize,
+    /// Maximum memory of all bodies in flight: received or being received, and not yet dropped by the caller. Further
+    /// responses wait after their head; those that hold memory and wait for more are truncated after a while. Fetchers share
+    /// it with [`Fetcher::with_body_budget`](crate::Fetcher::with_body_budget).
+    pub max_body_memory_bytes: usize,
     /// Whether HTTP/2 is used if the server offers it in the TLS handshake (ALPN).
     pub http2: bool,
     /// Whether invalid TLS certificates are accepted.
@@ -40,6 +46,8 @@ pub struct FetchSettings {
     pub extra_ca_pem: Vec<u8>,
     /// Addresses that may be contacted.
     pub network_filter: NetworkFilter,
+    /// Ports that may be contacted.
+    pub port_filter: PortFilter,
     /// HTTP proxy for all requests.
     pub proxy: Option<Proxy>,
 }
@@ -58,10 +66,12 @@ impl Default for FetchSettings {
             min_speed_grace: Duration::from_secs(20),
             max_head_bytes: 64 << 10,
             max_body_bytes: 400_000,
+            max_body_memory_bytes: 512 << 20,
             http2: true,
             accept_invalid_certificates: false,
             extra_ca_pem: Vec::new(),
             network_filter: NetworkFilter::public(),
+            port_filter: PortFilter::default(),
             proxy: None,
         }
     }

@@ -1,5 +1,7 @@
 //! Additional request headers of one site: own `User-Agent`, cookies, credentials.
 
+use std::fmt;
+
 use model::base64;
 
 use crate::error::Error;
@@ -18,8 +20,13 @@ const RESERVED_HEADERS: [&str; 9] = [
     "Keep-Alive",
 ];
 
+/// Headers from the settings whose values are stored with requests. All others may be credentials (`Authorization`, `Cookie`,
+/// `X-Api-Key`).
+const PUBLIC_HEADERS: [&str; 7] =
+    ["User-Agent", "From", "Accept", "Accept-Language", "Referer", "Cache-Control", "DNT"];
+
 /// Additional headers of one site, as configured.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct SiteRequestSettings {
     /// `User-Agent` that replaces the general one.
     pub user_agent: Option<String>,
@@ -32,7 +39,7 @@ pub struct SiteRequestSettings {
 }
 
 /// Additional headers of one site, checked. The default has none.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct SiteHeaders {
     pub(crate) headers: Vec<(String, String)>,
 }
@@ -58,10 +65,39 @@ impl SiteHeaders {
         Ok(SiteHeaders { headers })
     }
 
+    /// Whether a header may have a secret as its value.
+    pub(crate) fn has_secrets(&self) -> bool {
+        self.headers.iter().any(|(name, _)| is_secret(name))
+    }
+
     /// Whether there is a header of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
     }
+}
+
+// Secrets must not appear in logs: only the names of headers are shown.
+impl fmt::Debug for SiteRequestSettings {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        out.debug_struct("SiteRequestSettings")
+            .field("user_agent", &self.user_agent)
+            .field("headers", &names)
+            .field("has_cookie", &self.cookie.is_some())
+            .field("credentials", &self.credentials)
+            .finish()
+    }
+}
+
+impl fmt::Debug for SiteHeaders {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_list().entries(self.headers.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+/// Whether the value of a header from the settings may be a secret.
+pub(crate) fn is_secret(name: &str) -> bool {
+    !PUBLIC_HEADERS.iter().any(|public| public.eq_ignore_ascii_case(name))
 }
 
 /// Value of an `Authorization` header for Basic authentication (RFC 7617).
@@ -102,6 +138,21 @@ fn check_header_name(name: &str) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secrets_are_not_part_of_debug_output() {
+        let settings = SiteRequestSettings {
+            headers: vec![("X-Api-Key".to_owned(), "secret1".to_owned())],
+            cookie: Some("a=secret2".to_owned()),
+            credentials: Some(BasicCredentials { user: "a".to_owned(), password: "secret3".to_owned() }),
+            ..SiteRequestSettings::default()
+        };
+        let text = format!("{settings:?} {:?}", SiteHeaders::new(&settings).unwrap());
+        assert!(
+            !text.contains("secret") && text.contains("X-Api-Key") && text.contains("Authorization"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn settings_cannot_inject_header_lines() {

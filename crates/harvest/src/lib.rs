@@ -15,6 +15,7 @@ pub mod harvester;
 pub mod item;
 pub mod settings;
 pub mod transport;
+pub mod verification;
 pub mod worker;
 
 pub use control::budgets::Budgets;
@@ -23,6 +24,7 @@ pub use control::handle::CrawlHandle;
 pub use control::live_status::{
     CounterSample, LiveBatch, LiveCommit, LiveSite, LiveStatus, LiveWorker, Throughput,
 };
+pub use control::local_faults::LocalFaultStatus;
 pub use control::process_memory::memory_bytes;
 pub use error::Error;
 pub use files::sealed_dir::SealedDirError;

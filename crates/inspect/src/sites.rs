@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use harvest::settings::crawl_settings::CrawlSettings;
-use model::SiteId;
+use model::{AddressGroup, SiteId};
 use serde::Serialize;
 use store::{Result, SiteRecord, Snapshot};
 
@@ -77,7 +77,7 @@ pub struct SiteSummary {
     pub back_off_until_ms: Option<u64>,
     /// Site of which it is an alias.
     pub alias_of: Option<String>,
-    /// Sites at the same IP address, including itself; they are fetched one at a time.
+    /// Sites at the same IP address (IPv6: in the same /64), including itself; they are fetched one at a time.
     pub sites_at_ip: u64,
 }
 
@@ -94,7 +94,7 @@ pub fn list_sites(
     for site in sites {
         let Some(record) = snapshot.site_state.get(site)? else { continue };
         let mut summary = summarize(snapshot, settings, site, &record, now_ms);
-        summary.sites_at_ip = record.address.and_then(|at| by_address.get(&at).copied()).unwrap_or(0);
+        summary.sites_at_ip = record.address.and_then(|at| by_address.get(&at.into()).copied()).unwrap_or(0);
         summaries.push(summary);
     }
     Ok((summaries, all))
@@ -115,18 +115,18 @@ pub fn site_summary(
 
 /// Number of sites at an address.
 pub(crate) fn count_sites_at_address(snapshot: &Snapshot, address: Option<IpAddr>) -> Result<u64> {
-    let Some(address) = address else { return Ok(0) };
+    let Some(address) = address.map(AddressGroup::from) else { return Ok(0) };
     let parts = snapshot.site_state.scan(|sites: &mut u64, _, record| {
-        *sites += u64::from(record.address == Some(address));
+        *sites += u64::from(record.address.map(AddressGroup::from) == Some(address));
     })?;
     Ok(parts.into_iter().sum())
 }
 
 /// Number of sites at each address.
-fn count_sites_by_address(snapshot: &Snapshot) -> Result<HashMap<IpAddr, u64>> {
-    let parts = snapshot.site_state.scan(|counts: &mut HashMap<IpAddr, u64>, _, record| {
+fn count_sites_by_address(snapshot: &Snapshot) -> Result<HashMap<AddressGroup, u64>> {
+    let parts = snapshot.site_state.scan(|counts: &mut HashMap<AddressGroup, u64>, _, record| {
         if let Some(address) = record.address {
-            *counts.entry(address).or_default() += 1;
+            *counts.entry(address.into()).or_default() += 1;
         }
     })?;
     let mut all = HashMap::new();

@@ -7,7 +7,7 @@ use serde::Serialize;
 use store::{PageColumn, PageStage, Result, Snapshot};
 
 use crate::robots_state::RobotsState;
-use crawl::CrawlState;
+use crawl::{CrawlState, QuarantinedItem, list_quarantine};
 
 /// Status of a commit. The field names are part of the JSON interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
@@ -44,6 +44,8 @@ pub struct CollectionStatus {
     pub pages_by_reason: BTreeMap<&'static str, u64>,
     /// Sites by state.
     pub site_states: SiteCounts,
+    /// Harvested data that cannot be ingested.
+    pub quarantine: Vec<QuarantinedItem>,
 }
 
 /// Sites by state.
@@ -107,6 +109,8 @@ impl CollectionStatus {
             files: manifest.files.len() as u64,
             pages_by_reason,
             site_states: site_states(snapshot, now_ms)?,
+            // The quarantine is no part of a commit, and a directory that cannot be read has no items to show.
+            quarantine: list_quarantine(snapshot.dir()).unwrap_or_default(),
         })
     }
 }

@@ -38,6 +38,8 @@ pub enum Reason {
     DeepLink = 12,
     /// The scheme is not in `scope.schemes`.
     SchemeNotAllowed = 13,
+    /// The port belongs to another protocol and is not in `network.allowed_ports`.
+    PortBlocked = 14,
     /// Disallowed by robots.txt.
     RobotsDisallowed = 20,
     /// robots.txt is unreachable, which disallows all paths until it is fetched.
@@ -88,11 +90,13 @@ pub enum Reason {
     RetryLater = 57,
     /// HTTP 304 as the response to a request without a condition.
     UnexpectedNotModified = 58,
+    /// The content encoding of the body is truncated or invalid.
+    InvalidContentEncoding = 59,
 }
 
 /// All reasons with their names and texts, in the order of their codes.
 #[rustfmt::skip]
-const ALL: [(Reason, &str, &str); 38] = [
+const ALL: [(Reason, &str, &str); 40] = [
     (Reason::OutOfScope, "out-of-scope", "host does not match scope.accept"),
     (Reason::RejectedByPattern, "rejected-by-pattern", "URL matches scope.reject"),
     (Reason::FileExtension, "file-extension", "file extension is not fetched ([extensions])"),
@@ -106,6 +110,7 @@ const ALL: [(Reason, &str, &str); 38] = [
     (Reason::Nofollow, "nofollow", "nofollow in rel, meta robots or X-Robots-Tag"),
     (Reason::DeepLink, "deep-link", "link from another site to an inner page (scope.enter_by_front_page)"),
     (Reason::SchemeNotAllowed, "scheme-not-allowed", "scheme is not in scope.schemes"),
+    (Reason::PortBlocked, "port-blocked", "port of another protocol, such as mail; not in network.allowed_ports"),
     (Reason::RobotsDisallowed, "robots-disallowed", "disallowed by robots.txt"),
     (Reason::RobotsUnreachable, "robots-unreachable", "robots.txt unreachable (5xx or no response); all paths disallowed until it is fetched"),
     (Reason::TooManyRedirects, "too-many-redirects", "more than limits.max_redirects consecutive redirects"),
@@ -131,6 +136,7 @@ const ALL: [(Reason, &str, &str); 38] = [
     (Reason::ServerError, "server-error", "server error (HTTP 5xx)"),
     (Reason::RetryLater, "retry-later", "server asked to retry later (HTTP 429, 503 or 5xx with Retry-After)"),
     (Reason::UnexpectedNotModified, "unexpected-not-modified", "HTTP 304 without a conditional request"),
+    (Reason::InvalidContentEncoding, "invalid-content-encoding", "content encoding of the body truncated or invalid (gzip, deflate, br, zstd)"),
 ];
 
 /// Reasons by code; a table, because page scans decode one for each row.

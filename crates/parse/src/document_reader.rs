@@ -3,7 +3,7 @@
 //! All readers of a collection use it, so that the cached page, the text index, statistics and streams contain the same
 //! text.
 
-use crate::content_encoding::decode_content;
+use crate::content_encoding::{DecodeEnd, decode_content};
 use crate::document::Document;
 use crate::html::Options;
 
@@ -37,7 +37,7 @@ impl DocumentReader {
         DocumentReader { options, ..DocumentReader::default() }
     }
 
-    /// Parses a response; `None` for redirects and errors.
+    /// Parses a response; `None` for redirects, errors, and bodies whose content encoding cannot be decoded.
     pub fn read(&mut self, response: &StoredResponse<'_>) -> Option<&Document> {
         if response.status.is_some_and(|status| !(200..300).contains(&status)) {
             return None;
@@ -45,6 +45,9 @@ impl DocumentReader {
         let text = |value: Option<&[u8]>| value.map(|value| String::from_utf8_lossy(value).into_owned());
         let encoding = text(response.content_encoding).unwrap_or_default();
         let body = decode_content(response.body, &encoding, self.options.limits.input_bytes);
+        if body.end == DecodeEnd::Undecodable {
+            return None;
+        }
         let content_type = text(response.content_type);
         self.body_bytes = body.bytes.len() as u64;
         let top_level_domain = top_level_domain(response.url);
@@ -89,6 +92,8 @@ mod tests {
         assert_eq!((reader.body_bytes(), reader.document().title.as_str()), (19, "caf\u{e9}"));
         assert!(reader.read(&StoredResponse { status: Some(404), ..page }).is_none());
         assert!(reader.read(&StoredResponse { status: None, ..page }).is_some(), "ftp has no status");
+        let garbage = StoredResponse { content_encoding: Some(b"br"), body: b"\xff\x01\xfe\x02", ..page };
+        assert!(reader.read(&garbage).is_none());
     }
 
     #[test]

@@ -27,7 +27,9 @@ mod sitemap;
 mod word_hashes;
 
 pub use charset::{CharsetSource, Decoded, decode};
-pub use content_encoding::{DecodeEnd, DecodedBody, MAX_CONTENT_ENCODINGS, decode_content};
+pub use content_encoding::{
+    DecodeEnd, DecodedBody, MAX_CONTENT_ENCODINGS, decode_content, max_decoded_bytes,
+};
 pub use content_kind::ContentKind;
 pub use date::{format_date, parse_date};
 pub use document::{Context, Document, Heading, Link, LinkKind, ResolvedLink};

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use model::header_values;
+
 use crate::parse_date;
 
 /// Directives with a value after a colon; their names are not names of crawlers.
@@ -58,6 +60,13 @@ impl RobotsDirectives {
         RobotsDirectives::read(value, Some(agent))
     }
 
+    /// Parses all `X-Robots-Tag` fields of a response head.
+    pub fn from_head(head: &[u8], agent: &str) -> RobotsDirectives {
+        header_values(head, "X-Robots-Tag").fold(RobotsDirectives::default(), |robots, value| {
+            robots.merge(RobotsDirectives::from_header(&String::from_utf8_lossy(value), agent))
+        })
+    }
+
     /// Parses directives. Without `agent`, prefixes are not interpreted: a meta element has the crawler in its name.
     fn read(value: &str, agent: Option<&str>) -> RobotsDirectives {
         let mut directives = RobotsDirectives::default();
@@ -86,11 +95,16 @@ impl RobotsDirectives {
 
     /// Adds one directive, which `rest` starts with. Returns its length in `rest`, including the commas of a date.
     fn add(&mut self, directive: &str, rest: &str) -> usize {
-        let word = directive.trim();
+        let word =
+            directive.trim_matches(|character: char| character.is_whitespace() || character.is_control());
         if let Some((_, bits)) = NAMES.iter().find(|(name, _)| word.eq_ignore_ascii_case(name)) {
             self.bits |= bits;
         }
-        let Some((name, _)) = word.split_once(':') else { return directive.len() };
+        let Some((name, value)) = word.split_once(':') else { return directive.len() };
+        // A snippet of no characters is none.
+        if name.trim().eq_ignore_ascii_case(WITH_VALUE[1]) && value.trim() == "0" {
+            self.bits |= RobotsDirectives::NOSNIPPET;
+        }
         if !name.trim().eq_ignore_ascii_case(WITH_VALUE[0]) {
             return directive.len();
         }
@@ -125,6 +139,18 @@ impl RobotsDirectives {
     /// Reports whether no cached copy of the page may be shown.
     pub fn noarchive(self) -> bool {
         self.bits & RobotsDirectives::NOARCHIVE != 0
+    }
+
+    /// Returns the directive that forbids to show a cached copy at a Unix time in seconds: a page that must not be archived, or
+    /// that must not be in an index, is not shown either.
+    pub fn forbids_copy(self, now_s: i64) -> Option<&'static str> {
+        if self.noarchive() {
+            return Some("noarchive");
+        }
+        if self.noindex() {
+            return Some("noindex");
+        }
+        self.unavailable_after.filter(|until_s| *until_s <= now_s).map(|_| WITH_VALUE[0])
     }
 
     /// Reports whether search results must not show a snippet of the page.
@@ -174,6 +200,40 @@ mod tests {
         assert_eq!(RobotsDirectives::from_meta("nocache,nosnippet").to_string(), "noarchive, nosnippet");
         assert!(RobotsDirectives::from_meta("all, index, follow, max-snippet:-1").is_empty());
         assert!(RobotsDirectives::from_meta("").is_empty());
+    }
+
+    #[test]
+    fn a_snippet_of_no_characters_is_none() {
+        for value in ["max-snippet:0", "Max-Snippet : 0 ", "noarchive, max-snippet: 0"] {
+            assert!(RobotsDirectives::from_meta(value).nosnippet(), "{value}");
+            assert!(RobotsDirectives::from_header(value, "weir").nosnippet(), "{value}");
+        }
+        for value in ["max-snippet:-1", "max-snippet:10", "max-snippet", "max-image-preview:0"] {
+            assert!(RobotsDirectives::from_meta(value).is_empty(), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_copy_is_forbidden_by_every_form_of_the_directives() {
+        let forbids = |value: &str| RobotsDirectives::from_header(value, "weir").forbids_copy(1_715_940_000);
+        assert_eq!(forbids("nosnippet, NoArchive"), Some("noarchive"));
+        assert_eq!(forbids("nocache"), Some("noarchive"));
+        assert_eq!(forbids("weir: noarchive"), Some("noarchive"));
+        assert_eq!(forbids("none"), Some("noindex"));
+        assert_eq!(forbids("unavailable_after: 2024-05-17T10:00:00Z"), Some("unavailable_after"));
+        for allowed in ["unavailable_after: 2024-05-17T10:00:01Z", "other: noarchive", "nosnippet", "all"] {
+            assert_eq!(forbids(allowed), None, "{allowed}");
+        }
+    }
+
+    #[test]
+    fn all_fields_of_a_head_are_merged() {
+        let head = b"HTTP/1.1 200 OK\r\nX-Robots-Tag: nofollow\r\nContent-Type: text/html\r\nx-robots-tag:NoIndex\r\n\r\n";
+        assert_eq!(RobotsDirectives::from_head(head, "weir").to_string(), "noindex, nofollow");
+        let after_blank = b"HTTP/1.1 200 OK\r\n \r\nX-Robots-Tag : noindex\r\n\r\n";
+        assert!(RobotsDirectives::from_head(after_blank, "weir").noindex());
+        let other = b"HTTP/1.1 200 OK\r\nX-Robots-Tag: other: noindex\r\n\r\n";
+        assert!(RobotsDirectives::from_head(other, "weir").is_empty());
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Statistics as CSV.
 
+use model::csv_field;
 use store::{Statistic, StatisticValue};
 
-/// The statistic with a header line (RFC 4180, with line feeds as line ends).
+/// The statistic with a header line (RFC 4180, with line feeds as line ends); text that a spreadsheet would take for a formula
+/// is marked.
 pub(crate) fn csv(statistic: &Statistic) -> String {
-    let names = statistic.columns.iter().map(|name| field(name));
+    let names = statistic.columns.iter().map(|name| csv_field(name));
     let rows = statistic.rows.iter().map(|row| row.iter().map(value).collect::<Vec<_>>().join(","));
     let lines = [names.collect::<Vec<_>>().join(",")].into_iter().chain(rows);
     lines.map(|line| line + "\n").collect()
@@ -15,15 +17,7 @@ fn value(value: &StatisticValue) -> String {
         StatisticValue::Null => String::new(),
         StatisticValue::Integer(count) => count.to_string(),
         StatisticValue::Number(number) => number.to_string(),
-        StatisticValue::Text(text) => field(text),
-    }
-}
-
-fn field(text: &str) -> String {
-    if text.contains(['"', ',', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
+        StatisticValue::Text(text) => csv_field(text).into_owned(),
     }
 }
 

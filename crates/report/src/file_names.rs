@@ -1,6 +1,7 @@
 //! Names of the files of a report.
 
-pub(crate) const HTML_FILE: &str = "report.html";
+/// Name of the HTML page of a report.
+pub const HTML_FILE: &str = "report.html";
 pub(crate) const TYPST_FILE: &str = "report.typ";
 pub(crate) const PDF_FILE: &str = "report.pdf";
 pub(crate) const DATA_DIR: &str = "data";

@@ -13,12 +13,16 @@ use crate::table::{Cell, Column, Table};
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
+/// Generator named in the page, by which a later report recognises an earlier one.
+pub const GENERATOR: &str = "weir report";
+
 /// Renders a report as one HTML page. It links to its data as `data/NAME.csv`.
 pub fn render_html(report: &Report) -> String {
     let title = escape(&report.title);
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
+         <meta name=\"generator\" content=\"{GENERATOR}\">\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<div class=\"frame\">\n\
          <header>\n<h1>{title}</h1>\n"
     );

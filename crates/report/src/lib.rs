@@ -29,8 +29,9 @@ pub use custom_figure::CustomFigure;
 pub use error::{Error, Result};
 pub use figure::{Drawing, Figure, Section};
 pub use figures::figures;
+pub use file_names::HTML_FILE;
 pub use format::Format;
-pub use html::render_html;
+pub use html::{GENERATOR, render_html};
 pub use report::{Report, ReportEntry};
 pub use report_input::ReportInput;
 

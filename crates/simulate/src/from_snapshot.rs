@@ -55,7 +55,7 @@ fn records(snapshot: &Snapshot) -> Result<Vec<PageRecord>, Error> {
     Ok(all.into_iter().map(|(_, record)| record).collect())
 }
 
-/// All sites; a site without an IP address gets a unique one.
+/// All sites; a site without an IP address gets an IPv6 network of its own.
 fn sites(snapshot: &Snapshot, seed: u64) -> Result<Vec<WebSite>, Error> {
     let parts = snapshot.site_state.scan(|all: &mut Vec<(SiteId, SiteRecord)>, site, record| {
         all.push((site, *record));
@@ -63,7 +63,7 @@ fn sites(snapshot: &Snapshot, seed: u64) -> Result<Vec<WebSite>, Error> {
     let mut all: Vec<(SiteId, SiteRecord)> = parts.into_iter().flatten().collect();
     all.sort_unstable_by_key(|(site, _)| *site);
     let site = |(site, record): (SiteId, SiteRecord)| WebSite {
-        ip_address: record.address.unwrap_or(IpAddr::V6(Ipv6Addr::from_bits(u128::from(site.0)))),
+        ip_address: record.address.unwrap_or(IpAddr::V6(Ipv6Addr::from_bits(u128::from(site.0) << 64))),
         front_page: None,
         response_ms: response_ms(seed, site.0),
         crawl_delay_ms: record.crawl_delay_ms,

@@ -1,7 +1,6 @@
-//! Result of a query: batches of rows, as text, JSON or CSV.
+//! Result of a query: batches of rows, as text or JSON.
 
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::csv::WriterBuilder as CsvBuilder;
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::json::WriterBuilder as JsonBuilder;
 use datafusion::arrow::json::writer::LineDelimited;
@@ -81,13 +80,6 @@ impl RowBatch {
         let mut lines = Vec::new();
         let mut writer = JsonBuilder::new().with_explicit_nulls(true).build::<_, LineDelimited>(&mut lines);
         writer.write(&self.0).and_then(|()| writer.finish()).map_err(encoding_error)?;
-        Ok(lines)
-    }
-
-    /// Comma-separated values, without a header line.
-    pub fn csv(&self) -> Result<Vec<u8>> {
-        let mut lines = Vec::new();
-        CsvBuilder::new().with_header(false).build(&mut lines).write(&self.0).map_err(encoding_error)?;
         Ok(lines)
     }
 }

@@ -69,6 +69,8 @@ pub struct Collection {
     /// State of the application, committed with the rest; opaque to the store. It should be small, since every commit
     /// writes all of it.
     pub application_state: serde_json::Value,
+    /// Whether an operation on several components has failed in the middle.
+    has_failed: bool,
 }
 
 impl Collection {
@@ -93,6 +95,7 @@ impl Collection {
             tables: Tables::open(dir, manifest),
             application_state: manifest.application_state.clone(),
             directory,
+            has_failed: false,
         })
     }
 
@@ -148,8 +151,24 @@ impl Collection {
         self.page_state.should_commit() || self.site_state.should_commit()
     }
 
-    /// Commits all changes.
+    /// Commits all changes. After an error every further commit is refused: components may have dropped changes.
     pub fn commit(&mut self, now_ms: i64) -> Result<&Manifest> {
+        self.begin()?;
+        self.commit_components(now_ms)?;
+        self.has_failed = false;
+        self.directory.current()
+    }
+
+    /// Begins an operation on several components; it ends when `has_failed` is reset.
+    fn begin(&mut self) -> Result<()> {
+        if self.has_failed {
+            return Err(Error::NeedsReopen { path: self.dir().to_owned() });
+        }
+        self.has_failed = true;
+        Ok(())
+    }
+
+    fn commit_components(&mut self, now_ms: i64) -> Result<()> {
         if self.urls.reader().pages() != self.page_state.reader().pages() {
             return Err(Error::LimitExceeded { limit: "pages without a state record" });
         }
@@ -170,7 +189,7 @@ impl Collection {
         self.directory.commit(files, self.application_state.clone(), now_ms)?;
         Tables::refresh_view(self.directory.dir(), self.directory.current()?)?;
         failpoint("commit: ends");
-        self.directory.current()
+        Ok(())
     }
 
     /// Deletes all commits but the newest and the named snapshots, with the files that only they reference. Frees the
@@ -182,8 +201,10 @@ impl Collection {
     /// Compacts files with many superseded versions of pages; returns whether it did. The next commit makes it durable;
     /// the space is freed with the commits that reference the old files.
     pub fn compact(&mut self, retention: RetentionPolicy) -> Result<bool> {
+        self.begin()?;
         let moved = self.page_store.compact(retention)?;
         if moved.is_empty() {
+            self.has_failed = false;
             return Ok(false);
         }
         let parts = self.page_state.reader().scan_records(|affected: &mut Vec<PageId>, id, page| {
@@ -196,6 +217,7 @@ impl Collection {
         self.page_state.update(&pages, |_, page| {
             page.record_location = page.record_location.and_then(|old| moved.new_location(old));
         })?;
+        self.has_failed = false;
         Ok(true)
     }
 }

@@ -4,15 +4,17 @@
 //! and a link to it is renamed to `MANIFEST`. The rename is the commit point; opening rolls back everything that did not
 //! reach it. A file is deleted when no retained manifest references it.
 
-use std::collections::HashSet;
-use std::fs::{self, File, TryLockError};
-use std::io::Write;
+use std::collections::{BTreeSet, HashSet};
+use std::fs::TryLockError;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Context, Error, Result};
+use crate::disk::{self, DirEntry, File};
+use crate::error::{Context, Error, Result, corrupt};
 use crate::failpoint::failpoint;
 use crate::layout;
 use crate::manifest::{FORMAT_VERSION, FileEntry, Manifest};
+use crate::outside_links;
 
 /// Number of commits retained besides the pinned ones, so that a reader that has just read `MANIFEST` finds its files.
 const RECENT_COMMITS: usize = 4;
@@ -30,22 +32,35 @@ pub(crate) struct CollectionDir {
 impl CollectionDir {
     /// Creates a collection in an empty or absent directory.
     pub(crate) fn create(dir: &Path) -> Result<CollectionDir> {
-        if dir.join(layout::MANIFEST).exists() {
+        if exists(&dir.join(layout::MANIFEST))? {
             return Err(Error::AlreadyACollection { path: dir.to_owned() });
         }
+        check_unused(dir)?;
+        let new_parents = dir
+            .ancestors()
+            .skip(1)
+            .take_while(|parent| disk::exists(parent).is_ok_and(|exists| !exists))
+            .count();
         for name in layout::COMPONENTS.into_iter().chain([layout::MANIFESTS]) {
             let path = dir.join(name);
-            fs::create_dir_all(&path).context("create", &path)?;
+            disk::create_dir_all(&path).context("create", &path)?;
         }
+        // Before MANIFEST: a collection without one of its directories could be neither opened nor created again.
+        sync_dir(dir)?;
         let mut directory = CollectionDir { dir: dir.to_owned(), _lock: lock(dir)?, retained: Vec::new() };
         directory.write_manifest(Manifest::empty())?;
+        for parent in dir.ancestors().skip(1).take(new_parents + 1) {
+            sync_parent(parent)?;
+        }
         Ok(directory)
     }
 
     /// Opens a collection at its last commit and deletes the leftovers of a crash.
     pub(crate) fn open(dir: &Path) -> Result<CollectionDir> {
         // Checked before locking: a directory that is not a collection must not get a lock file.
+        outside_links::refuse_for_manifest(dir)?;
         read_current(dir)?;
+        outside_links::refuse_for_writing(dir)?;
         let lock = lock(dir)?;
         let current = read_current(dir)?;
         restore_expired(dir)?;
@@ -54,13 +69,18 @@ impl CollectionDir {
         for generation in generations(dir)? {
             let path = layout::manifest(dir, generation);
             if generation > current.generation {
-                fs::remove_file(&path).context("remove", &path)?;
+                disk::remove_file(&path).context("remove", &path)?;
             } else {
                 retained.push(read(&path)?);
             }
         }
+        retain_current(dir, current, &mut retained)?;
+        // The process that wrote MANIFEST may have died before it was durable. Files of older commits are needed until then.
+        sync_dir(dir)?;
+        sync_parent(dir.parent().unwrap_or(dir))?;
         let mut directory = CollectionDir { dir: dir.to_owned(), _lock: lock, retained };
-        directory.delete_obsolete(RECENT_COMMITS)?;
+        directory.expire_commits(RECENT_COMMITS)?;
+        directory.delete_unreferenced()?;
         Ok(directory)
     }
 
@@ -88,13 +108,19 @@ impl CollectionDir {
             files,
             application_state,
         })?;
-        self.delete_obsolete(RECENT_COMMITS)?;
+        self.expire_commits(RECENT_COMMITS)?;
+        self.delete_unreferenced()?;
         self.current()
     }
 
     /// Deletes all commits but the newest and the pinned ones. A reader that is about to open another one must retry.
     pub(crate) fn expire_all(&mut self) -> Result<()> {
-        self.delete_obsolete(1)
+        let expired = self.expire_commits(1)?;
+        // No other files: those written since the last commit are not referenced yet.
+        let referenced = self.referenced();
+        let obsolete = expired.iter().flat_map(|manifest| &manifest.files).map(|file| file.name.as_str());
+        let obsolete: BTreeSet<&str> = obsolete.filter(|name| !referenced.contains(name)).collect();
+        obsolete.into_iter().try_for_each(|name| remove_if_exists(&self.dir.join(name)))
     }
 
     /// Writes a manifest and makes it the current one.
@@ -107,15 +133,15 @@ impl CollectionDir {
         let mut file = File::create(&path).context("create", &path)?;
         file.write_all(&manifest.encode()?).context("write", &path)?;
         failpoint("commit: manifest written");
-        file.sync_all().context("sync", &path)?;
+        file.sync().context("sync", &path)?;
         sync_dir(&self.dir.join(layout::MANIFESTS))?;
         failpoint("commit: manifest synced");
         let next = self.dir.join(layout::NEXT_MANIFEST);
         remove_if_exists(&next)?;
-        fs::hard_link(&path, &next).context("link", &next)?;
+        disk::hard_link(&path, &next).context("link", &next)?;
         failpoint("commit: manifest linked");
         let current = self.dir.join(layout::MANIFEST);
-        fs::rename(&next, &current).context("rename", &current)?;
+        disk::rename(&next, &current).context("rename", &current)?;
         failpoint("commit: manifest renamed");
         sync_dir(&self.dir)?;
         failpoint("commit: done");
@@ -123,23 +149,31 @@ impl CollectionDir {
         Ok(())
     }
 
-    /// Deletes old commits that are not pinned, then the files that no commit references.
-    fn delete_obsolete(&mut self, recent_commits: usize) -> Result<()> {
-        let newest = self.retained.len();
-        let mut retained = Vec::with_capacity(newest);
-        for (index, manifest) in std::mem::take(&mut self.retained).into_iter().enumerate() {
-            let recent = index + recent_commits >= newest;
-            if recent || self.is_pinned(manifest.generation) || !self.expire(manifest.generation)? {
-                retained.push(manifest);
+    /// Deletes old commits that are not pinned, without their files; returns them.
+    fn expire_commits(&mut self, recent_commits: usize) -> Result<Vec<Manifest>> {
+        let old = self.retained.len().saturating_sub(recent_commits);
+        let mut expired = HashSet::new();
+        for generation in self.retained[..old].iter().map(|manifest| manifest.generation) {
+            if !self.is_pinned(generation)? && self.expire(generation)? {
+                expired.insert(generation);
             }
         }
-        self.retained = retained;
+        if !expired.is_empty() {
+            // Before the files: after a power failure no manifest must come back without them.
+            sync_dir(&self.dir.join(layout::MANIFESTS))?;
+        }
         failpoint("cleanup: commits expired");
-        self.delete_unreferenced()
+        Ok(self.retained.extract_if(.., |manifest| expired.contains(&manifest.generation)).collect())
     }
 
-    fn is_pinned(&self, generation: u64) -> bool {
-        layout::pin(&self.dir, generation).exists()
+    /// Names of the files that a retained commit references.
+    fn referenced(&self) -> HashSet<&str> {
+        let files = self.retained.iter().flat_map(|manifest| &manifest.files);
+        files.map(|file| file.name.as_str()).collect()
+    }
+
+    fn is_pinned(&self, generation: u64) -> Result<bool> {
+        exists(&layout::pin(&self.dir, generation))
     }
 
     /// Deletes a commit, unless another process pins it at the same time. Returns whether it was deleted.
@@ -150,28 +184,31 @@ impl CollectionDir {
         let path = layout::manifest(&self.dir, generation);
         let aside = layout::expired(&self.dir, generation);
         failpoint("cleanup: commit expires");
-        fs::rename(&path, &aside).context("rename", &path)?;
-        if self.is_pinned(generation) {
-            fs::rename(&aside, &path).context("rename", &aside)?;
+        match disk::rename(&path, &aside) {
+            // An earlier attempt has failed after this.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            outcome => outcome.context("rename", &path)?,
+        }
+        if self.is_pinned(generation)? {
+            disk::rename(&aside, &path).context("rename", &aside)?;
             return Ok(false);
         }
-        fs::remove_file(&aside).context("remove", &aside)?;
+        remove_if_exists(&aside)?;
         Ok(true)
     }
 
+    /// Deletes the files that no commit references. There must be no changes since the last commit.
     fn delete_unreferenced(&self) -> Result<()> {
-        let referenced: HashSet<&str> = self
-            .retained
-            .iter()
-            .flat_map(|manifest| &manifest.files)
-            .map(|file| file.name.as_str())
-            .collect();
+        let referenced = self.referenced();
         for component in layout::COMPONENTS {
             let dir = self.dir.join(component);
             for file_name in file_names(&dir)? {
-                if !referenced.contains(format!("{component}/{file_name}").as_str()) {
+                // Files that a user has put here remain; `weir check` lists them.
+                if layout::is_component_file(component, &file_name)
+                    && !referenced.contains(format!("{component}/{file_name}").as_str())
+                {
                     let path = dir.join(file_name);
-                    fs::remove_file(&path).context("remove", &path)?;
+                    disk::remove_file(&path).context("remove", &path)?;
                     failpoint("cleanup: file removed");
                 }
             }
@@ -183,7 +220,7 @@ impl CollectionDir {
 /// Reads the newest commit of a collection.
 pub(crate) fn read_current(dir: &Path) -> Result<Manifest> {
     let path = dir.join(layout::MANIFEST);
-    if !path.exists() {
+    if !exists(&path)? {
         return Err(Error::NotACollection { path: dir.to_owned() });
     }
     read(&path)
@@ -192,7 +229,7 @@ pub(crate) fn read_current(dir: &Path) -> Result<Manifest> {
 /// Reads the commit of a generation.
 pub(crate) fn read_generation(dir: &Path, generation: u64) -> Result<Manifest> {
     let path = layout::manifest(dir, generation);
-    if !path.exists() {
+    if !exists(&path)? {
         return Err(Error::SnapshotNotFound { dir: dir.to_owned(), name: generation.to_string() });
     }
     read(&path)
@@ -206,12 +243,54 @@ pub(crate) fn generations(dir: &Path) -> Result<Vec<u64>> {
     Ok(generations)
 }
 
+/// Checks that a directory is absent, empty, or has no more than an interrupted creation leaves, and settings.
+fn check_unused(dir: &Path) -> Result<()> {
+    let entries = match disk::list(dir) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        entries => entries.context("list", dir)?,
+    };
+    for entry in entries {
+        let is_ours = match entry.text().as_str() {
+            layout::LOCK | layout::NEXT_MANIFEST | layout::SETTINGS => true,
+            layout::MANIFESTS => {
+                let names = file_names(&dir.join(layout::MANIFESTS))?;
+                names.iter().all(|name| layout::generation(name) == Some(0))
+            }
+            component if layout::COMPONENTS.contains(&component) => {
+                file_names(&dir.join(component))?.is_empty()
+            }
+            _ => false,
+        };
+        if !is_ours {
+            return Err(Error::NotEmpty { path: dir.to_owned() });
+        }
+    }
+    Ok(())
+}
+
+/// Makes the current commit the last of the retained ones. Without this, a missing manifest would make an older commit the current one, and
+/// its successor's files would be deleted as unreferenced.
+fn retain_current(dir: &Path, current: Manifest, retained: &mut Vec<Manifest>) -> Result<()> {
+    let path = layout::manifest(dir, current.generation);
+    match retained.last() {
+        Some(last) if *last == current => Ok(()),
+        Some(last) if last.generation == current.generation => {
+            Err(corrupt(&path, "", "it differs from MANIFEST, which has the same generation"))
+        }
+        _ => {
+            disk::hard_link(&dir.join(layout::MANIFEST), &path).context("link", &path)?;
+            retained.push(current);
+            Ok(())
+        }
+    }
+}
+
 /// Restores manifests whose deletion was interrupted by a crash; the next cleanup decides about them again.
 fn restore_expired(dir: &Path) -> Result<()> {
     let names = file_names(&dir.join(layout::MANIFESTS))?;
     for generation in names.iter().filter_map(|name| layout::expired_generation(name)) {
         let aside = layout::expired(dir, generation);
-        fs::rename(&aside, layout::manifest(dir, generation)).context("rename", &aside)?;
+        disk::rename(&aside, &layout::manifest(dir, generation)).context("rename", &aside)?;
     }
     Ok(())
 }
@@ -219,30 +298,27 @@ fn restore_expired(dir: &Path) -> Result<()> {
 /// Deletes the files of unfinished background work.
 fn clear_scratch(dir: &Path) -> Result<()> {
     let scratch = dir.join(layout::SCRATCH);
-    fs::create_dir_all(&scratch).context("create", &scratch)?;
+    disk::create_dir_all(&scratch).context("create", &scratch)?;
     for file_name in file_names(&scratch)? {
         let path = scratch.join(file_name);
-        fs::remove_file(&path).context("remove", &path)?;
+        disk::remove_file(&path).context("remove", &path)?;
     }
     Ok(())
 }
 
-fn read(path: &Path) -> Result<Manifest> {
-    Manifest::decode(&fs::read(path).context("read", path)?, path)
+/// Names of the files of a directory, without subdirectories.
+fn file_names(dir: &Path) -> Result<Vec<String>> {
+    let entries = disk::list(dir).context("list", dir)?;
+    Ok(entries.iter().filter(|entry| !entry.is_dir).map(DirEntry::text).collect())
 }
 
-fn file_names(dir: &Path) -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(dir).context("list", dir)? {
-        let entry = entry.context("list", dir)?;
-        names.push(entry.file_name().to_string_lossy().into_owned());
-    }
-    Ok(names)
+fn read(path: &Path) -> Result<Manifest> {
+    Manifest::decode(&disk::read(path).context("read", path)?, path)
 }
 
 fn lock(dir: &Path) -> Result<File> {
     let path = dir.join(layout::LOCK);
-    let file = File::options().create(true).append(true).open(&path).context("open", &path)?;
+    let file = File::create_append(&path).context("open", &path)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Error::Locked { path: dir.to_owned() }),
@@ -251,13 +327,27 @@ fn lock(dir: &Path) -> Result<File> {
 }
 
 fn remove_if_exists(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).context("remove", path),
+    match disk::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).context("remove", path),
         _ => Ok(()),
     }
 }
 
 /// Syncs a directory: syncing a file does not make its directory entry durable.
 pub(crate) fn sync_dir(path: &Path) -> Result<()> {
-    File::open(path).and_then(|dir| dir.sync_all()).context("sync", path)
+    disk::sync_dir(path).context("sync", path)
+}
+
+/// Makes a new collection durable in the directory above it, which may be unreadable.
+fn sync_parent(parent: &Path) -> Result<()> {
+    let parent = if parent == Path::new("") { Path::new(".") } else { parent };
+    match disk::sync_dir(parent) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
+        outcome => outcome.context("sync", parent),
+    }
+}
+
+/// Whether a file exists. An error is not taken for its absence: a pinned commit would be deleted.
+fn exists(path: &Path) -> Result<bool> {
+    disk::exists(path).context("read", path)
 }

@@ -43,6 +43,31 @@ pub enum Error {
         /// Directory.
         path: PathBuf,
     },
+    /// The directory has files that do not belong to a new collection.
+    #[error("cannot create a collection in {}: it is not empty; use an empty or new directory", path.display())]
+    NotEmpty {
+        /// Directory.
+        path: PathBuf,
+    },
+    /// A file of the collection is a device, a socket or a pipe.
+    #[error("cannot open the collection: {} is not a regular file; remove it", path.display())]
+    SpecialFile {
+        /// File.
+        path: PathBuf,
+    },
+    /// A symbolic link of the collection leads out of it, or to a directory.
+    #[error(
+        "cannot open the collection: {} is a symbolic link to {}, which is not a file of the collection; \
+         replace the link by the files that it leads to",
+        path.display(),
+        target.display()
+    )]
+    OutsideLink {
+        /// Link.
+        path: PathBuf,
+        /// Target, as stored in the link.
+        target: PathBuf,
+    },
     /// Another process writes to the collection.
     #[error("{} is locked by another process; wait for it, or stop it", path.display())]
     Locked {
@@ -102,6 +127,15 @@ pub enum Error {
         cursor: String,
         /// Cause, with a hint.
         cause: String,
+    },
+    /// The requester has cancelled the read.
+    #[error("cancelled")]
+    Cancelled,
+    /// An earlier operation has failed in the middle; what is in memory does not match the files any more.
+    #[error("cannot write to {}: an earlier operation has failed; open the collection again", path.display())]
+    NeedsReopen {
+        /// File or directory.
+        path: PathBuf,
     },
     /// A limit of the format is exceeded.
     #[error("cannot write to the collection: {limit}")]

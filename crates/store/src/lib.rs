@@ -7,15 +7,21 @@
 //! This crate never knows HTML, nor HTTP beyond the stored heads: it stores what the crawl has parsed.
 
 mod analysis;
+mod cancellation;
 mod check;
 mod collection;
 mod collection_dir;
+mod disk;
 mod error;
 mod failpoint;
 mod file;
+mod file_list;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod layout;
 mod links;
 mod manifest;
+mod outside_links;
 mod page_set;
 mod page_stream;
 mod pages;
@@ -29,9 +35,14 @@ pub use analysis::ranks::{RankColumn, RankColumnInfo, RankTarget, RankValue, lis
 pub use analysis::statistics::{
     PowerLaw, Statistic, StatisticValue, read_statistics, read_statistics_of, write_statistics,
 };
+pub use cancellation::{CancelOnDrop, Cancellation};
 pub use check::{CheckEvent, CheckReport, Corruption, CorruptionScope, check};
 pub use collection::{Collection, StoreSettings};
+#[cfg(feature = "simulated_disk")]
+pub use disk::simulated::{Fault, Random, SimulatedDisk};
 pub use error::{Error, Result};
+pub use file_list::FileList;
+pub use layout::is_collection_entry;
 pub use links::{Link, LinkLog, LinkLogReader};
 pub use manifest::{Extent, FORMAT_VERSION, FileEntry, Manifest};
 pub use page_set::PageSet;

@@ -4,10 +4,12 @@
 //! followed by a line with a checksum, so that a torn or edited manifest is rejected.
 
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result, corrupt};
+use crate::layout;
 
 /// Format version that this program reads and writes.
 pub const FORMAT_VERSION: u32 = 3;
@@ -88,8 +90,8 @@ impl Manifest {
         let mut text = serde_json::to_vec_pretty(self)
             .map_err(|error| corrupt(Path::new("MANIFEST"), "", error.to_string()))?;
         text.push(b'\n');
-        let checksum = xxh3_64(&text);
-        text.extend_from_slice(format!("{CHECKSUM_PREFIX}{checksum:016x}\n").as_bytes());
+        let checksum = checksum_line(&text);
+        text.extend_from_slice(checksum.as_bytes());
         Ok(text)
     }
 
@@ -100,7 +102,7 @@ impl Manifest {
             .rfind(CHECKSUM_PREFIX)
             .map(|at| text.split_at(at))
             .ok_or_else(|| corrupt(path, "at its end", "the manifest has no checksum"))?;
-        let expected = format!("{CHECKSUM_PREFIX}{:016x}\n", xxh3_64(body.as_bytes()));
+        let expected = checksum_line(body.as_bytes());
         // The version is checked first: another format may have another checksum.
         let version: Version =
             serde_json::from_str(body).map_err(|error| corrupt(path, "", error.to_string()))?;
@@ -112,11 +114,36 @@ impl Manifest {
             let cause = format!("checksum {}, expected {}", expected.trim(), tail.trim());
             return Err(corrupt(path, "at its end", cause));
         }
-        serde_json::from_str(body).map_err(|error| corrupt(path, "", error.to_string()))
+        let manifest: Manifest =
+            serde_json::from_str(body).map_err(|error| corrupt(path, "", error.to_string()))?;
+        check_entries(&manifest.files).map_err(|cause| corrupt(path, "", cause))?;
+        Ok(manifest)
     }
 }
 
+/// Checks the names and lengths: a manifest may come from a stranger.
+fn check_entries(files: &[FileEntry]) -> std::result::Result<(), String> {
+    let mut names = HashSet::new();
+    for FileEntry { name, extents } in files {
+        if !layout::is_component_path(name) {
+            return Err(format!("`{}` is not a file name of a collection", name.escape_debug()));
+        }
+        if !names.insert(name) {
+            return Err(format!("{name} is listed twice"));
+        }
+        if extents.iter().try_fold(0u64, |sum, extent| sum.checked_add(extent.length)).is_none() {
+            return Err(format!("the extents of {name} exceed the maximum length of a file"));
+        }
+    }
+    Ok(())
+}
+
 const CHECKSUM_PREFIX: &str = "xxh3 ";
+
+/// Line with the checksum of the text before it, at the end of a manifest.
+pub(crate) fn checksum_line(text: &[u8]) -> String {
+    format!("{CHECKSUM_PREFIX}{:016x}\n", xxh3_64(text))
+}
 
 #[derive(Deserialize)]
 struct Version {
@@ -169,6 +196,24 @@ mod tests {
         for end in 0..bytes.len() {
             assert!(Manifest::decode(&bytes[..end], Path::new("M")).is_err(), "cut at {end}");
         }
+    }
+
+    #[test]
+    fn names_and_lengths_that_no_writer_produces_are_rejected() {
+        let decode = |files: Vec<FileEntry>| {
+            let bytes = Manifest { files, ..Manifest::empty() }.encode().unwrap();
+            Manifest::decode(&bytes, Path::new("M"))
+        };
+        for name in ["../../.ssh/id_rsa", "/etc/passwd", "pages/../../x", "pages", "weir.toml", "pages/a\nb"]
+        {
+            let error = decode(vec![FileEntry::complete(name, 1, 1)]).unwrap_err().to_string();
+            assert!(error.contains("is not a file name of a collection"), "{error}");
+        }
+        let file = FileEntry::complete("pages/a", 1, 1);
+        assert!(decode(vec![file.clone(), file]).unwrap_err().to_string().contains("listed twice"));
+        let mut long = FileEntry::complete("pages/a", u64::MAX, 1);
+        long.extents.push(Extent { length: 1, checksum: 0 });
+        assert!(decode(vec![long]).unwrap_err().to_string().contains("maximum length"));
     }
 
     #[test]

@@ -3,14 +3,19 @@
 //! All of this works beside a writing process: a name is stored in a small pin file, which the writer checks before it
 //! deletes a commit.
 
-use std::fs;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::collection_dir::{generations, read_current, read_generation};
-use crate::error::{Context, Error, Result};
+use model::is_unsafe_to_print;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::collection_dir::{generations, read_current, read_generation, sync_dir};
+use crate::disk::{self, File};
+use crate::error::{Context, Error, Result, corrupt};
 use crate::layout;
 use crate::links::LinkLogReader;
 use crate::manifest::Manifest;
+use crate::outside_links;
 use crate::pages::PageStoreReader;
 use crate::state::page::PageStateReader;
 use crate::state::site::SiteStateReader;
@@ -82,8 +87,7 @@ pub fn list_snapshots(dir: &Path) -> Result<Vec<SnapshotInfo>> {
             Err(Error::SnapshotNotFound { .. }) => continue,
             Err(error) => return Err(error),
         };
-        let pin = layout::pin(dir, generation);
-        let name = fs::read_to_string(&pin).ok().map(|name| name.trim_end().to_owned());
+        let name = read_pin(dir, generation)?.map(|pin| pin_name(&pin));
         entries.push(SnapshotInfo { generation, committed_ms: manifest.committed_ms, name });
     }
     Ok(entries)
@@ -91,6 +95,7 @@ pub fn list_snapshots(dir: &Path) -> Result<Vec<SnapshotInfo>> {
 
 /// Finds a commit by its name or generation; `None` is the newest commit. A name takes precedence.
 pub fn find_snapshot(dir: &Path, name_or_generation: Option<&str>) -> Result<Manifest> {
+    outside_links::refuse_for_reading(dir)?;
     let Some(requested) = name_or_generation else { return read_current(dir) };
     let entries = list_snapshots(dir)?;
     let found = entries
@@ -110,7 +115,7 @@ pub fn name_snapshot(dir: &Path, name: &str, generation: Option<u64>) -> Result<
     if name.trim() != name
         || digits
         || name.len() > MAX_SNAPSHOT_NAME_BYTES
-        || name.contains(char::is_control)
+        || name.contains(is_unsafe_to_print)
     {
         return invalid(format!(
             "invalid snapshot name `{name}`: it must contain a letter, must not begin or end with a space, must \
@@ -142,13 +147,19 @@ pub fn name_snapshot(dir: &Path, name: &str, generation: Option<u64>) -> Result<
 
 /// Pins a commit under a name until [`delete_snapshot`]. Does not check the name.
 pub fn pin_generation(dir: &Path, generation: u64, name: &str) -> Result<()> {
-    let pin = layout::pin(dir, generation);
-    fs::write(&pin, name).context("write", &pin)?;
+    let (pin, unfinished) = (layout::pin(dir, generation), layout::unfinished_pin(dir, generation));
+    let mut file = File::create(&unfinished).context("create", &unfinished)?;
+    file.write_all(encode_pin(name).as_bytes()).context("write", &unfinished)?;
+    // A snapshot that is lost or nameless after a power failure would be noticed too late.
+    file.sync().context("sync", &unfinished)?;
+    disk::rename(&unfinished, &pin).context("rename", &pin)?;
+    sync_dir(&dir.join(layout::MANIFESTS))?;
     // The writer may have deleted the commit before it saw the pin.
-    if layout::manifest(dir, generation).exists() {
+    let manifest = layout::manifest(dir, generation);
+    if disk::exists(&manifest).context("read", &manifest)? {
         return Ok(());
     }
-    fs::remove_file(&pin).context("remove", &pin)?;
+    disk::remove_file(&pin).context("remove", &pin)?;
     Err(Error::SnapshotNotFound { dir: dir.to_owned(), name: generation.to_string() })
 }
 
@@ -159,11 +170,41 @@ pub fn delete_snapshot(dir: &Path, name: &str) -> Result<()> {
     let entry =
         entry.ok_or_else(|| Error::SnapshotNotFound { dir: dir.to_owned(), name: name.to_owned() })?;
     let pin = layout::pin(dir, entry.generation);
-    fs::remove_file(&pin).context("remove", &pin)
+    disk::remove_file(&pin).context("remove", &pin)?;
+    sync_dir(&dir.join(layout::MANIFESTS))
+}
+
+/// Verifies the checksum of a pin; absence is no error.
+pub(crate) fn check_pin(dir: &Path, generation: u64) -> Result<()> {
+    let Some(pin) = read_pin(dir, generation)? else { return Ok(()) };
+    let is_valid = encode_pin(&pin_name(&pin)).as_bytes() == pin;
+    let wrong = || corrupt(&layout::pin(dir, generation), "", "the name does not match its checksum");
+    if is_valid { Ok(()) } else { Err(wrong()) }
+}
+
+/// Reads the pin of a commit; `None` if it has none.
+fn read_pin(dir: &Path, generation: u64) -> Result<Option<Vec<u8>>> {
+    let path = layout::pin(dir, generation);
+    match disk::read(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        pin => pin.context("read", &path).map(Some),
+    }
+}
+
+/// Content of a pin: the name, and a line with its checksum.
+fn encode_pin(name: &str) -> String {
+    format!("{name}\nxxh3 {:016x}\n", xxh3_64(name.as_bytes()))
+}
+
+/// Name in a pin; a damaged one keeps its commit, too.
+fn pin_name(pin: &[u8]) -> String {
+    String::from_utf8_lossy(pin).lines().next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::collection_dir::CollectionDir;
     use crate::manifest::FileEntry;
@@ -179,21 +220,21 @@ mod tests {
     fn a_pinned_commit_keeps_its_files_and_others_are_deleted() {
         let dir = tempfile::tempdir().unwrap();
         let mut directory = CollectionDir::create(dir.path()).unwrap();
-        let first = commit(&mut directory, "urls/a");
+        let first = commit(&mut directory, "urls/run-1");
         pin_generation(dir.path(), first, "before").unwrap();
         for number in 0..10 {
-            commit(&mut directory, &format!("urls/{number}"));
+            commit(&mut directory, &format!("urls/run-{}", number + 2));
         }
         let there = |name: &str| dir.path().join(name).exists();
-        assert!(there("urls/a") && there("urls/9") && !there("urls/0"));
+        assert!(there("urls/run-1") && there("urls/run-11") && !there("urls/run-2"));
         let pinned = find_snapshot(dir.path(), Some("before")).unwrap();
         assert_eq!(pinned.generation, first);
         assert_eq!(find_snapshot(dir.path(), None).unwrap().generation, 11);
         assert!(matches!(find_snapshot(dir.path(), Some("2")), Err(Error::SnapshotNotFound { .. })));
 
         delete_snapshot(dir.path(), "before").unwrap();
-        commit(&mut directory, "urls/z");
-        assert!(!there("urls/a"));
+        commit(&mut directory, "urls/run-99");
+        assert!(!there("urls/run-1"));
     }
 
     #[test]
@@ -211,18 +252,82 @@ mod tests {
     fn unreferenced_files_are_deleted_on_opening() {
         let dir = tempfile::tempdir().unwrap();
         let mut directory = CollectionDir::create(dir.path()).unwrap();
-        commit(&mut directory, "urls/a");
+        commit(&mut directory, "urls/run-1");
         drop(directory);
-        fs::write(dir.path().join("pages/half"), "written").unwrap();
+        fs::write(dir.path().join("pages/weir-000001.warc.gz"), "written").unwrap();
+        fs::write(dir.path().join("pages/notes.txt"), "of a user").unwrap();
+        fs::create_dir_all(dir.path().join("pages/more")).unwrap();
         fs::create_dir_all(dir.path().join("scratch")).unwrap();
         fs::write(dir.path().join("scratch/merge"), "half").unwrap();
         fs::write(layout::manifest(dir.path(), 2), "half").unwrap();
         fs::write(dir.path().join("weir.toml"), "").unwrap();
         let directory = CollectionDir::open(dir.path()).unwrap();
         assert_eq!(directory.current().unwrap().generation, 1);
-        assert!(!dir.path().join("pages/half").exists());
+        assert!(!dir.path().join("pages/weir-000001.warc.gz").exists());
+        assert!(dir.path().join("pages/notes.txt").exists() && dir.path().join("pages/more").exists());
         assert!(!dir.path().join("scratch/merge").exists());
         assert!(dir.path().join("weir.toml").exists(), "files of other components are not touched");
+    }
+
+    #[test]
+    fn a_pin_is_written_as_a_whole_and_a_damaged_one_is_detected() {
+        let dir = tempfile::tempdir().unwrap();
+        let _directory = CollectionDir::create(dir.path()).unwrap();
+        pin_generation(dir.path(), 0, "before").unwrap();
+        let pin = layout::pin(dir.path(), 0);
+        let checksum = xxh3_64(b"before");
+        assert_eq!(fs::read_to_string(&pin).unwrap(), format!("before\nxxh3 {checksum:016x}\n"));
+        check_pin(dir.path(), 0).unwrap();
+        let bytes = fs::read(&pin).unwrap();
+        for at in 0..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1;
+            for damaged in [flipped, bytes[..at].to_vec()] {
+                fs::write(&pin, damaged).unwrap();
+                assert!(check_pin(dir.path(), 0).is_err(), "byte {at}");
+                assert!(list_snapshots(dir.path()).unwrap()[0].name.is_some(), "the commit is kept");
+            }
+        }
+        assert!(!layout::unfinished_pin(dir.path(), 0).exists());
+    }
+
+    #[test]
+    fn a_missing_manifest_of_the_current_commit_is_restored() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut directory = CollectionDir::create(dir.path()).unwrap();
+        for number in 1..4 {
+            commit(&mut directory, &format!("urls/run-{number}"));
+        }
+        drop(directory);
+        fs::remove_file(layout::manifest(dir.path(), 3)).unwrap();
+        let directory = CollectionDir::open(dir.path()).unwrap();
+        assert_eq!(directory.current().unwrap().generation, 3);
+        assert!(dir.path().join("urls/run-3").exists() && layout::manifest(dir.path(), 3).exists());
+        drop(directory);
+        let other = Manifest { generation: 3, ..Manifest::empty() }.encode().unwrap();
+        fs::remove_file(layout::manifest(dir.path(), 3)).unwrap();
+        fs::write(layout::manifest(dir.path(), 3), other).unwrap();
+        let error = CollectionDir::open(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("it differs from MANIFEST"), "{error}");
+    }
+
+    #[test]
+    fn a_collection_is_not_created_among_files_of_a_user() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["pages/weir-000000.warc.gz", "letter", "manifests/mine"] {
+            let path = dir.path().join("new").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "dear").unwrap();
+            let error = CollectionDir::create(&dir.path().join("new")).unwrap_err();
+            assert!(matches!(error, Error::NotEmpty { .. }), "{error}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), "dear");
+            fs::remove_dir_all(dir.path().join("new")).unwrap();
+        }
+        // An interrupted creation does not prevent the next one.
+        drop(CollectionDir::create(&dir.path().join("new")).unwrap());
+        fs::remove_file(dir.path().join("new/MANIFEST")).unwrap();
+        fs::write(dir.path().join("new/weir.toml"), "").unwrap();
+        CollectionDir::create(&dir.path().join("new")).unwrap();
     }
 
     #[test]

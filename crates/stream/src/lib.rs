@@ -15,14 +15,14 @@ mod query;
 mod snapshot_cache;
 mod writer;
 
-pub use admission::StreamLimits;
+pub use admission::{StreamLimits, StreamUsage};
 pub use client::{RemoteAccess, RemoteError, RemoteStream};
 pub use export::{ExportSummary, export_mirror, export_tables, export_wacz, export_warc};
 #[cfg(feature = "flight")]
 pub use flight::{FlightServer, FlightSettings, TokenCheck};
 pub use handlers::handler::{Handler, HandlerError};
 pub use handlers::run::{HandlerRun, HandlerRunSummary, StoppedHandler};
-pub use http::{ClientAddress, router};
+pub use http::{ClientAddress, StreamService};
 pub use page_view::{PageLink, PageView, PageViewer};
 pub use query::output::{OutputColumn, OutputFormat, OutputOptions};
 pub use query::stream_query::{QueryError, StreamQuery};

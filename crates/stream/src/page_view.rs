@@ -4,14 +4,11 @@ use std::borrow::Cow;
 
 use model::UrlRules;
 use parse::html::TagAllowlist;
-use parse::{Document, DocumentReader, StoredResponse, decode_content, detect_language};
+use parse::{Document, DocumentReader, StoredResponse, decode_content, detect_language, max_decoded_bytes};
 use serde::Serialize;
 use store::{PageRef, StoredPage, StreamCursor};
 
 use crate::query::output::OutputColumn;
-
-/// Maximum size of a decoded body.
-const MAX_BODY_BYTES: usize = 256 << 20;
 
 /// Parser of pages for the requested columns; reuses its buffers.
 pub struct PageViewer {
@@ -122,15 +119,15 @@ impl PageView<'_> {
         links
     }
 
-    /// Body without transfer and content encoding.
+    /// Body without transfer and content encoding; empty if the content encoding cannot be decoded.
     pub fn body(&self) -> Cow<'_, [u8]> {
         let encoding = self.stored.header("Content-Encoding").map(String::from_utf8_lossy);
         let encoding = encoding.as_deref().unwrap_or_default();
-        match self.stored.body() {
-            Cow::Borrowed(body) => decode_content(body, encoding, MAX_BODY_BYTES).bytes,
-            Cow::Owned(body) => {
-                Cow::Owned(decode_content(&body, encoding, MAX_BODY_BYTES).bytes.into_owned())
-            }
+        let body = self.stored.body();
+        let max_bytes = max_decoded_bytes(body.len());
+        match body {
+            Cow::Borrowed(body) => decode_content(body, encoding, max_bytes).bytes,
+            Cow::Owned(body) => Cow::Owned(decode_content(&body, encoding, max_bytes).bytes.into_owned()),
         }
     }
 }

@@ -3,7 +3,6 @@
 //! They detect corruption and candidates for duplicates. SHA-1 collisions can be constructed, so duplicates are
 //! compared byte by byte before one is replaced by a revisit record.
 
-use serde::{Deserialize, Serialize};
 use sha1::Digest as _;
 use sha1::block_api::compress;
 
@@ -12,7 +11,7 @@ use sha1::block_api::compress;
 pub struct Sha1Digest([u8; 20]);
 
 /// Key by which duplicates are looked up: the first 128 bits of the digest, and the length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PayloadKey {
     hash: u128,
     payload_bytes: u64,

@@ -6,9 +6,11 @@
 //! calls this the payload, and `warcio check` verifies it.
 
 use std::hash::{BuildHasher, RandomState};
+use std::io::Write;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use libdeflater::{CompressionLvl, Compressor};
-use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use crate::cdxj::{CdxjEntry, cdxj_key};
@@ -21,6 +23,9 @@ use crate::record::{Capture, WarcRecord};
 
 /// Maximum size of the block of a record.
 pub(crate) const MAX_BLOCK_BYTES: usize = 1 << 30;
+
+/// Size of a block above which a record is compressed as a stream: slower, without two more copies of it in memory.
+const LARGE_BLOCK_BYTES: usize = 4 << 20;
 
 /// Compressed records of a capture, ready to be appended to a file.
 #[derive(Debug)]
@@ -73,34 +78,22 @@ impl EncodedRecord {
         self.response_bytes = revisit.len();
     }
 
-    /// Everything but the members, for a transfer in two parts.
-    pub fn meta(&self) -> EncodedRecordMeta {
-        let EncodedRecord { response_bytes, payload_bytes, payload_key, fetched_at_ms, ref cdxj, .. } = *self;
-        EncodedRecordMeta { response_bytes, payload_bytes, payload_key, fetched_at_ms, cdxj: cdxj.clone() }
-    }
-
-    /// Reassembles a record after a transfer in two parts.
-    pub fn from_parts(meta: EncodedRecordMeta, members: Vec<u8>) -> EncodedRecord {
-        let EncodedRecordMeta { response_bytes, payload_bytes, payload_key, fetched_at_ms, cdxj } = meta;
-        // The metadata comes from another process and may not fit the members: slicing must not panic.
-        let response_bytes = response_bytes.min(members.len());
+    pub(crate) fn new(
+        members: Vec<u8>,
+        response_bytes: usize,
+        payload_bytes: u64,
+        payload_key: PayloadKey,
+        fetched_at_ms: i64,
+        cdxj: CdxjEntry,
+    ) -> EncodedRecord {
         EncodedRecord { members, response_bytes, payload_bytes, payload_key, fetched_at_ms, cdxj }
     }
-}
-
-/// Description of an [`EncodedRecord`] without its members.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct EncodedRecordMeta {
-    response_bytes: usize,
-    payload_bytes: u64,
-    payload_key: PayloadKey,
-    fetched_at_ms: i64,
-    cdxj: CdxjEntry,
 }
 
 /// Encoder of captures; one per thread.
 pub struct RecordEncoder {
     compressor: Compressor,
+    stream_level: Compression,
     ids: RecordIds,
     /// Buffers for the record before and after compression, reused.
     record: Vec<u8>,
@@ -110,10 +103,19 @@ pub struct RecordEncoder {
 impl RecordEncoder {
     /// Creates an encoder with a compression level of libdeflate, from 1 (fastest) to 12 (smallest).
     pub fn new(level: u8) -> RecordEncoder {
+        // `RandomState` is seeded by the operating system once per thread, and each instance differs.
+        RecordEncoder::with_id_seed(level, [0, 1].map(|part: u8| RandomState::new().hash_one(part)))
+    }
+
+    /// Creates an encoder whose record ids depend on a seed.
+    pub fn with_id_seed(level: u8, seed: [u64; 2]) -> RecordEncoder {
+        // zlib has fewer levels.
+        let stream_level = Compression::new(u32::from(level.clamp(1, 9)));
         let level = CompressionLvl::new(i32::from(level.clamp(1, 12))).unwrap_or_default();
         RecordEncoder {
             compressor: Compressor::new(level),
-            ids: RecordIds::new(),
+            stream_level,
+            ids: RecordIds { seed, count: 0 },
             record: Vec::new(),
             compressed: Vec::new(),
         }
@@ -125,31 +127,17 @@ impl RecordEncoder {
         let (block_digest, payload_digest) = Sha1Digest::of_block_and_payload(&head, page.body);
         let url = safe_value(page.url);
         let id = self.ids.next();
-        let mut header = common_fields(WarcType::Response, &id, page.fetched_at_ms);
-        header.push("WARC-Target-URI", url.as_str());
-        if let Some(address) = page.ip_address {
-            header.push("WARC-IP-Address", address.to_string());
-        }
-        for protocol in page.protocols {
-            header.push("WARC-Protocol", safe_value(protocol));
-        }
-        if let Some(truncated) = page.truncated {
-            header.push("WARC-Truncated", truncated.as_str());
-        }
-        header.push("Content-Type", "application/http;msgtype=response");
-        header.push("WARC-Payload-Digest", payload_digest.to_string());
-        header.push("WARC-Block-Digest", block_digest.to_string());
-
+        let header = response_header(page, &id, &payload_digest, &block_digest);
         let mut members = Vec::new();
         self.push_record(header, &[&head, page.body], &mut members)?;
         let response_bytes = members.len();
         if let Some(request) = page.request {
             let header = self.concurrent_record(WarcType::Request, &url, &id, page.fetched_at_ms);
-            self.push_block(header, "application/http;msgtype=request", request, &mut members)?;
+            self.push_block(header, CONTENT_TYPE_REQUEST, request, &mut members)?;
         }
         if !page.metadata.is_empty() {
             let header = self.concurrent_record(WarcType::Metadata, &url, &id, page.fetched_at_ms);
-            self.push_block(header, "application/warc-fields", &warc_fields(page.metadata), &mut members)?;
+            self.push_block(header, CONTENT_TYPE_FIELDS, &warc_fields(page.metadata), &mut members)?;
         }
         Ok(EncodedRecord {
             members,
@@ -169,7 +157,7 @@ impl RecordEncoder {
         let mut all = vec![("format", "WARC File Format 1.1"), ("conformsTo", WARC_SPEC_URL)];
         all.extend(fields.iter().map(|(name, value)| (name.as_str(), value.as_str())));
         let mut member = Vec::new();
-        self.push_block(header, "application/warc-fields", &warc_fields(&all), &mut member)?;
+        self.push_block(header, CONTENT_TYPE_FIELDS, &warc_fields(&all), &mut member)?;
         Ok(member)
     }
 
@@ -241,10 +229,7 @@ impl RecordEncoder {
         response_id: &str,
         date_ms: i64,
     ) -> WarcHeader {
-        let mut header = common_fields(warc_type, &self.ids.next(), date_ms);
-        header.push("WARC-Target-URI", url);
-        header.push("WARC-Concurrent-To", response_id);
-        header
+        concurrent_header(warc_type, &self.ids.next(), url, response_id, date_ms)
     }
 
     fn push_block(
@@ -265,9 +250,15 @@ impl RecordEncoder {
         if block_bytes > MAX_BLOCK_BYTES {
             return Err(Error::RecordTooLarge { bytes: block_bytes, maximum: MAX_BLOCK_BYTES });
         }
-        header.push("Content-Length", block_bytes.to_string());
+        finish_header(&mut header, block_bytes);
         self.record.clear();
         header.write(&mut self.record);
+        // Cannot happen: writing to memory does not fail, and libdeflate itself computes the bound.
+        let impossible = || Error::RecordTooLarge { bytes: block_bytes, maximum: MAX_BLOCK_BYTES };
+        if block_bytes > LARGE_BLOCK_BYTES {
+            *out = self.compress_stream(block, std::mem::take(out)).map_err(|_| impossible())?;
+            return Ok(());
+        }
         for part in block {
             self.record.extend_from_slice(part);
         }
@@ -277,11 +268,19 @@ impl RecordEncoder {
             self.compressed.resize(bound, 0);
         }
         let length = self.compressor.gzip_compress(&self.record, &mut self.compressed);
-        // Cannot happen: libdeflate itself computed the bound.
-        let length =
-            length.map_err(|_| Error::RecordTooLarge { bytes: block_bytes, maximum: MAX_BLOCK_BYTES })?;
-        out.extend_from_slice(&self.compressed[..length]);
+        out.extend_from_slice(&self.compressed[..length.map_err(|_| impossible())?]);
         Ok(())
+    }
+
+    /// Appends the header in `record` and a large block as a gzip member to `out`.
+    fn compress_stream(&self, block: &[&[u8]], out: Vec<u8>) -> std::io::Result<Vec<u8>> {
+        let mut encoder = GzEncoder::new(out, self.stream_level);
+        encoder.write_all(&self.record)?;
+        for part in block {
+            encoder.write_all(part)?;
+        }
+        encoder.write_all(b"\r\n\r\n")?;
+        encoder.finish()
     }
 }
 
@@ -315,10 +314,58 @@ fn common_fields(warc_type: WarcType, id: &str, date_ms: i64) -> WarcHeader {
     header
 }
 
+/// Content types of the blocks of concurrent records.
+pub(crate) const CONTENT_TYPE_REQUEST: &str = "application/http;msgtype=request";
+pub(crate) const CONTENT_TYPE_FIELDS: &str = "application/warc-fields";
+
+/// Header of the response record of a capture, without the length of its block.
+pub(crate) fn response_header(
+    page: &Capture<'_>,
+    id: &str,
+    payload_digest: &Sha1Digest,
+    block_digest: &Sha1Digest,
+) -> WarcHeader {
+    let mut header = common_fields(WarcType::Response, id, page.fetched_at_ms);
+    header.push("WARC-Target-URI", safe_value(page.url));
+    if let Some(address) = page.ip_address {
+        header.push("WARC-IP-Address", address.to_string());
+    }
+    for protocol in page.protocols {
+        header.push("WARC-Protocol", safe_value(protocol));
+    }
+    if let Some(truncated) = page.truncated {
+        header.push("WARC-Truncated", truncated.as_str());
+    }
+    header.push("Content-Type", "application/http;msgtype=response");
+    header.push("WARC-Payload-Digest", payload_digest.to_string());
+    header.push("WARC-Block-Digest", block_digest.to_string());
+    header
+}
+
+/// Header of a record about the capture with the id `response_id`, without content type, digest and length of its block.
+pub(crate) fn concurrent_header(
+    warc_type: WarcType,
+    id: &str,
+    url: &str,
+    response_id: &str,
+    date_ms: i64,
+) -> WarcHeader {
+    let mut header = common_fields(warc_type, id, date_ms);
+    header.push("WARC-Target-URI", url);
+    header.push("WARC-Concurrent-To", response_id);
+    header
+}
+
+/// Appends the last field of every header.
+pub(crate) fn finish_header(header: &mut WarcHeader, block_bytes: usize) {
+    header.push("Content-Length", block_bytes.to_string());
+}
+
 /// Index entry of a capture.
 pub fn cdxj_entry_for(url: String, date_ms: i64, head: &[u8], digest: &Sha1Digest) -> CdxjEntry {
     let mime = header_value(head, "Content-Type").unwrap_or_default();
-    let mime = mime.split(|byte| matches!(byte, b';' | b',' | b' ')).next().unwrap_or_default();
+    let is_end = |byte: &u8| matches!(byte, b';' | b',' | b' ') || byte.is_ascii_control();
+    let mime = mime.split(is_end).next().unwrap_or_default();
     let mime = String::from_utf8_lossy(mime);
     CdxjEntry {
         key: cdxj_key(&url),
@@ -357,12 +404,6 @@ struct RecordIds {
 }
 
 impl RecordIds {
-    fn new() -> RecordIds {
-        // `RandomState` is seeded by the operating system once per thread, and each instance differs.
-        let random = |part: u8| RandomState::new().hash_one(part);
-        RecordIds { seed: [random(0), random(1)], count: 0 }
-    }
-
     fn next(&mut self) -> String {
         self.count += 1;
         let input = [self.count.to_le_bytes(), self.seed[1].to_le_bytes()].concat();
@@ -432,8 +473,18 @@ mod tests {
     }
 
     #[test]
+    fn a_large_record_is_compressed_without_a_copy_and_read_like_any_other() {
+        let body = vec![b'x'; LARGE_BLOCK_BYTES + 1];
+        let mut encoder = RecordEncoder::new(12);
+        let encoded = encoder.encode(&Capture { body: &body, ..page() }).unwrap();
+        assert!(encoder.record.capacity() < 10_000 && encoder.compressed.capacity() < 10_000);
+        let record = record(encoded.response());
+        assert!(record.payload() == body && record.verify() == DigestCheck::Valid);
+    }
+
+    #[test]
     fn record_ids_are_unique_version_4_uuids() {
-        let mut ids = (RecordIds::new(), RecordIds::new());
+        let mut ids = (RecordEncoder::new(1).ids, RecordEncoder::new(1).ids);
         let mut seen = std::collections::HashSet::new();
         for _ in 0..1_000 {
             for id in [ids.0.next(), ids.1.next()] {

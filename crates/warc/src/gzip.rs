@@ -35,9 +35,9 @@ pub fn gunzip(bytes: &[u8], path: &Path, offset: u64) -> Result<Vec<u8>> {
 }
 
 /// Iterator over the members of a section of a file.
-pub struct GzipMembers<'f> {
+pub struct GzipMembers<'f, F = File> {
     path: PathBuf,
-    source: BufReader<FileSection<'f>>,
+    source: BufReader<FileSection<'f, F>>,
     end: u64,
     /// Start of the last member.
     last: u64,
@@ -55,9 +55,9 @@ pub struct GzipMember {
     pub bytes: Vec<u8>,
 }
 
-impl<'f> GzipMembers<'f> {
+impl<'f, F: FileExt> GzipMembers<'f, F> {
     /// Iterates over the members from byte `start` to `end`; a member begins at `start`.
-    pub fn new(file: &'f File, path: &Path, start: u64, end: u64) -> GzipMembers<'f> {
+    pub fn new(file: &'f F, path: &Path, start: u64, end: u64) -> GzipMembers<'f, F> {
         let source = BufReader::with_capacity(READ_BYTES, FileSection { file, position: start, end });
         GzipMembers { path: path.to_owned(), source, end, last: start, is_corrupt: false }
     }
@@ -117,7 +117,7 @@ impl<'f> GzipMembers<'f> {
     }
 }
 
-impl Iterator for GzipMembers<'_> {
+impl<F: FileExt> Iterator for GzipMembers<'_, F> {
     type Item = Result<GzipMember>;
 
     /// Returns `None` after an error, until [`GzipMembers::skip_to_next`] is called.
@@ -144,13 +144,13 @@ fn is_corruption(error: &io::Error) -> bool {
 }
 
 /// Section of a file as a stream. Uses positioned reads, so that several readers can share the file.
-struct FileSection<'f> {
-    file: &'f File,
+struct FileSection<'f, F> {
+    file: &'f F,
     position: u64,
     end: u64,
 }
 
-impl Read for FileSection<'_> {
+impl<F: FileExt> Read for FileSection<'_, F> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let limit = out.len().min(self.end.saturating_sub(self.position) as usize);
         let read = self.file.read_at(&mut out[..limit], self.position)?;

@@ -1,5 +1,7 @@
 //! Header of a WARC record: a version line and named fields, parsed leniently.
 
+use model::printable_line;
+
 /// Header fields of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WarcHeader {
@@ -124,6 +126,13 @@ impl WarcHeader {
         Ok(())
     }
 
+    /// Header as it is written to a file, with the empty line.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.write(&mut out);
+        out
+    }
+
     /// Appends the header as it is written to a file, with the empty line.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"WARC/1.1\r\n");
@@ -143,9 +152,10 @@ fn expect_version(line: &str) -> Result<(), String> {
     Err(format!("expected `WARC/1.1` at the start of a record, found `{}`", excerpt(line)))
 }
 
-/// First characters of a line, without control characters, for an error message.
+/// First characters of a line, printable, for an error message.
 fn excerpt(line: &str) -> String {
-    line.chars().take(60).map(|char| if char.is_control() { '.' } else { char }).collect()
+    const MAX_BYTES: usize = 60;
+    printable_line(&line[..line.floor_char_boundary(MAX_BYTES)])
 }
 
 #[cfg(test)]

@@ -2,10 +2,15 @@
 //!
 //! Bodies are stored without transfer coding. Transfer-Encoding, and a Content-Length that differs from the size of the
 //! stored body, are therefore renamed with the prefix that Common Crawl uses, and the correct Content-Length is added.
-//! HTTP/2 and HTTP/3 have no textual status line; theirs is written as HTTP/1.1.
+//! HTTP/2 and HTTP/3 have no textual status line; theirs is written as HTTP/1.1. A line of white space becomes the value of a
+//! field, because many readers of archives would end the head there. All other lines are stored as received.
+
+use model::{header_values, is_blank_line, split_field};
 
 /// Prefix of fields that describe the transfer and do not apply to the stored body.
 const TRANSFER_HEADER_PREFIX: &[u8] = b"X-Crawler-";
+/// Prefix of lines that have no visible character.
+const INVISIBLE_LINE_PREFIX: &[u8] = b"X-Crawler-Line: ";
 
 /// Returns the head to store before a body of `body_bytes`, with the empty line at its end.
 pub(crate) fn stored_head(head: &[u8], body_bytes: usize) -> Vec<u8> {
@@ -15,9 +20,9 @@ pub(crate) fn stored_head(head: &[u8], body_bytes: usize) -> Vec<u8> {
         push_status_line(status, &mut out);
     }
     let length = body_bytes.to_string();
-    let chunked = header_lines(head).any(|(name, _)| is_transfer_encoding(name));
+    let chunked = header_values(head, "Transfer-Encoding").next().is_some();
     let mut renamed = false;
-    for line in lines.take_while(|line| !line.trim_ascii().is_empty()) {
+    for line in lines.take_while(|line| !is_blank_line(line)) {
         let is_transfer_field = split_field(line).is_some_and(|(name, value)| {
             let wrong_length = is_content_length(name) && (chunked || value != length.as_bytes());
             is_transfer_encoding(name) || wrong_length
@@ -25,6 +30,9 @@ pub(crate) fn stored_head(head: &[u8], body_bytes: usize) -> Vec<u8> {
         if is_transfer_field {
             out.extend_from_slice(TRANSFER_HEADER_PREFIX);
             renamed = true;
+        }
+        if line.iter().all(|byte| is_invisible(*byte)) {
+            out.extend_from_slice(INVISIBLE_LINE_PREFIX);
         }
         push_line(line, &mut out);
     }
@@ -40,7 +48,7 @@ pub fn head_bytes(block: &[u8]) -> usize {
     let mut at = 0;
     for line in block.split_inclusive(|byte| *byte == b'\n') {
         at += line.len();
-        if line == b"\r\n" || line == b"\n" {
+        if is_blank_line(line) {
             break;
         }
     }
@@ -49,14 +57,14 @@ pub fn head_bytes(block: &[u8]) -> usize {
 
 /// Value of the first field of this name, case-insensitive.
 pub fn header_value<'h>(head: &'h [u8], name: &str) -> Option<&'h [u8]> {
-    let mut lines = header_lines(head);
-    lines.find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value)
+    header_values(head, name).next()
 }
 
 /// Status code as text.
 pub fn status(head: &[u8]) -> Option<&str> {
-    let line = head.split(|byte| *byte == b'\n').next()?;
-    let code = line.strip_prefix(b"HTTP/")?.split(|byte| *byte == b' ').nth(1)?.trim_ascii();
+    let line = head.split(|byte| *byte == b'\n').next()?.strip_prefix(b"HTTP/")?;
+    // As in the HTTP client: any white space, also several characters, separates version and code.
+    let code = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).nth(1)?;
     std::str::from_utf8(code)
         .ok()
         .filter(|code| code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit()))
@@ -68,16 +76,9 @@ pub(crate) fn is_chunked(head: &[u8]) -> bool {
     value.to_ascii_lowercase().ends_with(b"chunked")
 }
 
-fn header_lines(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let lines = head.split(|byte| *byte == b'\n').skip(1);
-    lines.take_while(|line| !line.trim_ascii().is_empty()).filter_map(split_field)
-}
-
-/// Splits a line into name and value; `None` for a line that continues the previous field (obs-fold).
-fn split_field(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    let colon = line.iter().position(|byte| *byte == b':')?;
-    let folded = line.first().is_some_and(|first| matches!(first, b' ' | b'\t'));
-    (!folded).then(|| (line[..colon].trim_ascii(), line[colon + 1..].trim_ascii()))
+/// Whether a byte is white space or a control character in Latin-1, the historical charset of heads.
+fn is_invisible(byte: u8) -> bool {
+    matches!(byte, 0..=b' ' | 0x7f..=0xa0)
 }
 
 fn is_transfer_encoding(name: &[u8]) -> bool {
@@ -130,6 +131,18 @@ mod tests {
     }
 
     #[test]
+    fn a_line_of_white_space_does_not_end_the_stored_head() {
+        for line in [" ", "\t", "\r", "\u{b}", "\u{c}", "\0"] {
+            let head =
+                |line: &str| format!("HTTP/1.1 200 OK\r\nA: b\r\n{line}\r\nX-Robots-Tag: noindex\r\n\r\n");
+            let received = head(line);
+            assert_eq!(stored(&received, 5), head(&format!("X-Crawler-Line: {line}")));
+            assert_eq!(head_bytes(received.as_bytes()), received.len());
+            assert_eq!(header_value(received.as_bytes(), "x-robots-tag"), Some(&b"noindex"[..]));
+        }
+    }
+
+    #[test]
     fn a_dechunked_body_gets_a_content_length() {
         assert_eq!(
             stored("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nA: b\r\nContent-Length: 9\r\n\r\n", 9),
@@ -160,7 +173,7 @@ mod tests {
         assert!(head.ends_with(b"Chunked\r\n\r\n"));
         assert_eq!((status(head), header_value(head, "location")), (Some("301"), Some(b"/a".as_slice())));
         assert!(is_chunked(head));
-        assert_eq!(status(b"HTTP/1.1 abc\r\n"), None);
+        assert_eq!((status(b"HTTP/1.1 abc\r\n"), status(b"HTTP/1.1  200\t OK\r\n")), (None, Some("200")));
         assert_eq!(head_bytes(b"no end"), 6);
     }
 }

@@ -17,14 +17,16 @@ mod header;
 mod http_head;
 mod reader;
 mod record;
+mod verified;
 
 pub use cdxj::{CdxjEntry, CdxjLocation, DecodedLine, MIME_REVISIT, NO_STATUS, cdxj_key};
 pub use date::{cdx_timestamp, parse_date};
 pub use digest::{PayloadKey, Sha1Digest};
-pub use encoder::{EncodedRecord, EncodedRecordMeta, RecordEncoder, RevisitProfile, cdxj_entry_for};
+pub use encoder::{EncodedRecord, RecordEncoder, RevisitProfile, cdxj_entry_for};
 pub use error::{Error, Result};
 pub use gzip::{GzipMember, GzipMembers, gunzip};
 pub use header::{WarcHeader, WarcType};
 pub use http_head::{head_bytes, header_value, status};
 pub use reader::WarcReader;
 pub use record::{Capture, DigestCheck, WarcRecord};
+pub use verified::VerifiedCapture;

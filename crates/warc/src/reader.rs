@@ -23,6 +23,9 @@ pub struct WarcReader {
     offset: u64,
     /// Number of records begun.
     record_count: u64,
+    /// Size above which records are skipped instead of being an error.
+    max_read_bytes: Option<u64>,
+    skipped: u64,
     ended: bool,
 }
 
@@ -49,28 +52,71 @@ impl WarcReader {
             let detected = if arc { "it has the older ARC format" } else { "it does not begin with `WARC/`" };
             return Err(Error::NotWarc { path: path.to_owned(), detected });
         }
-        Ok(WarcReader { path: path.to_owned(), source, offset: 0, record_count: 0, ended: false })
+        Ok(WarcReader {
+            path: path.to_owned(),
+            source,
+            offset: 0,
+            record_count: 0,
+            max_read_bytes: None,
+            skipped: 0,
+            ended: false,
+        })
+    }
+
+    /// Skips records above a size, which are an error otherwise, without holding them in memory.
+    pub fn skip_records_above(self, max_bytes: u64) -> WarcReader {
+        WarcReader { max_read_bytes: Some(max_bytes.min(MAX_BLOCK_BYTES as u64)), ..self }
+    }
+
+    /// Number of records that were skipped because of their size.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
     }
 
     fn read(&mut self) -> Result<Option<WarcRecord>, String> {
-        if !self.skip_blank_lines()? {
-            return Ok(None);
+        loop {
+            if !self.skip_blank_lines()? {
+                return Ok(None);
+            }
+            self.record_count += 1;
+            let header = self.read_header()?;
+            let length = header.content_length().ok_or("the record has no Content-Length")?;
+            if self.max_read_bytes.is_some_and(|max_bytes| length > max_bytes) {
+                let read = io::copy(&mut self.source.by_ref().take(length), &mut io::sink());
+                self.check_length(read.map_err(|error| read_error(&error))?, length)?;
+                self.skipped += 1;
+                continue;
+            }
+            if length > MAX_BLOCK_BYTES as u64 {
+                return Err(format!("the record has {length} bytes; the maximum is {MAX_BLOCK_BYTES}"));
+            }
+            let block = self.read_block(length as usize).map_err(|error| read_error(&error))?;
+            self.check_length(block.len() as u64, length)?;
+            let range = 0..block.len();
+            return Ok(Some(WarcRecord::new(header, block, range)));
         }
-        self.record_count += 1;
-        let header = self.read_header()?;
-        let length = header.content_length().ok_or("the record has no Content-Length")?;
-        if length > MAX_BLOCK_BYTES as u64 {
-            return Err(format!("the record has {length} bytes; the maximum is {MAX_BLOCK_BYTES}"));
-        }
+    }
+
+    /// Reads a block. The buffer grows with the data that arrives, so that a wrong Content-Length allocates nothing, and not
+    /// beyond the length.
+    fn read_block(&mut self, length: usize) -> io::Result<Vec<u8>> {
         let mut block = Vec::new();
-        // `read_to_end` grows with the data that arrives, so a wrong Content-Length allocates nothing.
-        let read =
-            self.source.by_ref().take(length).read_to_end(&mut block).map_err(|error| read_error(&error))?;
-        self.offset += read as u64;
-        if (read as u64) < length {
+        while block.len() < length {
+            let step = block.len().max(BUFFER_BYTES).min(length - block.len());
+            block.reserve_exact(step);
+            if self.source.by_ref().take(step as u64).read_to_end(&mut block)? < step {
+                break;
+            }
+        }
+        Ok(block)
+    }
+
+    fn check_length(&mut self, read: u64, length: u64) -> Result<(), String> {
+        self.offset += read;
+        if read < length {
             return Err(format!("the file ends after {read} of {length} bytes of a record"));
         }
-        Ok(Some(WarcRecord::new(header, block, 0..read)))
+        Ok(())
     }
 
     fn read_header(&mut self) -> Result<WarcHeader, String> {

@@ -73,6 +73,11 @@ impl WarcRecord {
         }
     }
 
+    /// Header of the record as it was read, with the empty line.
+    pub(crate) fn header_bytes(&self) -> &[u8] {
+        &self.bytes[..self.block.start]
+    }
+
     /// Everything after the header of the record.
     pub fn block(&self) -> &[u8] {
         &self.bytes[self.block.clone()]
@@ -92,6 +97,24 @@ impl WarcRecord {
     pub fn body(&self) -> Cow<'_, [u8]> {
         let dechunked = is_chunked(self.head()).then(|| dechunk(self.payload())).flatten();
         dechunked.map_or(Cow::Borrowed(self.payload()), Cow::Owned)
+    }
+
+    /// Everything after the header of the record, in the buffer of the record.
+    pub fn into_block(mut self) -> Vec<u8> {
+        self.bytes.truncate(self.block.end);
+        self.bytes.drain(..self.block.start);
+        self.bytes
+    }
+
+    /// [Head](WarcRecord::head) and [body](WarcRecord::body); the body is not copied unless it is chunked.
+    pub fn into_head_and_body(self) -> (Vec<u8>, Vec<u8>) {
+        let head = self.head().to_vec();
+        if let Cow::Owned(body) = self.body() {
+            return (head, body);
+        }
+        let mut body = self.into_block();
+        body.drain(..head.len());
+        (head, body)
     }
 
     /// Reason why the body is incomplete.
@@ -154,6 +177,8 @@ mod tests {
             (response.head(), response.payload()),
             (&b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n"[..], &b"body"[..])
         );
+        let parts = response.into_head_and_body();
+        assert_eq!(parts, (b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n".to_vec(), b"body".to_vec()));
         assert_eq!(record("request", b"GET / HTTP/1.1\r\n\r\n").payload(), b"");
         assert_eq!(record("resource", b"HTTP/1.1 is a protocol").payload(), b"HTTP/1.1 is a protocol");
         assert_eq!(

@@ -17,6 +17,8 @@ mod api;
 mod auth;
 mod credentials;
 mod error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod http;
 mod pages;
 mod paths;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use harvest::{Progress, memory_bytes};
 
 use crate::human::{self, duration, plural, rate, timestamp};
+use crate::output::printable;
 use crate::system;
 
 /// Kind of progress display.
@@ -93,7 +94,7 @@ impl ProgressDisplay {
             ProgressMode::Live => {
                 let columns = system::terminal_columns(io::stderr()).unwrap_or(80);
                 self.is_open = true;
-                write!(io::stderr(), "\r\x1b[K{}", fit_to_width(&parts, columns))?;
+                write!(io::stderr(), "\r\x1b[K{}", printable(&fit_to_width(&parts, columns)))?;
                 io::stderr().flush()
             }
         }
@@ -105,13 +106,13 @@ impl ProgressDisplay {
             return Ok(());
         }
         self.clear()?;
-        writeln!(io::stderr(), "{text}")
+        writeln!(io::stderr(), "{}", printable(text))
     }
 
     /// Writes a warning, also if the display is silent.
     pub(crate) fn warn(&mut self, message: &str) -> io::Result<()> {
         self.clear()?;
-        writeln!(io::stderr(), "weir: {message}")
+        writeln!(io::stderr(), "weir: {}", printable(message))
     }
 
     /// Removes the live line from the screen.
@@ -152,6 +153,9 @@ fn parts(oldest: (Instant, Progress), newest: (Instant, Progress), memory_bytes:
         format!("{} queued", human::number(progress.pages_queued)),
         plural(progress.failed_fetches, "failed fetch"),
     ];
+    if progress.rejected_items > 0 {
+        parts.push(plural(progress.rejected_items, "rejected item"));
+    }
     if processing_rate > 0.0 && progress.pages_queued > 0 {
         parts
             .push(format!("batch ETA {}", duration((progress.pages_queued as f64 / processing_rate) as u64)));
@@ -159,6 +163,9 @@ fn parts(oldest: (Instant, Progress), newest: (Instant, Progress), memory_bytes:
     if progress.idle_until_ms > 0 {
         let state = if progress.daily_limit_reached { "daily limit reached" } else { "idle" };
         parts.insert(1, format!("{state} until {}", timestamp(progress.idle_until_ms as i64)));
+    }
+    if let Some(status) = progress.local_fault {
+        parts.insert(1, format!("waiting: {}", status.fault));
     }
     if progress.paused {
         parts.insert(1, "paused".to_owned());

@@ -5,12 +5,22 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use harvest::Progress;
+
+use crate::output::printable;
+
 /// Exit code of an interrupted command.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Exit code of a command that has completed or was interrupted.
 pub(crate) fn completion_code(is_interrupted: bool) -> ExitCode {
     if is_interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS }
+}
+
+/// Exit code of a command that fetches: a failure if a fault of this machine prevented all fetches.
+pub(crate) fn crawl_code(is_interrupted: bool, progress: &Progress) -> ExitCode {
+    let is_prevented = progress.local_fault.is_some() && progress.pages_fetched == 0;
+    if is_prevented && !is_interrupted { ExitCode::FAILURE } else { completion_code(is_interrupted) }
 }
 
 /// Wrong usage of a command; the message says what to do instead.
@@ -145,7 +155,7 @@ pub(crate) fn exit_code(result: anyhow::Result<ExitCode>) -> ExitCode {
         || matches!(error.downcast_ref(), Some(crawl::Error::RankNotComputed { .. }))
         || error.downcast_ref::<report::Error>().is_some_and(is_report_usage_error);
     // There is no other way to report an error if stderr is closed.
-    let _ = writeln!(io::stderr(), "weir: {}", full_message(&error));
+    let _ = writeln!(io::stderr(), "weir: {}", printable(&full_message(&error)));
     if is_usage_error { ExitCode::from(2) } else { ExitCode::FAILURE }
 }
 

@@ -12,7 +12,9 @@ mod documented_commands;
 mod exit;
 mod input;
 mod local_workers;
+mod open_files;
 mod output;
+mod output_dir;
 mod progress_line;
 mod seeds;
 mod server_auth;
@@ -20,6 +22,7 @@ mod settings;
 mod signals;
 mod site_selection;
 mod system;
+mod terminal_text;
 mod transport;
 
 use std::process::ExitCode;
@@ -103,6 +106,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    open_files::raise_limit();
     let mut printer = Printer::new(cli.json);
     let result = match cli.command {
         Command::Init(args) => init::run(args, &mut printer),

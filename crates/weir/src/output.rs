@@ -1,14 +1,17 @@
 //! Output of commands: results on stdout, as text or as JSON lines; everything else on stderr.
 
-use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use serde::Serialize;
+
+pub(crate) use crate::terminal_text::printable;
+use crate::terminal_text::{EscapeStyle, escape, escape_between};
 
 /// Writer of the results of a command.
 pub(crate) struct Printer {
     out: BufWriter<StdoutLock<'static>>,
     json: bool,
+    is_terminal: bool,
     colour: bool,
 }
 
@@ -25,25 +28,15 @@ pub(crate) enum TextStyle {
     Match,
 }
 
-/// Escapes the control characters of text from outside, which could rewrite the screen of a terminal; line ends and tabs
-/// stay.
-pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    let is_safe = |character: char| !character.is_control() || matches!(character, '\n' | '\t');
-    if text.chars().all(is_safe) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        if is_safe(character) { out.push(character) } else { out.extend(character.escape_unicode()) }
-    }
-    Cow::Owned(out)
-}
+/// Control sequences of the styles good, bad, dim and match, and of their end.
+const STYLES: [&str; 5] = ["\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[1;33m", "\x1b[0m"];
 
 impl Printer {
     pub(crate) fn new(json: bool) -> Printer {
         let stdout = io::stdout();
-        let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-        Printer { out: BufWriter::with_capacity(64 * 1024, stdout.lock()), json, colour }
+        let is_terminal = stdout.is_terminal();
+        let colour = is_terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+        Printer { out: BufWriter::with_capacity(64 * 1024, stdout.lock()), json, is_terminal, colour }
     }
 
     /// Whether `--json` is set.
@@ -53,37 +46,56 @@ impl Printer {
 
     /// Writes one result as a line of JSON.
     pub(crate) fn object(&mut self, result: &impl Serialize) -> anyhow::Result<()> {
+        if self.is_terminal {
+            let text = serde_json::to_string(result)?;
+            return Ok(writeln!(self.out, "{}", escape(&text, EscapeStyle::Json))?);
+        }
         // Converted back to the I/O error of the sink, so that a closed pipe is recognised (`exit.rs`).
         serde_json::to_writer(&mut self.out, result).map_err(io::Error::from)?;
         Ok(self.out.write_all(b"\n")?)
     }
 
-    /// Writes one line of text.
+    /// Writes one line of text. Of control sequences only the styles of [`Printer::style`] pass: what a page contains cannot reach
+    /// the terminal, even if a command forgets to escape it.
     pub(crate) fn line(&mut self, text: &str) -> anyhow::Result<()> {
-        self.out.write_all(text.as_bytes())?;
-        Ok(self.out.write_all(b"\n")?)
+        let styles: &[&str] = if self.colour { &STYLES } else { &[] };
+        Ok(writeln!(self.out, "{}", escape_between(styles, text))?)
     }
 
-    /// Writes formatted lines.
+    /// Writes formatted lines, byte for byte unless stdout is a terminal.
     #[cfg(feature = "sql")]
-    pub(crate) fn text(&mut self, lines: &[u8]) -> anyhow::Result<()> {
+    pub(crate) fn text(&mut self, lines: &str) -> anyhow::Result<()> {
+        if self.is_terminal {
+            return Ok(self.out.write_all(printable(lines).as_bytes())?);
+        }
+        Ok(self.out.write_all(lines.as_bytes())?)
+    }
+
+    /// Writes lines of JSON.
+    #[cfg(feature = "sql")]
+    pub(crate) fn json_text(&mut self, lines: &[u8]) -> anyhow::Result<()> {
+        if self.is_terminal {
+            let escaped = escape(&String::from_utf8_lossy(lines), EscapeStyle::Json).into_owned();
+            return Ok(self.out.write_all(escaped.as_bytes())?);
+        }
         Ok(self.out.write_all(lines)?)
     }
 
     /// Writes a warning to stderr.
     pub(crate) fn warn(&mut self, message: &str) -> anyhow::Result<()> {
-        Ok(writeln!(io::stderr(), "weir: {message}")?)
+        Ok(writeln!(io::stderr(), "weir: {}", printable(message))?)
     }
 
     /// Colours a word.
     pub(crate) fn style(&self, style: TextStyle, word: &str) -> String {
-        let code = match style {
-            TextStyle::Good => "32",
-            TextStyle::Bad => "31",
-            TextStyle::Dim => "2",
-            TextStyle::Match => "1;33",
+        let [good, bad, dim, matching, end] = STYLES;
+        let start = match style {
+            TextStyle::Good => good,
+            TextStyle::Bad => bad,
+            TextStyle::Dim => dim,
+            TextStyle::Match => matching,
         };
-        if self.colour { format!("\x1b[{code}m{word}\x1b[0m") } else { word.to_owned() }
+        if self.colour { format!("{start}{word}{end}") } else { word.to_owned() }
     }
 
     /// Flushes the output: before a pause, and at the end.

@@ -5,6 +5,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use crate::output::printable;
+
 /// Minimum time between two updates.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -36,14 +38,14 @@ impl ProgressLine {
         }
         self.last_update = Some(Instant::now());
         self.is_open = true;
-        write!(io::stderr(), "\r\x1b[K{}", text())?;
+        write!(io::stderr(), "\r\x1b[K{}", printable(&text()))?;
         io::stderr().flush()
     }
 
     /// Announces the next step: overwrites the line, or writes a line of its own without a terminal.
     pub(crate) fn begin_step(&mut self, text: &str) -> io::Result<()> {
         if !self.is_terminal {
-            return if self.prints_steps { writeln!(io::stderr(), "{text}") } else { Ok(()) };
+            return if self.prints_steps { writeln!(io::stderr(), "{}", printable(text)) } else { Ok(()) };
         }
         self.last_update = None;
         self.update(|| text.to_owned())
@@ -52,7 +54,7 @@ impl ProgressLine {
     /// Writes a warning in place of the line.
     pub(crate) fn warn(&mut self, message: &str) -> io::Result<()> {
         self.clear()?;
-        writeln!(io::stderr(), "weir: {message}")
+        writeln!(io::stderr(), "weir: {}", printable(message))
     }
 
     /// Removes the line from the screen.

@@ -143,7 +143,7 @@ pub(crate) fn connect(args: &TransportArgs, role: Role<'_>) -> anyhow::Result<Tr
     };
     let convert = |error: BrokerError| match error {
         BrokerError::Refused(message) => anyhow::Error::from(UsageError(message)),
-        error @ BrokerError::Unavailable { .. } => error.into(),
+        error @ (BrokerError::Unavailable { .. } | BrokerError::BlobTooLarge { .. }) => error.into(),
     };
     let broker = cluster::connect_broker(broker, &name, role, &credentials).map_err(convert)?;
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());

@@ -10,7 +10,7 @@
 //! ```
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use model::{PageId, SiteId};
@@ -35,14 +35,16 @@ pub struct ExportedGraph {
     pub bytes: u64,
 }
 
-/// Exports a graph to a directory, which is created.
+/// Exports a graph to a directory, which is created. Existing files are not replaced.
 pub fn export_webgraph(graph: &LinkGraph, urls: &UrlReader, out: &Path) -> Result<ExportedGraph> {
     fs::create_dir_all(out).context("create", out)?;
     for (ours, theirs) in [("forward", "pages"), ("backward", "pages-t"), ("sites", "sites")] {
         for extension in EXTENSIONS {
             let from = graph.dir().join(ours).with_extension(extension);
             let to = out.join(theirs).with_extension(extension);
-            let bytes = fs::copy(&from, &to).context("copy", &from)?;
+            let mut content = File::open(&from).context("open", &from)?;
+            let mut copy = File::create_new(&to).context("create", &to)?;
+            let bytes = io::copy(&mut content, &mut copy).context("copy", &from)?;
             if extension != "properties" {
                 pad_to_word(&to, bytes)?;
             }
@@ -104,7 +106,7 @@ impl Lines<'_> {
 }
 
 fn write_lines(path: &Path, write: impl FnOnce(&mut Lines<'_>) -> Result<()>) -> Result<()> {
-    let file = BufWriter::with_capacity(1 << 18, File::create(path).context("create", path)?);
+    let file = BufWriter::with_capacity(1 << 18, File::create_new(path).context("create", path)?);
     let mut lines = Lines { path, file };
     write(&mut lines)?;
     lines.file.flush().context("write", path)

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use model::PageId;
 use serde::Serialize;
-use store::Snapshot;
+use store::{Cancellation, Snapshot};
 
 use crate::error::Result;
 use crate::graph::link_graph::LinkGraph;
@@ -72,6 +72,7 @@ pub fn similar_pages(
     by: SimilarBy,
     limit: usize,
     threads: Threads,
+    cancellation: &Cancellation,
 ) -> Result<SimilarPages> {
     let by_links = match by {
         SimilarBy::Text => Ok(Vec::new()),
@@ -81,7 +82,7 @@ pub fn similar_pages(
         by_links.iter().flatten().take(MAX_LINK_CANDIDATES).map(|similar| similar.page).collect();
     let by_text = match by {
         SimilarBy::Links => Ok(Vec::new()),
-        SimilarBy::Text | SimilarBy::All => by_text(snapshot, page, &extra_pages, threads)?,
+        SimilarBy::Text | SimilarBy::All => by_text(snapshot, page, &extra_pages, threads, cancellation)?,
     };
     let unavailable =
         [by_text.as_ref().err(), by_links.as_ref().err()].into_iter().flatten().cloned().collect();
@@ -106,8 +107,9 @@ fn by_text(
     page: PageId,
     extra_pages: &[u32],
     threads: Threads,
+    cancellation: &Cancellation,
 ) -> Result<Availability<SimilarText>> {
-    if let Some(texts) = similar_texts(snapshot, page, extra_pages, threads)? {
+    if let Some(texts) = similar_texts(snapshot, page, extra_pages, threads, cancellation)? {
         return Ok(Ok(texts));
     }
     let was_fetched = snapshot.page_state.get(page)?.is_some_and(|page| page.record_location.is_some());

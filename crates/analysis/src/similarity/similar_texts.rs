@@ -5,7 +5,7 @@
 //! weighted by their rarity in an even sample of the collection.
 
 use model::PageId;
-use store::{DocumentRows, NewestRows, Snapshot, TableReader};
+use store::{Cancellation, DocumentRows, NewestRows, Snapshot, TableReader};
 
 use crate::error::Result;
 use crate::similarity::near_duplicates::{NEAR_COSINE, are_candidates};
@@ -51,8 +51,9 @@ pub fn similar_texts(
     page: PageId,
     extra_pages: &[u32],
     threads: Threads,
+    cancellation: &Cancellation,
 ) -> Result<Option<Vec<SimilarText>>> {
-    let candidates = read_candidates(snapshot)?;
+    let candidates = read_candidates(snapshot, cancellation)?;
     let Some(own) = candidates.get(page.index()).filter(|own| own.digest != 0).copied() else {
         return Ok(None);
     };
@@ -69,8 +70,8 @@ pub fn similar_texts(
     pages.extend(extra_pages.iter().copied().filter(has_text).chain([page.0]));
     pages.sort_unstable();
     pages.dedup();
-    let counts = count_terms(snapshot, &with_text, threads)?;
-    let mut texts = read_texts(snapshot, pages, &counts, threads)?;
+    let counts = count_terms(snapshot, &with_text, threads, cancellation)?;
+    let mut texts = read_texts(snapshot, pages, &counts, threads, cancellation)?;
     let Some(own_index) = texts.iter().position(|(found, ..)| *found == page.0) else { return Ok(None) };
     let (own_plain, own_weighted) = std::mem::take(&mut texts[own_index].2);
     let mut found: Vec<SimilarText> = Vec::with_capacity(texts.len());
@@ -97,12 +98,12 @@ pub fn similar_texts(
 }
 
 /// Reads the fingerprints of the newest document of each page; 28 bytes per page.
-fn read_candidates(snapshot: &Snapshot) -> Result<Vec<Candidate>> {
+fn read_candidates(snapshot: &Snapshot, cancellation: &Cancellation) -> Result<Vec<Candidate>> {
     let columns = ["page_id", "fetch_time", "main_text_hash", "simhash", "minhash"];
     let mut candidates = vec![Candidate::default(); snapshot.page_state.pages() as usize];
     let mut newest = NewestRows::new(candidates.len());
     let documents = TableReader::<DocumentRows>::open_committed(snapshot.dir(), &snapshot.manifest)?;
-    documents.with_columns(&columns).for_each_row(|row| {
+    documents.with_columns(&columns).for_each_row_until(cancellation, |row| {
         if newest.accept(row.page_id, row.fetch_time) {
             candidates[row.page_id as usize] = Candidate {
                 digest: row.main_text_hash.cast_unsigned(),
@@ -115,11 +116,16 @@ fn read_candidates(snapshot: &Snapshot) -> Result<Vec<Candidate>> {
 }
 
 /// Document frequencies of the terms in a sample of the collection.
-fn count_terms(snapshot: &Snapshot, with_text: &[u32], threads: Threads) -> Result<DocumentFrequencies> {
+fn count_terms(
+    snapshot: &Snapshot,
+    with_text: &[u32],
+    threads: Threads,
+    cancellation: &Cancellation,
+) -> Result<DocumentFrequencies> {
     let step = with_text.len().div_ceil(MAX_SAMPLED).max(1);
     let pages = with_text.iter().copied().step_by(step).collect();
     let mut counts = DocumentFrequencies::default();
-    for text in threads.map(pages, |page| read_text(snapshot, page)) {
+    for text in threads.map(pages, |page| read_text(snapshot, page, cancellation)) {
         if let Some(text) = text? {
             counts.add(&TermVector::from_text(&text.text));
         }
@@ -136,6 +142,7 @@ fn read_texts(
     pages: Vec<u32>,
     counts: &DocumentFrequencies,
     threads: Threads,
+    cancellation: &Cancellation,
 ) -> Result<Vec<Weighted>> {
     let read = threads.map(pages, |page| {
         let weighted = |text: PageText| {
@@ -144,12 +151,13 @@ fn read_texts(
             weighted.apply_idf(counts);
             (page, text.title, (plain, weighted))
         };
-        Ok(read_text(snapshot, page)?.map(weighted))
+        Ok(read_text(snapshot, page, cancellation)?.map(weighted))
     });
     read.into_iter().filter_map(Result::transpose).collect()
 }
 
-fn read_text(snapshot: &Snapshot, page: u32) -> Result<Option<PageText>> {
+fn read_text(snapshot: &Snapshot, page: u32, cancellation: &Cancellation) -> Result<Option<PageText>> {
+    cancellation.check()?;
     match snapshot.page_state.get(PageId(page))? {
         Some(record) => PageText::read(snapshot, &record),
         None => Ok(None),

@@ -24,6 +24,7 @@
 //! statistics of a report (`store::Statistic`). `tables` and `statistics` are derived from the results of the other
 //! steps, and run again when one of those has run.
 
+mod file_list;
 mod pinned_commit;
 mod run;
 mod similarity;
@@ -36,11 +37,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use store::{RankTarget, list_derived, list_ranks, read_statistics_of};
+use store::{FileList, RankTarget, list_derived, list_ranks, read_statistics_of};
 
 use crate::error::{Context, Error, Result, corrupt};
 use crate::graph::bv::write_synced;
 use crate::graph::link_graph::{BuildStage, GraphSettings, LinkGraph};
+use file_list::AnalysisFiles;
 use pinned_commit::PinnedCommit;
 use step_context::StepContext;
 
@@ -111,6 +113,11 @@ fn run_steps(
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<Vec<StepReport>> {
     let (graph, was_built) = open_or_build_graph(collection, commit, settings, on_event)?;
+    let mut files = AnalysisFiles::open(collection, &graph)
+        .ok_or_else(|| corrupt(&FileList::path_in(graph.dir()), "it cannot be read"))?;
+    if was_built {
+        files.finish(Step::Graph)?;
+    }
     let mut context = StepContext::new(collection, commit, &graph, *settings);
     let mut reports: Vec<StepReport> = Vec::new();
     for step in Step::ALL {
@@ -120,8 +127,12 @@ fn run_steps(
             (Step::Graph, Some(report)) => StepReport { up_to_date: !was_built, ..report },
             (_, Some(report)) if !is_stale => report,
             _ => {
-                invalidate_derived(&graph, step)?;
-                run_step(step, &mut context, on_event)?
+                let invalidated = derived_after(step);
+                files.begin(step, &invalidated)?;
+                delete_results(&graph, &invalidated)?;
+                let report = run_step(step, &mut context, on_event)?;
+                files.finish(step)?;
+                report
             }
         };
         on_event(Event::Finished(&report));
@@ -130,12 +141,16 @@ fn run_steps(
     Ok(reports)
 }
 
-/// Deletes the results of the derived steps after `step`: they are out of date once it runs again, also if this
-/// analysis is interrupted before it reaches them.
-fn invalidate_derived(graph: &LinkGraph, step: Step) -> Result<()> {
+/// Derived steps after `step`: their results are out of date once it runs again, also if this analysis is interrupted
+/// before it reaches them.
+fn derived_after(step: Step) -> Vec<Step> {
     let later = Step::ALL.into_iter().skip_while(|other| *other != step).skip(1);
-    for derived in later.filter(|later| later.is_derived()) {
-        let path = result_path(graph, derived);
+    later.filter(|later| later.is_derived()).collect()
+}
+
+fn delete_results(graph: &LinkGraph, steps: &[Step]) -> Result<()> {
+    for step in steps {
+        let path = result_path(graph, *step);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error).context("remove", &path);
@@ -153,7 +168,10 @@ fn open_or_build_graph(
     settings: &GraphSettings,
     on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<(LinkGraph, bool)> {
-    let of_commit = |graph: &LinkGraph| graph.info.generation == commit.generation;
+    // A graph whose list of files is damaged is built again.
+    let of_commit = |graph: &LinkGraph| {
+        graph.info.generation == commit.generation && AnalysisFiles::open(collection, graph).is_some()
+    };
     if let Some(graph) = LinkGraph::newest(collection)?.filter(of_commit) {
         return Ok((graph, false));
     }

@@ -25,6 +25,9 @@ use crate::tables::anchors::{AnchorCounts, write_anchors};
 use crate::tables::page_table::{RowCounts, write_tables};
 use crate::tables::rejected_links::{RejectedLinks, write_domains};
 
+/// File of the step `rejected-links` in the directory of the graph: domains with the number of links to them.
+pub(super) const REJECTED_DOMAINS: &str = "rejected-domains.tsv";
+
 /// Number of domains in the result of the step `rejected-links`.
 const TOP_DOMAINS: usize = 10;
 
@@ -225,7 +228,7 @@ fn rejected_links(context: &mut StepContext<'_>) -> Result<RejectedLinksResult> 
     let rejected = RejectedLinks::read(collection, &context.snapshot()?.manifest)?;
     rejected.write_tables(collection, generation)?;
     let by_links = rejected.domains();
-    write_domains(&dir.join("rejected-domains.tsv"), &by_links)?;
+    write_domains(&dir.join(REJECTED_DOMAINS), &by_links)?;
     let top = by_links.iter().take(TOP_DOMAINS).map(|(domain, links)| ((*domain).to_owned(), *links));
     Ok(RejectedLinksResult {
         links: rejected.links,

@@ -12,8 +12,8 @@ use model::UrlBatch;
 use model::{PageId, UrlRules};
 use parse::{Document, Fingerprint};
 use store::{
-    AnchorRows, Collection, DocumentRow, Link, LinkRow, PageFlags, PageRecord, PageStage, RankColumn,
-    RankTarget, Snapshot, StoreSettings, TableReader,
+    AnchorRows, Cancellation, Collection, DocumentRow, Link, LinkRow, PageFlags, PageRecord, PageStage,
+    RankColumn, RankTarget, Snapshot, StoreSettings, TableReader,
 };
 use warc::Capture;
 use xxhash_rust::xxh3::xxh3_64;
@@ -281,12 +281,15 @@ fn a_page_is_similar_to_pages_with_its_words_and_with_its_links() {
         "{result:?}"
     );
     let snapshot = Snapshot::open(dir.path(), None).unwrap();
-    let texts = similar_texts(&snapshot, ids[0], &[], Threads(2)).unwrap().unwrap();
+    let texts = similar_texts(&snapshot, ids[0], &[], Threads(2), &Cancellation::default()).unwrap().unwrap();
     let order: Vec<u32> = texts.iter().map(|text| text.page).collect();
     assert_eq!(order[..3], [ids[0].0, ids[1].0, ids[2].0], "{texts:?}");
     assert!(texts[2].is_near && texts[2].cosine > 0.5 && texts[3].cosine < 0.1, "{texts:?}");
     assert_eq!(texts[1].title, "http://b.test/copy");
-    assert!(similar_texts(&snapshot, ids[6], &[], Threads(1)).unwrap().is_none(), "it has no text");
+    assert!(
+        similar_texts(&snapshot, ids[6], &[], Threads(1), &Cancellation::default()).unwrap().is_none(),
+        "it has no text"
+    );
 
     let graph = LinkGraph::newest(dir.path()).unwrap().unwrap();
     let similar = similar_by_links(&graph, ids[0].0).unwrap().unwrap();
@@ -319,7 +322,13 @@ fn an_empty_collection_and_a_single_page_have_no_similar_pages() {
         assert_eq!((result.near_duplicates.groups, result.mirrors, pages_with_anchors), (0, 0, 0));
         for id in ids {
             let snapshot = Snapshot::open(dir.path(), None).unwrap();
-            assert_eq!(similar_texts(&snapshot, id, &[], Threads(1)).unwrap().unwrap().len(), 1);
+            assert_eq!(
+                similar_texts(&snapshot, id, &[], Threads(1), &Cancellation::default())
+                    .unwrap()
+                    .unwrap()
+                    .len(),
+                1
+            );
             let graph = LinkGraph::newest(dir.path()).unwrap().unwrap();
             assert_eq!(similar_by_links(&graph, id.0).unwrap(), Some(Vec::new()));
         }

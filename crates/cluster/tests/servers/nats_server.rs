@@ -55,6 +55,7 @@ impl NatsServer {
 pub(crate) fn refusal<T>(outcome: Result<T, BrokerError>) -> String {
     match outcome {
         Err(BrokerError::Refused(cause)) => cause,
+        Err(error @ BrokerError::BlobTooLarge { .. }) => error.to_string(),
         Err(error) => panic!("not refused, but: {error}"),
         Ok(_) => panic!("not refused"),
     }

@@ -5,15 +5,14 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::net::IpAddr;
 
 use harvest::item::batch::Batch;
-use model::SiteId;
+use model::{AddressGroup, SiteId};
 
 /// Claimed addresses and hosts, with the sites that claim them.
 #[derive(Debug, Default)]
 pub(crate) struct AddressClaims {
-    addresses: ClaimCounts<IpAddr>,
+    addresses: ClaimCounts<AddressGroup>,
     /// Hosts to which a robots.txt redirects.
     hosts: ClaimCounts<String>,
 }
@@ -33,8 +32,8 @@ impl AddressClaims {
         self.hosts.release(site);
     }
 
-    pub(crate) fn is_claimed(&self, address: IpAddr) -> bool {
-        !self.addresses.counts.is_empty() && self.addresses.counts.contains_key(&address.to_canonical())
+    pub(crate) fn is_claimed(&self, address: AddressGroup) -> bool {
+        !self.addresses.counts.is_empty() && self.addresses.counts.contains_key(&address)
     }
 
     pub(crate) fn is_host_claimed(&self, name: &str) -> bool {
@@ -104,7 +103,7 @@ mod tests {
         let batch = Batch { sites, ..Batch::default() };
         claims.claim(&batch);
         claims.claim(&batch);
-        let address = |last: u8| IpAddr::from([192, 0, 2, last]);
+        let address = |last: u8| AddressGroup::from(std::net::IpAddr::from([192, 0, 2, last]));
         claims.release(SiteId(1));
         assert!(claims.is_claimed(address(1)));
         claims.release(SiteId(2));

@@ -1,18 +1,17 @@
 //! Check of a resolved batch against the claims of other batches.
 
 use std::collections::HashSet;
-use std::net::IpAddr;
 
 use harvest::dispatcher::batch_resolver::ResolvedAddresses;
 use harvest::item::batch::Batch;
-use model::SiteId;
+use model::{AddressGroup, SiteId};
 use store::Collection;
 
 use crate::error::Error;
 
 /// Lookup of the claims of other batches.
 pub(crate) struct ClaimLookup<'t> {
-    pub(crate) address: &'t dyn Fn(IpAddr) -> bool,
+    pub(crate) address: &'t dyn Fn(AddressGroup) -> bool,
     /// Hosts to which a robots.txt of another batch redirects.
     pub(crate) name: &'t dyn Fn(&str) -> bool,
     /// Sites in any open batch, including this one.

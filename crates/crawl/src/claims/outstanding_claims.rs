@@ -1,12 +1,11 @@
 //! Claims of batches that other processes fetch.
 
 use std::collections::HashSet;
-use std::net::IpAddr;
 
 use harvest::dispatcher::address_policy;
 use harvest::files::work_dirs::WorkDir;
 use harvest::item::batch::Batch;
-use model::SiteId;
+use model::{AddressGroup, SiteId};
 use store::Collection;
 
 use crate::error::Error;
@@ -16,7 +15,7 @@ use crate::error::Error;
 pub(crate) struct OutstandingClaims {
     pub(crate) sites: HashSet<SiteId>,
     /// Addresses of the batches.
-    pub(crate) addresses: HashSet<IpAddr>,
+    pub(crate) addresses: HashSet<AddressGroup>,
     /// Hosts of the sites, and hosts to which their robots.txt redirects.
     pub(crate) hosts: HashSet<String>,
 }
@@ -61,8 +60,8 @@ pub(crate) fn sites_at_claimed_addresses(
         return Ok(HashSet::new());
     }
     let reader = collection.site_state.reader();
-    let parts = reader.scan(|all: &mut Vec<(SiteId, IpAddr)>, site, record| {
-        all.extend(record.address.map(|address| (site, address.to_canonical())));
+    let parts = reader.scan(|all: &mut Vec<(SiteId, AddressGroup)>, site, record| {
+        all.extend(record.address.map(|address| (site, address.into())));
     })?;
     let known = parts.into_iter().flatten();
     let near = known.filter(|(_, address)| claims.addresses.contains(address)).map(|(site, _)| site);

@@ -4,30 +4,38 @@
 //! The thread that owns the collection publishes batches, and deletes them when everything in their logs is committed. A
 //! [listener thread](crate::coordinator::log_listener) receives the logs and returns the same items as a local pool.
 
+pub(crate) mod ingest_attempts;
 pub(crate) mod log_listener;
 pub(crate) mod open_logs;
+mod rejection_warnings;
 pub(crate) mod segment_cleaner;
+#[cfg(test)]
+mod simulation;
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 
 use harvest::control::context::CrawlContext;
 use harvest::control::handle::CrawlHandle;
-use harvest::files::work_dirs::WorkDir;
+use harvest::files::work_dirs::{WorkDir, written_ms};
 use harvest::item::batch::Batch;
 use harvest::item::harvest_item::HarvestItem;
 use harvest::item::log_cursor::LogCursor;
 use harvest::settings::stop_mode::StopMode;
-use harvest::transport::broker::BrokerError;
+use harvest::transport::broker::{BrokerError, LogEntry, RETRY_INTERVAL};
 use harvest::transport::messages::LogRecord;
 use harvest::transport::{Transport, broker, messages};
-use store::Collection;
+use harvest::verification::lent_batch::LentBatch;
+use model::{PageId, SiteId};
+use store::{Collection, PageStage};
 use tokio::sync::mpsc::{Receiver, channel};
 
-use crate::coordinator::log_listener::LogListener;
-use crate::coordinator::open_logs::{ListenerShared, OpenLogs};
+use crate::coordinator::ingest_attempts::IngestAttempts;
+use crate::coordinator::log_listener::{ListenerConfig, LogListener};
+use crate::coordinator::open_logs::OpenLogs;
 use crate::coordinator::segment_cleaner::{Obsolete, SegmentCleaner};
 use crate::error::Error;
 use crate::recovery;
@@ -48,6 +56,7 @@ pub(crate) struct Coordinator {
     /// Segments and batches that are obsolete after the next commit.
     obsolete: Vec<Obsolete>,
     cleaner: Option<SegmentCleaner>,
+    attempts: IngestAttempts,
 }
 
 impl Coordinator {
@@ -66,9 +75,20 @@ impl Coordinator {
         let recovered = recover(collection, transport, &open, context)?;
         let (sender, items) = channel(CHANNEL_CAPACITY);
         let count = Arc::new(AtomicUsize::new(0));
-        let (shared, dir) =
-            (ListenerShared { open: open.clone(), workers: Arc::clone(&count) }, collection.dir());
-        let listener = LogListener::new(transport, context, handle, shared, sender, dir, run);
+        let dir = collection.dir();
+        let prefix = |batch: &u64| format!("{}/", messages::blob_prefix(*batch));
+        let leased: Vec<String> = open.lock().keys().map(prefix).collect();
+        let is_leased = |segment: &str| leased.iter().any(|prefix| segment.starts_with(prefix));
+        let attempts =
+            IngestAttempts::load(dir, is_leased).map_err(|source| Error::IngestAttempts { source })?;
+        let config = ListenerConfig {
+            open: open.clone(),
+            workers: Arc::clone(&count),
+            failed_segments: attempts.failed_segments(),
+            run,
+            retry_interval: RETRY_INTERVAL,
+        };
+        let listener = LogListener::new(transport, context, handle, config, sender, dir);
         let listener = thread::Builder::new()
             .name("workers".to_owned())
             .spawn(move || listener.run())
@@ -82,6 +102,7 @@ impl Coordinator {
             listener: Some(listener),
             obsolete: Vec::new(),
             cleaner: Some(SegmentCleaner::start(transport, dir)?),
+            attempts,
         };
         Ok((workers, recovered))
     }
@@ -92,8 +113,32 @@ impl Coordinator {
         retry(&self.context, || self.transport.broker.delete_batch(batch.id))?;
         batch.write(&WorkDir::Leased.path(collection.dir(), batch.id))?;
         // Before it is published, so that no entry of its log is ignored.
-        self.open.lock().insert(batch.id, 0);
+        self.open.insert(LentBatch::new(batch.clone(), self.context.clock.now_ms()), 0);
         publish(&self.transport, batch, &self.context)
+    }
+
+    /// Records that the items of log entries are going to be ingested.
+    pub(crate) fn begin_ingest(&mut self, cursors: &[LogCursor]) -> Result<(), Error> {
+        let segments = cursors.iter().filter_map(|cursor| cursor.segment.as_deref());
+        self.attempts.begin(segments).map_err(|source| Error::IngestAttempts { source })
+    }
+
+    /// Whether segments are left of which one ended an earlier process, so that each is to be ingested alone.
+    pub(crate) fn has_suspects(&self) -> bool {
+        self.attempts.has_suspects()
+    }
+
+    /// Records that they are not ingested because of this error, unless they may have caused it.
+    pub(crate) fn cancel_ingest(&mut self, error: &store::Error) {
+        if !matches!(error, store::Error::Corrupt { .. }) {
+            // If this fails, the other error is reported; a file that is cut is ignored.
+            let _ = self.attempts.cancel();
+        }
+    }
+
+    /// Records that they are ingested.
+    pub(crate) fn end_ingest(&mut self) -> Result<(), Error> {
+        self.attempts.end().map_err(|source| Error::IngestAttempts { source })
     }
 
     /// Records that the items of a log entry are ingested.
@@ -185,16 +230,14 @@ fn recover(
     let mut recovered = Vec::new();
     for id in leased {
         let path = WorkDir::Leased.path(&dir, id);
-        let committed = log_cursors::committed_seq(&CrawlState::load(collection)?, id).unwrap_or(0);
+        let state = CrawlState::load(collection)?;
+        let committed = log_cursors::committed_seq(&state, id).unwrap_or(0);
+        // Entries also state finished sites, which are for other workers: those of a rejected segment are not finished here.
+        let finished_sites: HashSet<SiteId> = log_cursors::finished_sites(&state, id).collect();
         let log = if path.exists() { transport.broker.read_log(id)? } else { Vec::new() };
-        let (mut finished_sites, mut is_closed) = (HashSet::new(), false);
-        for entry in log.iter().filter(|entry| entry.seq <= committed) {
-            match LogRecord::read(&entry.message) {
-                Ok(LogRecord::Segment { sites, .. }) => finished_sites.extend(sites),
-                Ok(LogRecord::Closed { .. }) => is_closed = true,
-                Ok(LogRecord::Started { .. } | LogRecord::Events { .. }) | Err(_) => {}
-            }
-        }
+        let is_end =
+            |entry: &LogEntry| matches!(LogRecord::read(&entry.message), Ok(LogRecord::Closed { .. }));
+        let is_closed = log.iter().any(|entry| entry.seq <= committed && is_end(entry));
         // A log that ends before the committed cursor belongs to another collection or was lost: its requests are unknown.
         let is_lost = path.exists() && log.last().map_or(0, |entry| entry.seq) < committed;
         if is_lost {
@@ -207,7 +250,7 @@ fn recover(
             continue;
         }
         let mut batch = Batch::read(&path)?;
-        open.lock().insert(id, committed);
+        open.insert(lent_before(collection, &path, &batch, &finished_sites, context)?, committed);
         if log.is_empty() {
             // It may never have been published.
             publish(transport, &batch, context)?;
@@ -216,6 +259,32 @@ fn recover(
         recovered.push(batch);
     }
     Ok(recovered)
+}
+
+/// Batch that was lent by an earlier process. The pages that are still queued have no result.
+fn lent_before(
+    collection: &Collection,
+    path: &Path,
+    batch: &Batch,
+    finished_sites: &HashSet<SiteId>,
+    context: &CrawlContext,
+) -> Result<LentBatch, Error> {
+    let mut pages: Vec<PageId> = Vec::with_capacity(batch.pages());
+    for site in batch.sites.iter().filter(|site| !finished_sites.contains(&site.site)) {
+        pages.extend(site.pages.iter().map(|page| page.page));
+    }
+    pages.sort_unstable();
+    pages.dedup();
+    let records = collection.page_state.reader().get_many(&pages)?;
+    let open: HashSet<PageId> = pages
+        .into_iter()
+        .zip(records)
+        .filter(|(_, record)| record.stage == PageStage::Queued)
+        .map(|(page, _)| page)
+        .collect();
+    let mut lent = LentBatch::new(batch.clone(), written_ms(path, context.clock.now_ms()));
+    lent.restore(|page| open.contains(&page), |site| finished_sites.contains(&site));
+    Ok(lent)
 }
 
 #[cfg(test)]
@@ -239,6 +308,7 @@ mod tests {
             listener: None,
             obsolete: Vec::new(),
             cleaner: Some(SegmentCleaner::start(transport, test.dir.path()).unwrap()),
+            attempts: IngestAttempts::load(test.dir.path(), |_| true).unwrap(),
         }
     }
 
@@ -252,13 +322,39 @@ mod tests {
         }
     }
 
+    fn cursor_of(batch: u64, seq: u64, finished_sites: &[SiteId]) -> LogCursor {
+        LogCursor { batch, seq, finished_sites: finished_sites.to_vec(), segment: None, end: None }
+    }
+
+    #[test]
+    fn only_a_site_whose_result_was_accepted_is_finished_after_a_restart() {
+        let mut test = TestCollection::contacted(&["http://a.example/"]);
+        let (transport, context) =
+            (transport(&test), CrawlHandle::new(CrawlSettings::default()).context(None));
+        let sites = vec![simulation::batch_site((0, vec![0]))];
+        let batch = Batch { id: 7, sites, ..Batch::default() };
+        batch.write(&WorkDir::Leased.path(test.dir.path(), 7)).unwrap();
+        publish(&transport, &batch, &context).unwrap();
+        let (worker, sites) = ("w".to_owned(), vec![SiteId(0)]);
+        let claim = LogRecord::Segment { worker, ahead_ms: None, key: 1, number: 1, pages: vec![0], sites };
+        assert_eq!(transport.broker.append_log(7, 0, &claim.write().unwrap()).unwrap(), Some(1));
+        for accepted in [&[][..], &[SiteId(0)]] {
+            let cursor = cursor_of(7, 1, accepted);
+            CrawlState::update(&mut test.collection, |state| log_cursors::record(state, &cursor)).unwrap();
+            let open = OpenLogs::default();
+            let recovered = recover(&mut test.collection, &transport, &open, &context).unwrap();
+            assert_eq!(recovered.len(), 1);
+            assert_eq!(recovered[0].sites.len(), 1 - accepted.len());
+        }
+    }
+
     #[test]
     fn segments_and_finished_batches_are_deleted_only_after_the_commit_that_ingests_them() {
         let mut test = TestCollection::contacted(&["http://a.example/"]);
         let transport = transport(&test);
         let segment = messages::segment_blob_name(7, 1, 1);
         let cursor =
-            LogCursor { batch: 7, seq: 1, segment: Some(segment.clone()), end: Some(LogEnd::Leased) };
+            LogCursor { segment: Some(segment.clone()), end: Some(LogEnd::Leased), ..cursor_of(7, 1, &[]) };
         let ingest = |coordinator: &mut Coordinator, cursor: &LogCursor| {
             transport.blobs.put(&segment, b"pages".to_vec()).unwrap();
             coordinator.record_cursor(cursor.clone());

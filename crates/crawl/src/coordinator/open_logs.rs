@@ -1,22 +1,36 @@
-//! Logs of leased batches that the listener polls, with their cursors.
+//! Logs of leased batches that the listener polls, with their cursors and the batches that were lent.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Open logs and the sequence number of the last entry received.
-#[derive(Clone, Default)]
-pub(crate) struct OpenLogs(Arc<Mutex<BTreeMap<u64, u64>>>);
+use harvest::verification::lent_batch::LentBatch;
 
-/// State shared by the listener and the thread that owns the collection.
-pub(crate) struct ListenerShared {
-    pub(crate) open: OpenLogs,
-    /// Number of workers that reported recently.
-    pub(crate) workers: Arc<AtomicUsize>,
+/// Open logs, by batch id.
+#[derive(Clone, Default)]
+pub(crate) struct OpenLogs(Arc<Mutex<BTreeMap<u64, OpenLog>>>);
+
+/// Open log of a batch.
+pub(crate) struct OpenLog {
+    /// Sequence number of the last entry received.
+    pub(crate) last_seq: u64,
+    /// Batch that was lent; `None` while the listener reads an entry.
+    pub(crate) lent: Option<LentBatch>,
 }
 
 impl OpenLogs {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, OpenLog>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the log of a batch, of which everything up to `last_seq` was received.
+    pub(crate) fn insert(&self, lent: LentBatch, last_seq: u64) {
+        self.lock().insert(lent.id, OpenLog { last_seq, lent: Some(lent) });
+    }
+
+    /// Puts a batch back after the listener has read an entry.
+    pub(crate) fn put_back(&self, lent: LentBatch) {
+        if let Some(log) = self.lock().get_mut(&lent.id) {
+            log.lent = Some(lent);
+        }
     }
 }

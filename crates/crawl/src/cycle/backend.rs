@@ -121,6 +121,35 @@ impl FetchBackend {
         }
     }
 
+    /// Records that the items of log entries are going to be ingested.
+    pub(crate) fn begin_ingest(&mut self, cursors: &[LogCursor]) -> Result<(), Error> {
+        match self {
+            FetchBackend::Local(_) => Ok(()),
+            FetchBackend::Remote(coordinator) => coordinator.begin_ingest(cursors),
+        }
+    }
+
+    /// Whether each chunk of items is to be ingested alone.
+    pub(crate) fn has_suspects(&self) -> bool {
+        matches!(self, FetchBackend::Remote(coordinator) if coordinator.has_suspects())
+    }
+
+    /// Records that they are not ingested because of this error, unless they may have caused it.
+    pub(crate) fn cancel_ingest(&mut self, error: &store::Error) {
+        match self {
+            FetchBackend::Local(_) => {}
+            FetchBackend::Remote(coordinator) => coordinator.cancel_ingest(error),
+        }
+    }
+
+    /// Records that they are ingested.
+    pub(crate) fn end_ingest(&mut self) -> Result<(), Error> {
+        match self {
+            FetchBackend::Local(_) => Ok(()),
+            FetchBackend::Remote(coordinator) => coordinator.end_ingest(),
+        }
+    }
+
     /// Records that the items of a log entry are ingested.
     pub(crate) fn record_cursor(&mut self, cursor: LogCursor) {
         if let FetchBackend::Remote(coordinator) = self {

@@ -80,6 +80,7 @@ impl CrawlLoop {
     pub(super) fn lease_resolved(&mut self, collection: &mut Collection) -> Result<(), Error> {
         let Some(thread) = self.resolving.take_if(|thread| thread.is_finished()) else { return Ok(()) };
         let (addresses, batch) = thread.join().unwrap_or_else(|panic| panic::resume_unwind(panic))?;
+        self.context.record_lookups(addresses.fault);
         self.lease_batch(collection, batch, &addresses)
     }
 

@@ -344,7 +344,10 @@ impl CrawlLoop {
             }),
         };
         first.into_iter().for_each(|(harvester, chunk)| self.accept(harvester, chunk));
-        while self.seeder.pending_bytes() < INGEST_BYTES && self.seeder.pending_items() < INGEST_ITEMS {
+        while self.seeder.pending_bytes() < INGEST_BYTES
+            && self.seeder.pending_items() < INGEST_ITEMS
+            && !self.backend.has_suspects()
+        {
             let Ok((harvester, chunk)) = self.backend.items().try_recv() else { return };
             self.accept(harvester, chunk);
         }
@@ -369,7 +372,9 @@ impl CrawlLoop {
             return Ok(());
         }
         self.seeder.update_settings(&self.context.settings());
-        let seeded = self.seeder.seed(collection)?;
+        self.backend.begin_ingest(&self.cursors)?;
+        let seeded = self.seeder.seed(collection).inspect_err(|error| self.backend.cancel_ingest(error))?;
+        self.backend.end_ingest()?;
         let counters = &self.context.counters;
         counters.links.fetch_add(seeded.ingested.links, Ordering::Relaxed);
         counters.pages_known.store(u64::from(collection.urls.reader().pages()), Ordering::Relaxed);
@@ -416,7 +421,8 @@ impl CrawlLoop {
     }
 
     fn commit_if_due(&mut self, collection: &mut Collection) -> Result<(), Error> {
-        let is_full = collection.links.pending() >= MAX_PENDING_LINKS || collection.page_state.should_commit();
+        let is_full =
+            collection.links.pending() >= MAX_PENDING_LINKS || collection.page_state.should_commit();
         if self.schedule.should_commit(Instant::now(), &self.context.settings().commits, is_full) {
             self.commit(collection)?;
         }

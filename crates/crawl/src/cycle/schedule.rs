@@ -90,7 +90,8 @@ impl LoopSchedule {
         next_scan: Instant,
         end_in: Option<Duration>,
     ) -> Duration {
-        let commit_in = if self.changed_since_commit { self.commit_in(now, commits) } else { MAX_RECEIVE_WAIT };
+        let commit_in =
+            if self.changed_since_commit { self.commit_in(now, commits) } else { MAX_RECEIVE_WAIT };
         let scan_in =
             if self.scan_needed { self.batch_interval(min_interval) } else { self.due_in(now, next_scan) };
         commit_in.min(scan_in).min(end_in.unwrap_or(Duration::MAX)).max(Duration::from_millis(1))

@@ -38,7 +38,8 @@ pub struct ImportSummary {
     pub links: u64,
     /// Fetches that the collection already has: same page, same second, same body.
     pub already_stored: u64,
-    /// Records of pages that cannot be imported: no http(s) URL, no HTTP response, or a body in another record.
+    /// Records of pages that cannot be imported: no http(s) URL, no HTTP response, a body in another record, or more than
+    /// 256 MiB.
     pub records_skipped: u64,
     /// Bytes of the bodies, as transferred.
     pub body_bytes: u64,
@@ -53,6 +54,9 @@ pub enum ImportEvent<'e> {
     FileError(&'e warc::Error),
 }
 
+/// Maximum size of a record; larger ones, such as videos, are skipped. It bounds the memory: a record is in memory as a whole,
+/// uncompressed and then compressed, and three may be on their way.
+const MAX_RECORD_BYTES: u64 = 256 << 20;
 /// Pages are ingested when a batch reaches one of these sizes.
 const BATCH_BYTES: u64 = 16 << 20;
 const BATCH_PAGES: usize = 4 << 10;
@@ -100,7 +104,7 @@ impl ArchiveFeeder<'_> {
     fn run(&mut self, files: &[PathBuf]) {
         for file in files {
             let outcome = match WarcReader::open(file) {
-                Ok(records) => self.read(records),
+                Ok(records) => self.read(records.skip_records_above(MAX_RECORD_BYTES)),
                 Err(error) => self.send(ImportStep::FileError(error)),
             };
             if outcome.and_then(|()| self.send(ImportStep::EndOfFile)).is_err() {
@@ -109,9 +113,9 @@ impl ArchiveFeeder<'_> {
         }
     }
 
-    fn read(&mut self, records: WarcReader) -> std::result::Result<(), PipelineClosed> {
+    fn read(&mut self, mut records: WarcReader) -> std::result::Result<(), PipelineClosed> {
         let mut end = Ok(());
-        for record in records {
+        while let Some(record) = records.next() {
             let record = match record {
                 Ok(record) => record,
                 Err(error) => {
@@ -120,7 +124,7 @@ impl ArchiveFeeder<'_> {
                 }
             };
             self.records += 1;
-            match read_record(&record, &self.settings.rules) {
+            match read_record(record, &self.settings.rules) {
                 ImportRecord::Page(page) => {
                     if self.batcher.add(page) {
                         self.submit()?;
@@ -130,6 +134,8 @@ impl ArchiveFeeder<'_> {
                 ImportRecord::NotAPage => {}
             }
         }
+        self.records += records.skipped();
+        self.skipped += records.skipped();
         self.submit()?;
         end.or_else(|error| self.send(ImportStep::FileError(error)))
     }
@@ -159,7 +165,7 @@ fn ingest_steps(
                 run.summary.records += records;
                 run.summary.records_skipped += skipped;
                 // A parser thread that has panicked closes its channel; the scope propagates the panic.
-                run.add(pending.recv().unwrap_or_default());
+                run.add(pending.recv());
             }
             ImportStep::FileError(error) => {
                 run.summary.damaged_files += 1;

@@ -25,25 +25,22 @@ pub(crate) enum ImportRecord {
 }
 
 /// Converts a record.
-pub(crate) fn read_record(record: &WarcRecord, rules: &UrlRules) -> ImportRecord {
+pub(crate) fn read_record(record: WarcRecord, rules: &UrlRules) -> ImportRecord {
     let fetched = match record.header.warc_type() {
         WarcType::Response => response(record, rules),
         WarcType::Resource => resource(record, "", rules),
-        WarcType::Conversion if is_text(record) => resource(record, "; charset=utf-8", rules),
-        WarcType::Revisit => revisit(record, rules),
+        WarcType::Conversion if is_text(&record) => resource(record, "; charset=utf-8", rules),
+        WarcType::Revisit => revisit(&record, rules),
         _ => return ImportRecord::NotAPage,
     };
     fetched.map_or(ImportRecord::Unsupported, ImportRecord::Page)
 }
 
-fn response(record: &WarcRecord, rules: &UrlRules) -> Option<FetchedPage> {
-    let head = record.head();
-    Some(FetchedPage {
-        status: HttpHead(head).status()?,
-        head: head.to_vec(),
-        body: record.body().into_owned(),
-        ..visit(record, rules)?
-    })
+fn response(record: WarcRecord, rules: &UrlRules) -> Option<FetchedPage> {
+    let status = HttpHead(record.head()).status()?;
+    let visit = visit(&record, rules)?;
+    let (head, body) = record.into_head_and_body();
+    Some(FetchedPage { status, head, body, ..visit })
 }
 
 /// Whether a record holds only the text of a page.
@@ -51,7 +48,7 @@ fn is_text(record: &WarcRecord) -> bool {
     record.header.get("Content-Type").is_some_and(|mime_type| mime_type.trim() == "text/plain")
 }
 
-fn resource(record: &WarcRecord, charset: &str, rules: &UrlRules) -> Option<FetchedPage> {
+fn resource(record: WarcRecord, charset: &str, rules: &UrlRules) -> Option<FetchedPage> {
     let mime_type = record.header.get("Content-Type")?;
     let kind = record.header.warc_type().as_str();
     let length = record.block().len();
@@ -59,12 +56,8 @@ fn resource(record: &WarcRecord, charset: &str, rules: &UrlRules) -> Option<Fetc
         "HTTP/1.1 200 OK\r\nContent-Type: {mime_type}{charset}\r\nContent-Length: {length}\r\n\
          X-Crawler-Record: {kind}\r\n\r\n"
     );
-    Some(FetchedPage {
-        status: 200,
-        head: head.into(),
-        body: record.block().to_vec(),
-        ..visit(record, rules)?
-    })
+    let visit = visit(&record, rules)?;
+    Some(FetchedPage { status: 200, head: head.into(), body: record.into_block(), ..visit })
 }
 
 fn revisit(record: &WarcRecord, rules: &UrlRules) -> Option<FetchedPage> {

@@ -234,7 +234,7 @@ impl Manager {
         for (number, eligibility) in eligibilities.iter_mut().enumerate() {
             let site = SiteId(number as u32);
             let is_claimed =
-                || eligibility.address.is_some_and(|address| self.open.claims.is_claimed(address));
+                || eligibility.address.is_some_and(|address| self.open.claims.is_claimed(address.into()));
             eligibility.open = eligibility.open || self.open.contains(site) || is_claimed();
             let is_blocked = eligibility.open
                 || eligibility.back_off_until_ms > now_ms

@@ -10,8 +10,7 @@ use harvest::files::{journal, work_dirs};
 use harvest::harvester::pool::journal_error;
 use harvest::item::batch::Batch;
 use harvest::settings::crawl_settings::CrawlSettings;
-use model::SiteId;
-use model::UrlBatch;
+use model::{AddressGroup, SiteId, UrlBatch};
 use store::{Collection, PageFlags, PageRecord};
 
 use crate::error::Error;
@@ -160,9 +159,9 @@ pub(crate) fn set_batch_cooldowns(
     batch: &mut Batch,
     now_ms: u64,
 ) -> Result<(), Error> {
-    let own_addresses: HashSet<IpAddr> = address_policy::claimed_addresses(batch).collect();
+    let own_addresses: HashSet<AddressGroup> = address_policy::claimed_addresses(batch).collect();
     batch.address_cooldowns = address_cooldowns(collection, settings, now_ms, false)?;
-    batch.address_cooldowns.retain(|(address, _)| own_addresses.contains(&address.to_canonical()));
+    batch.address_cooldowns.retain(|(address, _)| own_addresses.contains(&(*address).into()));
     let names: HashSet<&str> = batch
         .sites
         .iter()

@@ -28,6 +28,8 @@ pub struct CrawlState {
     pub(crate) transport_id: Option<u64>,
     /// Sequence number of the last log entry ingested, for each batch that workers hold.
     pub(crate) log_cursors: BTreeMap<u64, u64>,
+    /// Sites whose results are ingested, for each of these batches.
+    pub(crate) finished_sites: BTreeMap<u64, BTreeSet<SiteId>>,
     /// Progress of the harvests that the separate programs ingest, by batch.
     pub(crate) ingest_progress: BTreeMap<u64, IngestProgress>,
     /// Cooldowns of hosts that are not sites of the collection.
@@ -70,6 +72,7 @@ impl Default for CrawlState {
             last_batch: 0,
             transport_id: None,
             log_cursors: BTreeMap::new(),
+            finished_sites: BTreeMap::new(),
             ingest_progress: BTreeMap::new(),
             host_cooldowns: Vec::new(),
             robots_redirects: BTreeMap::new(),

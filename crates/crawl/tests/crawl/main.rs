@@ -6,6 +6,7 @@ mod control;
 mod freshness;
 mod ground_truth;
 mod import;
+mod lying_worker;
 mod revisits;
 mod strategies;
 mod web;

@@ -295,7 +295,15 @@ fn a_304_without_a_conditional_request_is_a_failure() {
     assert_eq!((record.stage, record.status), (PageStage::Failed, 304));
     assert_eq!(record.reason, Some(Reason::UnexpectedNotModified));
     let manifest = collection.manifest().unwrap();
-    let visits = store::fetch_history(dir.path(), manifest, PageId(0), 10, usize::MAX).unwrap();
+    let visits = store::fetch_history(
+        dir.path(),
+        manifest,
+        PageId(0),
+        10,
+        usize::MAX,
+        &store::Cancellation::default(),
+    )
+    .unwrap();
     assert_eq!(visits.len(), 1);
     assert_eq!(
         (visits[0].outcome.as_str(), visits[0].reason.as_deref()),

@@ -4,7 +4,7 @@
 //! first bytes. Invalid header lines are skipped, as browsers do.
 
 use memchr::memchr_iter;
-use model::Reason;
+use model::{Reason, header_values};
 
 /// Maximum number of stray line ends that a server may leave after an earlier response.
 const MAX_BLANK_BYTES: usize = 8;
@@ -171,17 +171,6 @@ fn keeps_alive(is_http11: bool, bytes: &[u8]) -> bool {
         header_values(bytes, "connection").flat_map(list_items).any(|item| item.eq_ignore_ascii_case(option))
     };
     !has(b"close") && (is_http11 || has(b"keep-alive"))
-}
-
-/// Values of all headers of this name; invalid lines are skipped.
-fn header_values<'h>(bytes: &'h [u8], name: &str) -> impl Iterator<Item = &'h [u8]> {
-    let lines = bytes.split(|byte| *byte == b'\n').skip(1);
-    lines.filter_map(move |line| {
-        // Old servers put spaces before the colon, so the name is compared without them.
-        let colon = name.len() + line.get(name.len()..)?.iter().position(|byte| *byte == b':')?;
-        let matches = line[..colon].trim_ascii_end().eq_ignore_ascii_case(name.as_bytes());
-        matches.then(|| line[colon + 1..].trim_ascii())
-    })
 }
 
 /// Items of a comma-separated list.

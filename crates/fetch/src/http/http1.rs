@@ -41,6 +41,12 @@ pub(crate) async fn exchange(
             Ok(Ok(0)) => reader.on_close(),
             Ok(Ok(length)) => timer.on_bytes(length),
         }
+        if let Some((budget, max_bytes)) = reader.body_limit() {
+            let bytes = reader.response.body.len();
+            if !budget.grow(&mut reader.response.reservation, bytes, max_bytes, timer).await {
+                reader.on_memory_limit();
+            }
+        }
     }
 }
 

@@ -84,7 +84,10 @@ impl Http2 {
             response.failure = Some(Reason::MimeType);
             return (response, false);
         }
-        self.read_body(received.into_body(), limits, timer, &mut response).await;
+        let length =
+            received.headers().get("content-length").and_then(|value| value.to_str().ok()?.parse().ok());
+        let stream = received.into_body();
+        self.read_body(stream, length, limits, timer, &mut response).await;
         let is_complete = response.truncation.is_none();
         (response, is_complete)
     }
@@ -99,12 +102,20 @@ impl Http2 {
     async fn read_body(
         &mut self,
         mut stream: RecvStream,
+        length: Option<usize>,
         limits: &ReadLimits<'_>,
         timer: &mut ExchangeTimer<'_>,
         response: &mut Response,
     ) {
         let max_bytes = limits.max_body_bytes_for(response.status);
+        let max_memory_bytes = max_bytes.min(length.unwrap_or(usize::MAX));
         loop {
+            let bytes = response.body.len();
+            if let Some(budget) = limits.body_budget.filter(|_| !stream.is_end_stream())
+                && !budget.grow(&mut response.reservation, bytes, max_memory_bytes, timer).await
+            {
+                return truncate(response, Truncation::Length, None);
+            }
             let next = next_data(&mut self.connection, &mut stream);
             let data = match timer.with_timeout(next).await {
                 Ok(None) => return,

@@ -4,12 +4,14 @@ use crate::error::Error;
 use crate::fetch_request::FetchRequest;
 use crate::mime_types::MimeTypes;
 use crate::settings::FetchSettings;
-use crate::site_headers::check_value;
+use crate::site_headers::{check_value, is_secret};
 
 /// Content encodings that the parser can decode.
 const ACCEPTED_ENCODINGS: &str = "gzip, deflate, br, zstd";
 /// Maximum length of an entity tag or date; longer ones are not sent.
 const MAX_VALIDATOR_BYTES: usize = 1 << 10;
+/// Value of a stored header in place of a secret.
+pub(crate) const REDACTED: &str = "[redacted]";
 
 /// Writes request heads.
 #[derive(Debug)]
@@ -28,6 +30,15 @@ pub(crate) enum RequestTarget<'f> {
     Absolute { authorization: Option<&'f str> },
 }
 
+/// Values of headers that may be credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HeaderValues {
+    /// As they are sent.
+    Sent,
+    /// Replaced by [`REDACTED`], for storage; `Proxy-Authorization` is left out.
+    Redacted,
+}
+
 impl RequestWriter {
     pub(crate) fn new(settings: &FetchSettings, types: &MimeTypes) -> Result<RequestWriter, Error> {
         check_value("User-Agent", &settings.user_agent)?;
@@ -44,7 +55,12 @@ impl RequestWriter {
     }
 
     /// Head of a request, including its blank line.
-    pub(crate) fn write(&self, request: &FetchRequest<'_>, form: RequestTarget<'_>) -> Vec<u8> {
+    pub(crate) fn write(
+        &self,
+        request: &FetchRequest<'_>,
+        form: RequestTarget<'_>,
+        values: HeaderValues,
+    ) -> Vec<u8> {
         let mut out = Vec::with_capacity(512);
         let authority = &request.url.site()[request.url.scheme().as_str().len() + "://".len()..];
         let target = match form {
@@ -62,7 +78,8 @@ impl RequestWriter {
         }
         write_header(&mut out, "Accept-Encoding", ACCEPTED_ENCODINGS);
         for (name, value) in &request.site_headers.headers {
-            write_header(&mut out, name, value);
+            let is_redacted = values == HeaderValues::Redacted && is_secret(name);
+            write_header(&mut out, name, if is_redacted { REDACTED } else { value });
         }
         for (name, value) in
             [("If-None-Match", request.if_none_match), ("If-Modified-Since", request.if_modified_since)]
@@ -74,7 +91,9 @@ impl RequestWriter {
                 write_header(&mut out, name, value);
             }
         }
-        if let RequestTarget::Absolute { authorization: Some(authorization) } = form {
+        if let (RequestTarget::Absolute { authorization: Some(authorization) }, HeaderValues::Sent) =
+            (form, values)
+        {
             write_header(&mut out, "Proxy-Authorization", authorization);
         }
         out.extend_from_slice(b"Connection: keep-alive\r\n\r\n");

@@ -5,6 +5,7 @@
 
 use model::{Reason, Truncation};
 
+use crate::body_budget::BodyBudget;
 use crate::http::chunked::{ChunkDecoder, DecodeStatus};
 use crate::http::head::Framing;
 use crate::http::head::Head;
@@ -27,6 +28,8 @@ pub(crate) struct ReadLimits<'l> {
     pub(crate) max_body_bytes: usize,
     /// `None` accepts every type.
     pub(crate) mime_types: Option<&'l MimeTypes>,
+    /// Budget of the body; `None` is unlimited.
+    pub(crate) body_budget: Option<&'l BodyBudget>,
 }
 
 impl ReadLimits<'_> {
@@ -123,6 +126,24 @@ impl<'l> ResponseReader<'l> {
             *remaining = remaining.saturating_sub(length as u64);
             self.check_length();
         }
+    }
+
+    /// Budget and maximum size of a body of which more is about to be received.
+    pub(crate) fn body_limit(&self) -> Option<(&'l BodyBudget, usize)> {
+        let body = self.response.body.len();
+        let max_bytes = match self.state {
+            ReadState::Head | ReadState::Done => return None,
+            ReadState::ContentLength { remaining } => {
+                usize::try_from(remaining).unwrap_or(usize::MAX).saturating_add(body)
+            }
+            ReadState::Chunked(_) | ReadState::UntilClose => usize::MAX,
+        };
+        Some((self.limits.body_budget?, max_bytes.min(self.max_body_bytes)))
+    }
+
+    /// Handles a budget that has no more memory for the body.
+    pub(crate) fn on_memory_limit(&mut self) {
+        self.truncate(Truncation::Length, None);
     }
 
     /// Handles the orderly end of the connection.
@@ -259,7 +280,12 @@ pub fn parse_response<'c>(
     max_head_bytes: usize,
     max_body_bytes: usize,
 ) -> Response {
-    let mut reader = ResponseReader::new(ReadLimits { max_head_bytes, max_body_bytes, mime_types: None });
+    let mut reader = ResponseReader::new(ReadLimits {
+        max_head_bytes,
+        max_body_bytes,
+        mime_types: None,
+        body_budget: None,
+    });
     for chunk in chunks {
         if !reader.is_done() {
             reader.push(chunk);

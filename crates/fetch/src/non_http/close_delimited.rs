@@ -3,18 +3,26 @@
 use model::{Reason, Truncation};
 use tokio::io::AsyncRead;
 
+use crate::body_budget::BodyReservation;
 use crate::exchange_timer::ExchangeTimer;
 use crate::http::http1::read_chunk;
+use crate::http::response_reader::ReadLimits;
 use crate::response::Response;
 
-/// Reads a body of at most `max_bytes`. The status is 200 unless the transfer failed before the first byte.
+/// Reads a body up to its maximum size. The status is 200 unless the transfer failed before the first byte.
 pub(crate) async fn read_to_close(
     stream: &mut (impl AsyncRead + Unpin),
-    max_bytes: usize,
+    limits: &ReadLimits<'_>,
     timer: &mut ExchangeTimer<'_>,
 ) -> Response {
-    let mut body = Vec::new();
+    let max_bytes = limits.max_body_bytes;
+    let (mut body, mut reservation) = (Vec::new(), BodyReservation::default());
     let (truncation, failure) = loop {
+        if let Some(budget) = limits.body_budget
+            && !budget.grow(&mut reservation, body.len(), max_bytes, timer).await
+        {
+            break (Some(Truncation::Length), None);
+        }
         let mut is_full = false;
         let on_chunk = |chunk: &[u8]| {
             let length = chunk.len().min(max_bytes - body.len());
@@ -31,7 +39,7 @@ pub(crate) async fn read_to_close(
     };
     match failure {
         Some(reason) if body.is_empty() => Response::from_failure(reason),
-        failure => Response { status: 200, body, truncation, failure, ..Response::default() },
+        failure => Response { status: 200, body, reservation, truncation, failure, ..Response::default() },
     }
 }
 
@@ -76,7 +84,9 @@ mod tests {
         });
         let mut timer = ExchangeTimer::start(&settings);
         timer.request_started();
-        let response = read_to_close(&mut client, 10, &mut timer).await;
+        let limits =
+            ReadLimits { max_head_bytes: 0, max_body_bytes: 10, mime_types: None, body_budget: None };
+        let response = read_to_close(&mut client, &limits, &mut timer).await;
         sender.abort();
         (String::from_utf8(response.body).unwrap(), response.truncation, response.failure)
     }

@@ -46,11 +46,14 @@ pub(crate) async fn fetch(
     let server = SocketAddr::new(address, request.url.port());
     let mut stream = match connector.connect_tcp(server, timer).await {
         Ok(stream) => stream,
-        Err(reason) => return Response::from_failure(reason),
+        Err(error) => return Response::from_failure(error),
     };
+    if request.is_late() {
+        return Response::from_failure(Reason::ConnectTimeout);
+    }
     timer.request_started();
     let mut response = match timer.with_timeout(stream.write_all(&item.request)).await {
-        Ok(Ok(())) => read_to_close(&mut stream, limits.max_body_bytes, timer).await,
+        Ok(Ok(())) => read_to_close(&mut stream, &limits, timer).await,
         Ok(Err(_)) => Response::from_failure(Reason::ConnectionClosed),
         Err(reason) => Response::from_failure(reason),
     };
@@ -111,7 +114,7 @@ fn strip_terminator(mut text: Vec<u8>) -> Vec<u8> {
 }
 
 /// Converts a menu to an HTML page with links.
-fn menu_page(url: &CanonicalUrl, menu: &[u8]) -> Vec<u8> {
+pub(crate) fn menu_page(url: &CanonicalUrl, menu: &[u8]) -> Vec<u8> {
     let mut page = ListingPage::new(url.as_str());
     for line in menu.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)) {
         match line {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use fetch::{DnsSettings, Resolver};
+use fetch::{DnsSettings, Failure, LocalFault, Resolver};
 use hickory_proto::op::{Message, ResponseCode};
 use hickory_proto::rr::rdata::{A, AAAA};
 use hickory_proto::rr::{RData, Record, RecordType};
@@ -38,14 +38,9 @@ impl NameServer {
         };
         let handler = Arc::new(handler);
         let (udp_handler, count) = (Arc::clone(&handler), Arc::clone(&server.udp_queries));
-        std::thread::spawn(move || {
-            let mut buffer = [0; 4096];
-            while let Ok((length, client)) = udp.recv_from(&mut buffer) {
-                count.fetch_add(1, Ordering::SeqCst);
-                if let Some(reply) = respond(&buffer[..length], &*udp_handler, false) {
-                    udp.send_to(&reply, client).unwrap();
-                }
-            }
+        NameServer::serve_udp(udp, move |name, kind, reply, is_tcp| {
+            count.fetch_add(1, Ordering::SeqCst);
+            udp_handler(name, kind, reply, is_tcp);
         });
         let count = Arc::clone(&server.tcp_queries);
         std::thread::spawn(move || {
@@ -63,6 +58,34 @@ impl NameServer {
             }
         });
         server
+    }
+
+    /// Responds on a UDP socket.
+    fn serve_udp(
+        udp: UdpSocket,
+        handler: impl Fn(&str, RecordType, &mut Message, bool) + Send + Sync + 'static,
+    ) {
+        NameServer::serve_udp_if(udp, |_| true, handler);
+    }
+
+    /// Responds to the queries for some names on a UDP socket.
+    fn serve_udp_if(
+        udp: UdpSocket,
+        is_served: impl Fn(&str) -> bool + Send + 'static,
+        handler: impl Fn(&str, RecordType, &mut Message, bool) + Send + Sync + 'static,
+    ) {
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok((length, client)) = udp.recv_from(&mut buffer) {
+                let message = Message::from_vec(&buffer[..length]).unwrap();
+                if !is_served(&message.queries[0].name.to_lowercase().to_ascii()) {
+                    continue;
+                }
+                if let Some(reply) = respond(&buffer[..length], &handler, false) {
+                    udp.send_to(&reply, client).unwrap();
+                }
+            }
+        });
     }
 
     /// Responds to every query with the same address.
@@ -109,13 +132,13 @@ async fn hosts_of_a_synthetic_web_are_resolved_or_fail() {
     let mut seen = [0; 3];
     for site in web.world.site_indexes().map(|index| web.world.site(index)) {
         let expected = match site.health {
-            Health::NxDomain => Err(Reason::DnsNotFound),
-            Health::ServFail => Err(Reason::DnsFailed),
+            Health::NxDomain => Err(Failure::Site(Reason::DnsNotFound)),
+            Health::ServFail => Err(Failure::Site(Reason::DnsFailed)),
             _ => Ok(vec![IpAddr::from(web.world.ip_address(site.index))]),
         };
         let index = match expected {
             Ok(_) => 0,
-            Err(Reason::DnsNotFound) => 1,
+            Err(Failure::Site(Reason::DnsNotFound)) => 1,
             Err(_) => 2,
         };
         seen[index] += 1;
@@ -164,11 +187,11 @@ async fn failures_are_cached() {
     };
     let resolver = Resolver::new(&settings).unwrap();
     for (name, reason) in [("none.test", Reason::DnsNotFound), ("broken.test", Reason::DnsFailed)] {
-        assert_eq!(resolver.resolve(name, 0).await, Err(reason));
+        assert_eq!(resolver.resolve(name, 0).await, Err(Failure::Site(reason)));
         let queries = server.queries();
-        assert_eq!(resolver.resolve(name, 9_999).await, Err(reason));
+        assert_eq!(resolver.resolve(name, 9_999).await, Err(Failure::Site(reason)));
         assert_eq!(server.queries(), queries);
-        assert_eq!(resolver.resolve(name, 10_000).await, Err(reason));
+        assert_eq!(resolver.resolve(name, 10_000).await, Err(Failure::Site(reason)));
         assert!(server.queries() > queries);
     }
 }
@@ -208,7 +231,7 @@ async fn an_unresponsive_name_server_times_out_and_the_next_one_is_queried() {
         ..settings_for(unresponsive_server.address)
     };
     let resolver = Resolver::new(&settings).unwrap();
-    assert_eq!(resolver.resolve("mute.test", 0).await, Err(Reason::DnsFailed));
+    assert_eq!(resolver.resolve("mute.test", 0).await, Err(Failure::Site(Reason::DnsFailed)));
 
     let unresponsive = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let server = NameServer::with_ttl_s(60);
@@ -235,8 +258,82 @@ async fn static_hosts_and_ip_addresses_are_not_queried() {
     }
     assert_eq!(server.queries(), 0);
     for invalid in [&format!("{}.test", "x".repeat(64)), "a..b", "a b"] {
-        assert_eq!(resolver.resolve(invalid, 0).await, Err(Reason::DnsNotFound), "{invalid}");
+        assert_eq!(resolver.resolve(invalid, 0).await, Err(Failure::Site(Reason::DnsNotFound)), "{invalid}");
     }
     assert_eq!(server.queries(), 0);
     assert!(resolver.resolve("odd_name.test", 0).await.is_ok());
+}
+
+#[tokio::test]
+async fn silent_name_servers_are_a_local_fault_that_is_not_cached() {
+    let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let settings = DnsSettings {
+        timeout: Duration::from_millis(100),
+        max_attempts: 1,
+        ..settings_for(udp.local_addr().unwrap())
+    };
+    let resolver = Resolver::new(&settings).unwrap();
+    let unavailable = Err(Failure::Local(LocalFault::NameServerUnavailable));
+    assert_eq!(resolver.resolve("a.test", 0).await, unavailable);
+    assert!(!resolver.is_healthy(None).await);
+    NameServer::serve_udp(udp, |_, kind, reply, _| add_address(reply, kind, 60));
+    assert_eq!(resolver.resolve("a.test", 0).await.unwrap().addresses, [IpAddr::from(ADDRESS)]);
+    assert!(resolver.is_healthy(None).await);
+}
+
+#[tokio::test]
+async fn a_dead_name_server_is_noticed_long_before_all_attempts_have_timed_out() {
+    let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let settings = DnsSettings {
+        timeout: Duration::from_millis(300),
+        max_attempts: 10,
+        ..settings_for(udp.local_addr().unwrap())
+    };
+    let resolver = Resolver::new(&settings).unwrap();
+    let started = std::time::Instant::now();
+    let unavailable = Err(Failure::Local(LocalFault::NameServerUnavailable));
+    assert_eq!(resolver.resolve("a.test", 0).await, unavailable);
+    // Eleven attempts for each of two types of addresses take more than 6 s.
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn a_name_server_that_fails_for_every_name_is_a_local_fault() {
+    let fail = |_: &str, _: RecordType, reply: &mut Message, _: bool| {
+        reply.metadata.response_code = ResponseCode::ServFail;
+    };
+    let server = NameServer::start(fail);
+    let settings = DnsSettings { max_attempts: 1, ..settings_for(server.address) };
+    let resolver = Resolver::new(&settings).unwrap();
+    let unavailable = Err(Failure::Local(LocalFault::NameServerUnavailable));
+    assert_eq!(resolver.resolve("a.test", 0).await, unavailable);
+
+    // One that knows the root fails for this name only.
+    let server = NameServer::start(move |name, kind, reply, is_tcp| {
+        if name != "." {
+            fail(name, kind, reply, is_tcp);
+        }
+    });
+    let settings = DnsSettings { max_attempts: 1, ..settings_for(server.address) };
+    let resolver = Resolver::new(&settings).unwrap();
+    assert_eq!(resolver.resolve("a.test", 0).await, Err(Failure::Site(Reason::DnsFailed)));
+}
+
+#[tokio::test]
+async fn a_name_server_that_ignores_the_root_is_healthy_if_it_resolves_a_known_name() {
+    let server = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let settings = DnsSettings {
+        timeout: Duration::from_millis(100),
+        max_attempts: 1,
+        ..settings_for(server.local_addr().unwrap())
+    };
+    NameServer::serve_udp_if(
+        server,
+        |name| name == "a.test.",
+        |_, kind, reply, _| add_address(reply, kind, 60),
+    );
+    let resolver = Resolver::new(&settings).unwrap();
+    assert!(!resolver.is_healthy(None).await);
+    assert!(resolver.resolve("a.test", 0).await.is_ok());
+    assert_eq!(resolver.resolve("other.test", 0).await, Err(Failure::Site(Reason::DnsFailed)));
 }

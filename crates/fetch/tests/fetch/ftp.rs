@@ -17,6 +17,8 @@ struct Behaviour {
     /// Sends the address of another host in its reply to PASV.
     sends_wrong_address: bool,
     aborts_transfer: bool,
+    /// Names port 25 for the data connection.
+    names_mail_port: bool,
 }
 
 const UNIX_LISTING: &str =
@@ -53,7 +55,7 @@ fn start(behaviour: Behaviour) -> Server {
 
 fn passive(peer: &mut Peer, command: &str, behaviour: Behaviour, data: &mut Option<TcpListener>) -> bool {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let port = if behaviour.names_mail_port { 25 } else { listener.local_addr().unwrap().port() };
     *data = Some(listener);
     let [high, low] = port.to_be_bytes();
     let host = if behaviour.sends_wrong_address { "10,0,0,1" } else { "127,0,0,1" };
@@ -149,6 +151,15 @@ async fn a_path_cannot_inject_a_command() {
     let blocked = get(FetchSettings::default(), &file(&server, "/pub/")).await;
     assert_eq!(blocked.failure, Some(Reason::IpBlocked));
     assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_server_cannot_direct_the_data_connection_to_a_port_of_another_protocol() {
+    for lacks_epsv in [false, true] {
+        let server = start(Behaviour { names_mail_port: true, lacks_epsv, ..Behaviour::default() });
+        let response = get(settings(), &file(&server, "/pub/a%20b.txt")).await;
+        assert_eq!(response.failure, Some(Reason::InvalidResponse));
+    }
 }
 
 #[tokio::test]

@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
 use crate::support::{Server, fetcher, get, get_reusing, ok, request_for, settings, url};
-use fetch::{DnsSettings, FetchRequest, FetchSettings, Resolver, Response};
+use fetch::{BodyBudget, DnsSettings, FetchRequest, FetchSettings, Resolver, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use model::{Reason, Truncation};
+use model::{PortFilter, Reason, Truncation};
 
 const NO_PAUSE: Duration = Duration::ZERO;
 
@@ -41,6 +41,30 @@ async fn an_endless_body_is_truncated() {
         assert_eq!(response.body, "spam ".repeat(200).into_bytes(), "{head}");
         assert!(reusable.is_none());
     }
+}
+
+#[tokio::test]
+async fn all_bodies_in_flight_share_one_memory_budget() {
+    const BODY_BYTES: usize = 200 << 10;
+    let chunked = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{BODY_BYTES:x}\r\n");
+    let server = Server::responding(
+        [chunked.into_bytes(), vec![b'x'; BODY_BYTES], b"\r\n0\r\n\r\n".to_vec()].concat(),
+    );
+    let budget = BodyBudget::new(300 << 10);
+    // One for each thread of a crawl.
+    let fetchers = [0, 1].map(|_| fetcher(settings()).with_body_budget(budget.clone()));
+    let url = server.url("/");
+    let request = FetchRequest { max_body_bytes: 250 << 10, ..request_for(&url) };
+    let first = fetchers[0].fetch(&request, None).await.0;
+    assert_eq!((first.body.len(), budget.available_bytes()), (BODY_BYTES, 100 << 10), "only what is needed");
+    let mut second = std::pin::pin!(fetchers[1].fetch(&request, None));
+    let waited = tokio::time::timeout(Duration::from_millis(100), &mut second).await;
+    assert!(waited.is_err(), "received although the first body is in memory");
+    drop(first);
+    let second = second.await.0;
+    assert_eq!((result_of(&second), second.body.len()), ((200, None, None), BODY_BYTES));
+    drop(second);
+    assert_eq!(budget.available_bytes(), 300 << 10);
 }
 
 #[tokio::test]
@@ -259,6 +283,21 @@ async fn an_address_in_the_url_overrides_the_resolved_one() {
     let (response, _) = fetcher(FetchSettings::default()).fetch(&request, None).await;
     assert_eq!(response.failure, Some(Reason::IpBlocked));
     assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn ports_of_other_protocols_are_not_contacted() {
+    for page in
+        ["http://127.0.0.1:25/", "https://127.0.0.1:6667/robots.txt", "gopher://127.0.0.1:25/0/a%0D%0AHELO"]
+    {
+        let page = url(page);
+        let (response, _) = fetcher(settings()).fetch(&request_for(&page), None).await;
+        assert_eq!(result_of(&response), (0, None, Some(Reason::PortBlocked)), "{page}");
+    }
+    let allowed = FetchSettings { port_filter: PortFilter::new(vec![1]), ..settings() };
+    let page = url("http://127.0.0.1:1/");
+    let (response, _) = fetcher(allowed).fetch(&request_for(&page), None).await;
+    assert_eq!(response.failure, Some(Reason::ConnectFailed), "nothing listens there, but it was tried");
 }
 
 #[tokio::test]

@@ -52,7 +52,7 @@ async fn a_request_has_identification_preferences_and_validators() {
 }
 
 #[tokio::test]
-async fn sites_can_have_own_headers_and_validators_cannot_inject_any() {
+async fn sites_can_have_own_headers_whose_secrets_are_not_stored_and_validators_cannot_inject_any() {
     let server = Server::responding(ok(""));
     let site_headers = SiteHeaders::new(&SiteRequestSettings {
         user_agent: Some("other/2.0".to_owned()),
@@ -69,7 +69,17 @@ async fn sites_can_have_own_headers_and_validators_cannot_inject_any() {
         if_none_match: Some("\"a\r\nX-Evil: 1\""),
         ..request_for(&page)
     };
-    fetcher(settings()).fetch(&request, None).await;
+    let (response, _) = fetcher(settings()).fetch(&request, None).await;
+    let stored = String::from_utf8(response.request).unwrap();
+    for line in [
+        "User-Agent: other/2.0",
+        "X-Key: [redacted]",
+        "accept: text/turtle",
+        "Cookie: [redacted]",
+        "Authorization: [redacted]",
+    ] {
+        assert!(stored.contains(&format!("\r\n{line}\r\n")), "{line} in {stored}");
+    }
     let request = server.requests().remove(0);
     for line in [
         "User-Agent: other/2.0",

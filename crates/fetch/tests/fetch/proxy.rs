@@ -3,7 +3,7 @@
 use std::net::{IpAddr, TcpStream};
 
 use crate::support::{Peer, Server, fetcher, ok, request_for, settings, url};
-use fetch::{BasicCredentials, FetchRequest, FetchSettings, Proxy};
+use fetch::{BasicCredentials, FetchRequest, FetchSettings, LocalFault, Proxy};
 use model::Reason;
 use simweb::{Endpoints, PageRef, Settings, SimWeb};
 
@@ -37,6 +37,8 @@ async fn a_proxy_receives_the_complete_url() {
         let request = server.requests().pop().unwrap();
         assert!(request.starts_with(&format!("GET {page} HTTP/1.1\r\nHost: a.example")), "{request}");
         assert!(request.contains("\r\nProxy-Authorization: Basic YTpi\r\n"));
+        let stored = String::from_utf8(response.request).unwrap();
+        assert_eq!(stored, request.replace("Proxy-Authorization: Basic YTpi\r\n", ""), "it is not stored");
         reusable = connection;
     }
 }
@@ -62,9 +64,13 @@ async fn a_proxy_that_requires_authentication_is_a_failure() {
         let page = url(page);
         let (response, _) =
             fetcher.fetch(&FetchRequest { address: target(), ..request_for(&page) }, None).await;
-        assert_eq!((response.status, response.failure), (0, Some(Reason::ProxyFailed)), "{page}");
+        let expected =
+            if page.as_str().starts_with("https") { (0, Some(Reason::ProxyFailed)) } else { (407, None) };
+        assert_eq!((response.status, response.failure), expected, "{page}");
+        assert_eq!(response.local_fault, Some(LocalFault::ProxyAuthentication), "{page}");
     }
-    assert!(server.requests()[1].starts_with("CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n"));
+    let connect = format!("CONNECT {TARGET}:443 HTTP/1.1\r\nHost: {TARGET}:443\r\n");
+    assert!(server.requests()[1].starts_with(&connect));
 }
 
 /// Forwards bytes in both directions.
@@ -97,7 +103,9 @@ async fn https_goes_through_a_tunnel() {
     let (response, _) = fetcher.fetch(&request, reusable).await;
     assert_eq!((response.status, proxy.connections()), (200, 1));
     let connect = proxy.requests().remove(0);
-    assert!(connect.starts_with(&format!("CONNECT {}:{port} HTTP/1.1\r\n", page.host())));
+    assert!(connect.starts_with(&format!("CONNECT {TARGET}:{port} HTTP/1.1\r\n")), "not a name: {connect}");
+    let sent = String::from_utf8(response.request.clone()).unwrap();
+    assert!(sent.contains(&format!("\r\nHost: {}:{port}\r\n", page.host())), "{sent}");
     assert!(connect.contains("\r\nProxy-Authorization: Basic YTpi\r\n"));
     assert!(!String::from_utf8(response.request).unwrap().contains("Proxy-Authorization"));
 }
@@ -112,4 +120,25 @@ async fn a_tunnel_with_unexpected_data_or_status_fails() {
             fetcher.fetch(&FetchRequest { address: target(), ..request_for(&page) }, None).await;
         assert_eq!(response.failure, Some(Reason::ProxyFailed), "{reply}");
     }
+}
+
+#[tokio::test]
+async fn a_proxy_that_cannot_be_reached_is_a_local_fault_and_a_site_behind_it_is_not() {
+    let settings = {
+        let server = Server::responding(ok(""));
+        let closed = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
+        let settings = behind(&server, false);
+        FetchSettings { proxy: Some(Proxy { address: closed, credentials: None }), ..settings }
+    };
+    for page in ["http://a.example/", "https://a.example/"] {
+        let page = url(page);
+        let request = FetchRequest { address: target(), ..request_for(&page) };
+        let (response, _) = fetcher(settings.clone()).fetch(&request, None).await;
+        assert_eq!(response.local_fault, Some(LocalFault::ProxyUnavailable), "{page}");
+    }
+    let proxy = Server::responding_once("HTTP/1.1 502 Bad Gateway\r\n\r\n");
+    let page = url("https://a.example/");
+    let request = FetchRequest { address: target(), ..request_for(&page) };
+    let (response, _) = fetcher(behind(&proxy, false)).fetch(&request, None).await;
+    assert_eq!((response.failure, response.local_fault), (Some(Reason::ProxyFailed), None));
 }

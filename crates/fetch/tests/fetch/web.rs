@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::support::{fetcher, request_for, settings, url};
-use fetch::{DnsSettings, FetchRequest, FetchSettings, Fetcher, Resolver, Response};
+use fetch::{DnsSettings, Failure, FetchRequest, FetchSettings, Fetcher, Resolver, Response};
 use model::Reason;
 use simweb::{Certificate, Endpoints, Health, PageRef, Settings, SimWeb, Site};
 
@@ -15,7 +15,11 @@ async fn front_page(
     fetcher: &Fetcher,
 ) -> Result<Response, Reason> {
     let page = url(&web.world.url(PageRef { site: site.index, page: 0 }));
-    let address = resolver.resolve(page.host(), 0).await?.addresses[0];
+    let resolved = resolver.resolve(page.host(), 0).await.map_err(|failure| match failure {
+        Failure::Site(reason) => reason,
+        Failure::Local(fault) => panic!("{fault}"),
+    })?;
+    let address = resolved.addresses[0];
     let request =
         FetchRequest { address, max_body_bytes: 2_000_000, any_mime_type: true, ..request_for(&page) };
     let (response, _) = fetcher.fetch(&request, None).await;

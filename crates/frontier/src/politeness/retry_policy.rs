@@ -122,7 +122,9 @@ impl FetchEvent {
 
 fn fault_scope_of(reason: Reason) -> FaultScope {
     match reason {
-        Reason::DnsNotFound | Reason::IpBlocked | Reason::InvalidCertificate => FaultScope::SiteDown(reason),
+        Reason::DnsNotFound | Reason::IpBlocked | Reason::PortBlocked | Reason::InvalidCertificate => {
+            FaultScope::SiteDown(reason)
+        }
         Reason::DnsFailed
         | Reason::ConnectFailed
         | Reason::ConnectTimeout
@@ -147,6 +149,7 @@ fn is_no_response(reason: Reason) -> bool {
         Reason::DnsNotFound
             | Reason::DnsFailed
             | Reason::IpBlocked
+            | Reason::PortBlocked
             | Reason::ConnectFailed
             | Reason::ConnectTimeout
             | Reason::InvalidCertificate

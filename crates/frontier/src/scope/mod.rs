@@ -10,7 +10,7 @@ pub(crate) mod reject;
 pub(crate) mod trap;
 pub(crate) mod url_score;
 
-use model::{CanonicalUrl, ExtensionLists, Reason, Scheme, UrlClass};
+use model::{CanonicalUrl, ExtensionLists, PortFilter, Reason, Scheme, UrlClass};
 
 use crate::scope::hosts::HostList;
 use crate::scope::reject::RejectPatterns;
@@ -23,6 +23,8 @@ pub struct Scope {
     pub accept: HostList,
     /// URL schemes to fetch; by default http and https.
     pub schemes: Vec<Scheme>,
+    /// Ports that may be contacted; by default all except those of other protocols.
+    pub ports: PortFilter,
     /// Patterns of URLs to reject; none by default.
     pub reject: RejectPatterns,
     /// File extensions by class: fetched, or only counted.
@@ -41,6 +43,9 @@ impl Scope {
         }
         if !self.accept.is_empty() && !self.accept.contains(url.host()) {
             return Err(Reason::OutOfScope);
+        }
+        if !self.ports.permits(url) {
+            return Err(Reason::PortBlocked);
         }
         let class = url.class(&self.extensions);
         if matches!(class, UrlClass::Logged(_)) {
@@ -68,6 +73,7 @@ impl Default for Scope {
         Scope {
             accept: HostList::default(),
             schemes: vec![Scheme::Http, Scheme::Https],
+            ports: PortFilter::default(),
             reject: RejectPatterns::default(),
             extensions: ExtensionLists::default(),
             enter_by_front_page: false,
@@ -101,6 +107,7 @@ mod tests {
             ("https://a.b.example.org/c?d=1", Ok(UrlClass::Dynamic)),
             ("http://one.example.net:8080/a.php", Ok(UrlClass::Dynamic)),
             ("ftp://example.org/", Err(Reason::SchemeNotAllowed)),
+            ("http://example.org:25/", Err(Reason::PortBlocked)),
             ("http://badexample.org/", Err(Reason::OutOfScope)),
             ("http://two.example.net/", Err(Reason::OutOfScope)),
             ("http://example.org/a.JPG", Err(Reason::FileExtension)),

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::time::Instant;
 
+use fetch::{BodyBudget, LocalFault};
 use tokio::sync::watch;
 
 use crate::control::control_state::ControlState;
 use crate::control::counters::Counters;
 use crate::control::lease_deadline::LeaseDeadline;
+use crate::control::local_faults::{self, Activity, Admission, LocalFaults};
 use crate::control::rate_limiter::RateLimiter;
 use crate::settings::clock::CrawlClock;
 use crate::settings::crawl_settings::CrawlSettings;
@@ -26,6 +29,11 @@ pub struct CrawlContext {
     control: watch::Sender<ControlState>,
     control_changes: watch::Receiver<ControlState>,
     rate_limiter: Arc<RateLimiter>,
+    /// Memory budget of the bodies in flight.
+    pub(crate) body_budget: BodyBudget,
+    /// Local faults of this process.
+    pub(crate) local_faults: Arc<LocalFaults>,
+    fault_changes: watch::Receiver<()>,
     /// Deadline of the lease; no request starts after it.
     pub(crate) lease: Arc<LeaseDeadline>,
     /// Pages that can still be requested; `None` for unlimited.
@@ -38,6 +46,8 @@ impl CrawlContext {
         control: watch::Sender<ControlState>,
         counters: Arc<Counters>,
         pace: Arc<RateLimiter>,
+        body_budget: BodyBudget,
+        local_faults: Arc<LocalFaults>,
         max_pages: Option<u64>,
     ) -> CrawlContext {
         let clock = settings.borrow().start_clock();
@@ -50,6 +60,9 @@ impl CrawlContext {
             control_changes: control.subscribe(),
             control,
             rate_limiter: pace,
+            body_budget,
+            fault_changes: local_faults.subscribe(),
+            local_faults,
             lease: Arc::default(),
             page_quota: Arc::new(page_quota),
         }
@@ -83,6 +96,17 @@ impl CrawlContext {
             .map_err(|later_us| later_us.div_ceil(1_000))
     }
 
+    /// Admits a request or lookup, or returns the time at which to ask again, because of a local fault.
+    pub(crate) fn admit(&self, activity: Activity) -> Result<Admission, Instant> {
+        let in_flight = self.counters.requests_in_flight.load(Relaxed);
+        self.local_faults.admit(activity, in_flight, local_faults::now())
+    }
+
+    /// Records the result of lookups outside of the dispatcher, which are not paused by faults.
+    pub fn record_lookups(&self, fault: Option<LocalFault>) {
+        self.local_faults.record_lookups(fault, local_faults::now());
+    }
+
     /// Requests a graceful stop; a stronger mode remains.
     pub fn stop_gracefully(&self) {
         self.control.send_if_modified(|control| {
@@ -92,11 +116,19 @@ impl CrawlContext {
         });
     }
 
-    /// Waits for new settings or a new control state.
+    /// Waits for new settings, a new control state, or the begin or end of a local fault.
     pub async fn changed(&mut self) {
         tokio::select! {
             changed = self.settings.changed() => if changed.is_err() { std::future::pending().await },
             changed = self.control_changes.changed() => if changed.is_err() { std::future::pending().await },
+            changed = self.fault_changes.changed() => if changed.is_err() { std::future::pending().await },
+        }
+    }
+
+    /// Puts a page back into the quota, because its request is repeated.
+    pub(crate) fn return_page(&self) {
+        if let Some(left) = self.page_quota.as_ref() {
+            left.fetch_add(1, Relaxed);
         }
     }
 

@@ -2,8 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+use fetch::LocalFault;
 use serde::Serialize;
 
+use crate::control::local_faults::LocalFaultStatus;
 use crate::item::fetch_outcome::FetchOutcome;
 use crate::item::harvest_event::HarvestEvent;
 use crate::item::harvest_item::HarvestItem;
@@ -35,6 +37,8 @@ pub struct Counters {
     pub pages_known: AtomicU64,
     /// Batches that were created.
     pub batches: AtomicU64,
+    /// Items of workers that were dropped because they contradict their batch, and segments in quarantine.
+    pub rejected_items: AtomicU64,
     /// End of the idle time, in Unix milliseconds; 0 if the crawl is not idle.
     pub idle_until_ms: AtomicU64,
     /// Whether the crawl is idle because the daily request limit is reached.
@@ -57,10 +61,17 @@ pub struct Progress {
     pub links: u64,
     pub pages_known: u64,
     pub batches: u64,
+    pub rejected_items: u64,
     pub idle_until_ms: u64,
     pub daily_limit_reached: bool,
     /// Whether the crawl is paused.
     pub paused: bool,
+    /// Current fault of this machine, which pauses requests or DNS lookups.
+    pub local_fault: Option<LocalFaultStatus>,
+    /// Requests and DNS lookups that were repeated because of a fault of this machine.
+    pub repeated_requests: u64,
+    /// Last fault of this machine.
+    pub last_local_fault: Option<LocalFault>,
 }
 
 /// Number of page fetches by outcome.
@@ -139,9 +150,13 @@ impl Counters {
             links: self.links.load(Relaxed),
             pages_known: self.pages_known.load(Relaxed),
             batches: self.batches.load(Relaxed),
+            rejected_items: self.rejected_items.load(Relaxed),
             idle_until_ms: self.idle_until_ms.load(Relaxed),
             daily_limit_reached: self.daily_limit_reached.load(Relaxed),
             paused: false,
+            local_fault: None,
+            repeated_requests: 0,
+            last_local_fault: None,
         }
     }
 }

@@ -3,14 +3,17 @@
 //! It does not slow the crawl down: threads read the control state before each request anyway, counters are atomics, and
 //! the coordinating thread updates the rest of the status twice a second.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
+use fetch::BodyBudget;
 use tokio::sync::watch;
 
 use crate::control::context::CrawlContext;
 use crate::control::control_state::ControlState;
 use crate::control::counters::{Counters, Progress};
 use crate::control::live_status::LiveStatus;
+use crate::control::local_faults::LocalFaults;
 use crate::control::process_memory::memory_bytes;
 use crate::control::rate_limiter::RateLimiter;
 use crate::control::status_state::SharedStatus;
@@ -24,6 +27,9 @@ pub struct CrawlHandle {
     control: watch::Sender<ControlState>,
     settings: watch::Sender<Arc<CrawlSettings>>,
     rate_limiter: Arc<RateLimiter>,
+    /// Created with the settings of the first crawl.
+    body_budget: Arc<OnceLock<BodyBudget>>,
+    local_faults: Arc<LocalFaults>,
     status: SharedStatus,
 }
 
@@ -35,15 +41,25 @@ impl CrawlHandle {
             control: watch::Sender::new(ControlState::default()),
             settings: watch::Sender::new(Arc::new(settings)),
             rate_limiter: Arc::default(),
+            body_budget: Arc::default(),
+            local_faults: Arc::default(),
             status: SharedStatus::default(),
         }
     }
 
-    /// Handle with its own control state and settings that shares counters and rate limiter with this one.
+    /// Handle with its own control state and settings that shares counters, rate limiter, memory budget and local faults
+    /// with this one.
     pub fn child(&self) -> CrawlHandle {
         let settings = CrawlSettings::clone(&self.settings.borrow());
         let (counters, pace) = (Arc::clone(&self.counters), Arc::clone(&self.rate_limiter));
-        CrawlHandle { counters, rate_limiter: pace, ..CrawlHandle::new(settings) }
+        let body_budget = Arc::clone(&self.body_budget);
+        let local_faults = Arc::clone(&self.local_faults);
+        CrawlHandle { counters, rate_limiter: pace, body_budget, local_faults, ..CrawlHandle::new(settings) }
+    }
+
+    /// Forgets the servers that have responded, because the lease on their addresses has ended.
+    pub(crate) fn forget_responders(&self) {
+        self.local_faults.forget_responders();
     }
 
     /// Replaces all settings; only before the crawl starts.
@@ -70,7 +86,18 @@ impl CrawlHandle {
     pub fn context(&self, max_pages: Option<u64>) -> CrawlContext {
         let (settings, counters) = (self.settings.subscribe(), Arc::clone(&self.counters));
         let rate_limiter = Arc::clone(&self.rate_limiter);
-        let context = CrawlContext::new(settings, self.control.clone(), counters, rate_limiter, max_pages);
+        let max_bytes = settings.borrow().fetch.max_body_memory_bytes;
+        let body_budget = self.body_budget.get_or_init(|| BodyBudget::new(max_bytes)).clone();
+        let (control, local_faults) = (self.control.clone(), Arc::clone(&self.local_faults));
+        let context = CrawlContext::new(
+            settings,
+            control,
+            counters,
+            rate_limiter,
+            body_budget,
+            local_faults,
+            max_pages,
+        );
         self.status.update(|state| state.start(context.clock));
         context
     }
@@ -82,7 +109,14 @@ impl CrawlHandle {
 
     /// Counters.
     pub fn progress(&self) -> Progress {
-        Progress { paused: self.control.borrow().paused, ..self.counters.progress() }
+        let (repeated_requests, last_local_fault) = self.local_faults.repeated();
+        Progress {
+            paused: self.control.borrow().paused,
+            local_fault: self.local_faults.status(Instant::now()),
+            repeated_requests,
+            last_local_fault,
+            ..self.counters.progress()
+        }
     }
 
     /// Full status.
@@ -104,6 +138,7 @@ impl CrawlHandle {
             failing_sites: state.failing_sites,
             last_commit: state.last_commit,
             budgets: state.budgets,
+            warnings: state.warnings.into(),
             samples: state.samples.into(),
             progress,
         }

@@ -1,12 +1,13 @@
 //! Live status of a crawl for the API and the dashboard: plain data. All times are those of the crawl clock, in Unix
 //! milliseconds.
 
+use fetch::LocalFault;
 use serde::Serialize;
 
 use crate::control::budgets::Budgets;
 use crate::control::counters::Progress;
 use crate::settings::stop_mode::StopMode;
-use crate::transport::messages::WorkerReport;
+use crate::transport::messages::{WorkerReport, plain_worker_name};
 
 /// Status of a crawl at one time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -39,6 +40,8 @@ pub struct LiveStatus {
     pub last_commit: Option<LiveCommit>,
     /// Budgets and their use.
     pub budgets: Budgets,
+    /// Last warnings, the oldest first.
+    pub warnings: Vec<String>,
     /// Counters of the last ten minutes, about one sample per second, the oldest first.
     pub samples: Vec<CounterSample>,
 }
@@ -134,17 +137,20 @@ pub struct LiveWorker {
     pub failed_fetches: u64,
     pub active_sites: u64,
     pub memory_bytes: Option<u64>,
+    /// Current fault of the worker's machine.
+    pub local_fault: Option<LocalFault>,
 }
+
+/// Maximum number of batches in the status of a worker. It holds a few; a report could state any number.
+const MAX_WORKER_BATCHES: usize = 1_000;
 
 impl LiveWorker {
     /// Builds the status of a worker from a report that was received at `received_ms`.
     pub fn from_report(report: &WorkerReport, received_ms: u64) -> LiveWorker {
-        // The name is untrusted input that pages and terminals show.
-        let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-' || *letter == '_';
         LiveWorker {
-            name: report.worker.chars().filter(is_plain).take(100).collect(),
+            name: plain_worker_name(&report.worker),
             last_heartbeat_ms: received_ms,
-            batches: report.batches.clone(),
+            batches: report.batches.iter().copied().take(MAX_WORKER_BATCHES).collect(),
             pages_fetched: report.pages_fetched,
             bytes_received: report.bytes_received,
             requests: report.requests,
@@ -152,6 +158,7 @@ impl LiveWorker {
             failed_fetches: report.failed_fetches,
             active_sites: report.active_sites,
             memory_bytes: report.memory_bytes,
+            local_fault: report.local_fault,
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod counters;
 pub mod handle;
 pub(crate) mod lease_deadline;
 pub mod live_status;
+pub mod local_faults;
 pub(crate) mod process_memory;
 pub(crate) mod rate_limiter;
 pub mod status_state;

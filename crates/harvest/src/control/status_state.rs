@@ -29,11 +29,17 @@ pub struct StatusState {
     pub last_commit: Option<LiveCommit>,
     pub budgets: Budgets,
     pub samples: VecDeque<CounterSample>,
+    /// Last warnings, the oldest first.
+    pub warnings: VecDeque<String>,
+    /// Warnings that were not taken yet.
+    new_warnings: usize,
 }
 
 /// Ten minutes, at one sample a second.
 const MAX_SAMPLES: usize = 600;
 const SAMPLE_INTERVAL_MS: u64 = 1_000;
+/// Maximum number of warnings that are kept.
+const MAX_WARNINGS: usize = 100;
 /// Time over which throughput is averaged.
 const RATE_WINDOW_MS: u64 = 10_000;
 
@@ -46,6 +52,23 @@ impl SharedStatus {
     /// Copy of the status.
     pub fn snapshot(&self) -> StatusState {
         self.lock().clone()
+    }
+
+    /// Adds a warning for the log.
+    pub fn warn(&self, message: String) {
+        let mut state = self.lock();
+        if state.warnings.len() >= MAX_WARNINGS {
+            state.warnings.pop_front();
+        }
+        state.warnings.push_back(message);
+        state.new_warnings = (state.new_warnings + 1).min(MAX_WARNINGS);
+    }
+
+    /// Warnings since the last call.
+    pub fn take_warnings(&self) -> Vec<String> {
+        let mut state = self.lock();
+        let old = state.warnings.len() - std::mem::take(&mut state.new_warnings);
+        state.warnings.iter().skip(old).cloned().collect()
     }
 
     /// A panic during an update leaves a status that is at worst outdated, so poisoning is ignored.

@@ -10,7 +10,7 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
-use model::SiteId;
+use model::{AddressGroup, SiteId};
 
 use crate::item::batch::{Batch, BatchSite, RobotsRedirect};
 use crate::item::robots_policy::MAX_ROBOTS_REDIRECTS;
@@ -21,7 +21,7 @@ pub enum AddressPolicy {
     /// All addresses and hosts, except those that leased batches claim.
     AllExcept {
         /// Claimed addresses.
-        addresses: HashSet<IpAddr>,
+        addresses: HashSet<AddressGroup>,
         /// Claimed hosts: scheme, host and port.
         names: HashSet<String>,
     },
@@ -53,10 +53,10 @@ impl AddressPolicy {
     /// First address of a site that may be contacted. A site of a leased batch is only contacted at the address it had when
     /// the batch was created: another address of the batch can have been released in the meantime.
     pub fn allowed_address(&self, addresses: &[IpAddr], known: Option<IpAddr>) -> Option<IpAddr> {
-        let known = known.map(|address| address.to_canonical());
+        let known = known.map(AddressGroup::from);
         let is_allowed = |address: &IpAddr| match self {
-            AddressPolicy::LeasedOnly(_) => known == Some(address.to_canonical()),
-            AddressPolicy::AllExcept { addresses, .. } => !addresses.contains(&address.to_canonical()),
+            AddressPolicy::LeasedOnly(_) => known == Some(AddressGroup::from(*address)),
+            AddressPolicy::AllExcept { addresses, .. } => !addresses.contains(&AddressGroup::from(*address)),
         };
         addresses.iter().copied().find(is_allowed)
     }
@@ -80,7 +80,7 @@ impl AddressPolicy {
 }
 
 /// Addresses that a batch claims while it is leased.
-pub fn claimed_addresses(batch: &Batch) -> impl Iterator<Item = IpAddr> {
+pub fn claimed_addresses(batch: &Batch) -> impl Iterator<Item = AddressGroup> {
     batch.sites.iter().flat_map(BatchSite::addresses)
 }
 
@@ -96,12 +96,13 @@ mod tests {
     #[test]
     fn claimed_addresses_and_hosts_are_not_contacted() {
         let policy = AddressPolicy::AllExcept {
-            addresses: [address("192.0.2.1")].into(),
+            addresses: [address("192.0.2.1").into(), address("2001:db8::1").into()].into(),
             names: ["http://a.example".to_owned()].into(),
         };
         let both = [address("::ffff:192.0.2.1"), address("192.0.2.2")];
         assert_eq!(policy.allowed_address(&both, None), Some(both[1]));
         assert_eq!(policy.allowed_address(&both[..1], None), None);
+        assert_eq!(policy.allowed_address(&[address("2001:db8::2")], None), None, "the same network");
         assert_eq!(policy.robots_route(SiteId(1), "http://b.example"), RobotsRoute::Resolve);
         assert_eq!(policy.robots_route(SiteId(1), "http://a.example"), RobotsRoute::Unreachable);
     }
@@ -113,7 +114,10 @@ mod tests {
         let robots_redirects = vec![redirect("b", Some(address("192.0.2.2"))), redirect("c", None)];
         let site = BatchSite { robots_redirects, ..test_site() };
         let batch = Batch { sites: vec![site], ..Batch::default() };
-        assert_eq!(claimed_addresses(&batch).collect::<Vec<_>>(), ["192.0.2.1", "192.0.2.2"].map(address));
+        assert_eq!(
+            claimed_addresses(&batch).collect::<Vec<_>>(),
+            ["192.0.2.1", "192.0.2.2"].map(|text| address(text).into())
+        );
         let policy = AddressPolicy::for_leased(&[batch]);
         let all = ["192.0.2.3", "192.0.2.2", "192.0.2.1"].map(address);
         assert_eq!(policy.allowed_address(&all, Some(all[2])), Some(all[2]));

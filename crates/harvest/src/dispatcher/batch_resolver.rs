@@ -1,10 +1,12 @@
 //! Resolution of all host names of a batch before it is leased, so that it can claim its addresses.
 
+use std::cell::Cell;
 use std::net::IpAddr;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fetch::Resolver;
+use fetch::{Failure, LocalFault, Resolver};
 use model::SiteId;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinError, JoinSet, LocalSet};
@@ -31,6 +33,8 @@ pub struct ResolvedAddresses {
     pub sites: Vec<ResolvedKey<SiteId>>,
     /// Hosts that robots.txt files redirect to, by the indexes of site and redirect in the batch.
     pub robots_redirects: Vec<ResolvedKey<(usize, usize)>>,
+    /// Fault of this machine because of which names are not resolved.
+    pub fault: Option<LocalFault>,
 }
 
 impl BatchResolver<'_> {
@@ -48,34 +52,48 @@ impl BatchResolver<'_> {
     pub fn resolve_batch(&self, batch: &Batch, clock: CrawlClock) -> ResolvedAddresses {
         let now_s = clock.now_s();
         let unresolved = batch.sites.iter().filter(|site| !site.is_resolved(now_s));
-        let mut sites = self.resolve(unresolved.map(|site| (site.site, site.name.as_str())), clock);
+        let (mut sites, sites_fault) =
+            self.resolve(unresolved.map(|site| (site.site, site.name.as_str())), clock);
         sites.sort_unstable();
         let redirects = batch.sites.iter().enumerate().flat_map(|(index, site)| {
             let of_site = site.robots_redirects.iter().enumerate();
             of_site.map(move |(redirect_index, redirect)| ((index, redirect_index), redirect.name.as_str()))
         });
-        ResolvedAddresses { sites, robots_redirects: self.resolve(redirects, clock) }
+        let (robots_redirects, redirects_fault) = self.resolve(redirects, clock);
+        ResolvedAddresses { sites, robots_redirects, fault: sites_fault.or(redirects_fault) }
     }
 
-    /// Resolves names; those that fail are missing in the result.
+    /// Resolves names; those that fail are missing in the result. It ends at the first fault of this machine, which is returned.
     fn resolve<'n, K: 'static>(
         &self,
         names: impl Iterator<Item = (K, &'n str)>,
         clock: CrawlClock,
-    ) -> Vec<ResolvedKey<K>> {
+    ) -> (Vec<ResolvedKey<K>>, Option<LocalFault>) {
         let interval = Duration::from_secs(1) / self.settings.lookups.max_per_second.max(1);
         let rules = &self.settings.gathering.rules;
         let work = async {
             let (mut lookups, mut resolved_keys) = (JoinSet::new(), Vec::new());
+            let first_fault = Rc::new(Cell::new(None));
             for (key, name) in names {
                 let Ok(front_page) = rules.canonical(&format!("{name}/")) else { continue };
                 while lookups.len() >= self.settings.lookups.max_concurrent.max(1) {
                     resolved_keys.extend(lookups.join_next().await.and_then(lookup_result));
                 }
+                // The worker resolves the others, and waits if it has the same fault.
+                if first_fault.get().is_some() {
+                    break;
+                }
                 let (resolver, now_ms) = (Arc::clone(&self.resolver), clock.now_ms());
-                let host = front_page.host().to_owned();
+                let (host, fault) = (front_page.host().to_owned(), Rc::clone(&first_fault));
                 lookups.spawn_local(async move {
-                    let resolved = resolver.resolve(&host, now_ms).await.ok()?;
+                    let resolved = match resolver.resolve(&host, now_ms).await {
+                        Ok(resolved) => resolved,
+                        Err(Failure::Local(local)) => {
+                            fault.set(fault.get().or(Some(local)));
+                            return None;
+                        }
+                        Err(Failure::Site(_)) => return None,
+                    };
                     let address = *resolved.addresses.first()?;
                     Some((key, address, seconds(resolved.expires_ms)))
                 });
@@ -84,7 +102,7 @@ impl BatchResolver<'_> {
             while let Some(ended) = lookups.join_next().await {
                 resolved_keys.extend(lookup_result(ended));
             }
-            resolved_keys
+            (resolved_keys, first_fault.get())
         };
         LocalSet::new().block_on(&self.runtime, work)
     }

@@ -16,13 +16,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use fetch::{ResolvedHost, Resolver};
+use fetch::{Failure, ResolvedHost, Resolver};
 use frontier::FetchEvent;
-use model::{CanonicalUrl, Reason, SiteId};
+use model::{AddressGroup, CanonicalUrl, Reason, SiteId};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinSet;
 
 use crate::control::context::CrawlContext;
+use crate::control::local_faults;
+use crate::control::local_faults::{Activity, Admission};
 use crate::dispatcher::address_policy::{AddressPolicy, RobotsRoute};
 use crate::dispatcher::host_clocks::{Cooldown, HostClocks, HostOwner};
 use crate::dispatcher::resolved_site::ResolvedSite;
@@ -87,13 +89,15 @@ pub(crate) struct Dispatcher {
     resolver: Arc<Resolver>,
     harvesters: Vec<UnboundedSender<HarvesterTask>>,
     /// Harvester of each address, for the first addresses.
-    address_owners: HashMap<IpAddr, usize>,
+    address_owners: HashMap<AddressGroup, usize>,
     host_clocks: HostClocks<HarvesterTask>,
     address_policy: AddressPolicy,
     outbox: Outbox<HarvestItem>,
     lookups: JoinSet<ResolveResult>,
     waiting: VecDeque<ResolveJob>,
     next_lookup: tokio::time::Instant,
+    /// No lookup starts before this time, because of a local fault.
+    paused_until: Option<tokio::time::Instant>,
 }
 
 /// Maximum size of the table of address owners, at about 40 bytes per entry.
@@ -107,7 +111,8 @@ enum ResolveJob {
 
 struct ResolveResult {
     job: ResolveJob,
-    result: Result<ResolvedHost, Reason>,
+    result: Result<ResolvedHost, Failure>,
+    admission: Admission,
 }
 
 impl Dispatcher {
@@ -130,6 +135,7 @@ impl Dispatcher {
             lookups: JoinSet::new(),
             waiting: VecDeque::new(),
             next_lookup: tokio::time::Instant::now(),
+            paused_until: None,
         }
     }
 
@@ -144,6 +150,7 @@ impl Dispatcher {
             let may_look_up = !self.waiting.is_empty()
                 && self.lookups.len() < settings.lookups.max_concurrent
                 && self.context.may_start();
+            let next_lookup = self.paused_until.map_or(self.next_lookup, |until| self.next_lookup.max(until));
             tokio::select! {
                 biased;
                 result = self.lookups.join_next(), if !self.lookups.is_empty() => {
@@ -157,11 +164,14 @@ impl Dispatcher {
                     Some(request) => self.accept(request),
                     None => return,
                 },
-                () = self.context.changed() => {}
-                () = tokio::time::sleep_until(self.next_lookup), if may_look_up => {
+                () = self.context.changed() => self.paused_until = None,
+                () = tokio::time::sleep_until(next_lookup), if may_look_up => {
                     let interval = Duration::from_secs(1) / settings.lookups.max_per_second.max(1);
                     self.next_lookup = tokio::time::Instant::now() + interval;
-                    self.start_lookup();
+                    match self.context.admit(Activity::Lookups) {
+                        Ok(admission) => self.start_lookup(admission),
+                        Err(until) => self.paused_until = Some(until.into()),
+                    }
                 }
                 () = self.outbox.wait_for_capacity(), if !self.outbox.is_empty() => {}
             }
@@ -232,7 +242,7 @@ impl Dispatcher {
     }
 
     /// Starts the next DNS lookup.
-    fn start_lookup(&mut self) {
+    fn start_lookup(&mut self, admission: Admission) {
         let Some(job) = self.waiting.pop_front() else { return };
         let host = match &job {
             ResolveJob::Site(_, front_page) => front_page.host().to_owned(),
@@ -241,11 +251,23 @@ impl Dispatcher {
         let (resolver, now_ms) = (Arc::clone(&self.resolver), self.context.clock.now_ms());
         self.lookups.spawn_local(async move {
             let result = resolver.resolve(&host, now_ms).await;
-            ResolveResult { job, result }
+            ResolveResult { job, result, admission }
         });
     }
 
-    fn finish_lookup(&mut self, ResolveResult { job, result }: ResolveResult) {
+    fn finish_lookup(&mut self, ResolveResult { job, result, admission }: ResolveResult) {
+        let result = match result {
+            // Nothing is known about the host: the lookup is repeated, after those of others, so that the next trial is another
+            // name.
+            Err(Failure::Local(fault)) => {
+                let in_flight = self.context.counters.requests_in_flight.load(Relaxed);
+                admission.fail(fault, in_flight, local_faults::now());
+                return self.waiting.push_back(job);
+            }
+            Err(Failure::Site(reason)) => Err(reason),
+            Ok(resolved) => Ok(resolved),
+        };
+        admission.complete();
         let now_s = self.context.clock.now_s();
         match (job, result) {
             (ResolveJob::Site(site, front_page), Ok(resolved)) => {
@@ -316,7 +338,7 @@ impl Dispatcher {
     /// Harvester of an address, fixed for the whole crawl because its clock is there. New addresses are assigned round-robin, so
     /// that a few addresses are spread evenly; beyond the size limit of the table, by hash.
     fn harvester_for(&mut self, address: IpAddr) -> usize {
-        let address = address.to_canonical();
+        let address = AddressGroup::from(address);
         let (next, harvesters) = (self.address_owners.len(), self.harvesters.len());
         match self.address_owners.get(&address) {
             Some(harvester) => *harvester,

@@ -121,7 +121,7 @@ async fn lookups_are_rate_limited() {
 #[tokio::test(start_paused = true)]
 async fn a_site_at_a_claimed_address_is_returned_with_its_address() {
     let test = async {
-        let policy = AddressPolicy::AllExcept { addresses: [address(1)].into(), names: [].into() };
+        let policy = AddressPolicy::AllExcept { addresses: [address(1).into()].into(), names: [].into() };
         let mut fixture = Fixture::start(&[("a.example", 1)], 1, policy);
         fixture.submit(vec![site(1, "a.example")]);
         let events = fixture.events().await;

@@ -212,7 +212,7 @@ impl HarvestReader {
                     fetch.url
                 ))));
             }
-            head = fetch.as_received(record.head());
+            head = head_as_received(record.head(), &fetch.protocols);
             body = record.body().into_owned();
         }
         Ok(Some(HarvestRecord::Fetch(Box::new(fetch), head, body)))
@@ -220,14 +220,6 @@ impl HarvestReader {
 }
 
 impl FetchLine {
-    /// Restores the HTTP/2 status line: WARC writers store every head as HTTP/1.1.
-    fn as_received(&self, head: &[u8]) -> Vec<u8> {
-        match head.strip_prefix(b"HTTP/1.1 ") {
-            Some(rest) if self.protocols.iter().any(|name| name == "h2") => [b"HTTP/2 ", rest].concat(),
-            _ => head.to_vec(),
-        }
-    }
-
     /// Rebuilds the page that was written.
     pub fn into_page(self, url: model::CanonicalUrl, head: Vec<u8>, body: Vec<u8>) -> FetchedPage {
         let truncated = self.truncated.as_deref().map(Truncation::parse);
@@ -245,6 +237,14 @@ impl FetchLine {
             latency_ms: self.latency_ms,
             duration_ms: self.duration_ms,
         }
+    }
+}
+
+/// Restores the HTTP/2 status line of a stored head: WARC writers store every head as HTTP/1.1.
+pub(crate) fn head_as_received(head: &[u8], protocols: &[String]) -> Vec<u8> {
+    match head.strip_prefix(b"HTTP/1.1 ") {
+        Some(rest) if protocols.iter().any(|name| name == "h2") => [b"HTTP/2 ", rest].concat(),
+        _ => head.to_vec(),
     }
 }
 

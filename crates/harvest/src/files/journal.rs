@@ -20,11 +20,12 @@ use model::SiteId;
 use serde::{Deserialize, Serialize};
 
 use crate::files::checksummed_jsonl::ChecksummedJsonlWriter;
-use crate::files::sealed_dir;
 use crate::item::harvest_event::HarvestEvent;
 
 /// Entries of earlier runs that are not committed yet.
 const UNCOMMITTED: &str = "uncommitted.jsonl";
+/// The same while it is written.
+const NEXT: &str = "next.jsonl";
 /// Length at which the journal switches to the other file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 /// A robots.txt of maximum length with every byte escaped.
@@ -153,7 +154,10 @@ pub fn read_unclean(dir: &Path) -> io::Result<Option<Vec<JournalEntry>>> {
     };
     let mut all = Vec::new();
     for entry in entries {
-        read(&entry?.path(), &mut all)?;
+        let path = entry?.path();
+        if is_journal_file(&path) {
+            read(&path, &mut all)?;
+        }
     }
     Ok(Some(all))
 }
@@ -165,21 +169,42 @@ pub fn start(dir: &Path, uncommitted: &[JournalEntry]) -> io::Result<()> {
     let old: Vec<PathBuf> = fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
     let target = dir.join(UNCOMMITTED);
     if !uncommitted.is_empty() {
-        let next = dir.join("next.jsonl");
+        let next = dir.join(NEXT);
         let mut lines = ChecksummedJsonlWriter::new(File::create(&next)?);
         uncommitted.iter().try_for_each(|entry| lines.push(entry))?;
         lines.finish()?;
         fs::rename(&next, &target)?;
     }
-    for path in old.iter().filter(|path| **path != target || uncommitted.is_empty()) {
+    let replaced = |path: &&PathBuf| is_journal_file(path) && (**path != target || uncommitted.is_empty());
+    for path in old.iter().filter(replaced) {
         remove_if_there(path)?;
     }
     Ok(())
 }
 
-/// Removes the journals, once all of their entries are committed.
+/// Removes the journals, once all of their entries are committed. Other files in the directory remain.
 pub fn clear(dir: &Path) -> io::Result<()> {
-    sealed_dir::remove(dir)
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let path = entry?.path();
+        if is_journal_file(&path) {
+            remove_if_there(&path)?;
+        }
+    }
+    match fs::remove_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Whether a file has a name that is written here.
+fn is_journal_file(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let harvester = name.strip_suffix("-a.jsonl").or(name.strip_suffix("-b.jsonl"));
+    name == UNCOMMITTED || name == NEXT || harvester.is_some_and(|number| number.parse::<usize>().is_ok())
 }
 
 /// Removes a file, if it exists: `next.jsonl` of a crashed run has been renamed in the meantime.
@@ -239,6 +264,19 @@ mod tests {
         assert_eq!(read_unclean(&dir).unwrap(), Some(entries[..1].to_vec()));
         clear(&dir).unwrap();
         assert_eq!(read_unclean(&dir).unwrap(), None);
+    }
+
+    #[test]
+    fn files_that_are_no_journals_are_neither_read_nor_removed() {
+        let temp = tempfile::tempdir().unwrap();
+        let letter = temp.path().join("letter.jsonl");
+        fs::write(&letter, serde_json::to_vec(&robots(1, 3)).unwrap()).unwrap();
+        assert_eq!(read_unclean(temp.path()).unwrap(), Some(vec![]));
+        start(temp.path(), &[robots(2, 3)]).unwrap();
+        drop(Journal::create(Some(temp.path()), 0, Arc::default()).unwrap());
+        clear(temp.path()).unwrap();
+        assert!(letter.exists());
+        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
     }
 
     #[test]

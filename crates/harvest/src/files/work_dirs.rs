@@ -7,6 +7,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use crate::files::sealed_dir;
 use crate::files::sealed_dir::SealedDirError;
@@ -33,6 +34,15 @@ pub fn collection_journal_of(batch: &Path) -> Option<PathBuf> {
     let batches =
         batch.parent().filter(|parent| parent.file_name() == Some(WorkDir::Batches.name().as_ref()))?;
     Some(harvest_journal(batches.parent()?))
+}
+
+/// Time at which a directory was written, in Unix milliseconds; not after `now_ms`.
+pub fn written_ms(dir: &Path, now_ms: u64) -> u64 {
+    let written = fs::metadata(dir).and_then(|directory| directory.modified()).ok();
+    let since = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    since
+        .and_then(|since| u64::try_from(since.as_millis()).ok())
+        .map_or(0, |written_ms| written_ms.min(now_ms))
 }
 
 /// Directory of a stage of the crawl.

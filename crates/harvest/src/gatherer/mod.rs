@@ -8,29 +8,27 @@
 //! table of links. A `nofollow` link is not an endorsement, so that it is not an edge of the link graph either.
 
 pub mod pool;
+pub(crate) mod response;
 
 use frontier::quantize_u16;
-use model::{CanonicalUrl, Reason, UrlClass};
+use model::{CanonicalUrl, Reason, Truncation};
 use parse::{
-    ContentKind, Document, Fingerprint, LinkKind, RobotsDirectives, decode_content, detect_language,
+    ContentKind, DecodeEnd, Document, Fingerprint, RobotsDirectives, decode_content, detect_language,
     parse_date,
 };
 use warc::RecordEncoder;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::gatherer::response::{MAX_INVALID_URL_BYTES, ResponseParts, cut, describe_response, link_target};
 use crate::item::fetch_outcome::FetchOutcome;
 use crate::item::fetched_page::FetchedPage;
-use crate::item::gathered_page::{
-    GatheredDocument, GatheredLink, GatheredLinks, GatheredPage, LinkTarget, Span,
-};
+use crate::item::gathered_page::{GatheredDocument, GatheredLink, GatheredLinks, GatheredPage, LinkTarget};
 use crate::item::http_head::HttpHead;
 use crate::settings::gather_settings::GatherSettings;
 
 /// Maximum lengths of strings in tables.
-const MAX_ANCHOR_BYTES: usize = 1 << 10;
-const MAX_REL_BYTES: usize = 128;
-const MAX_INVALID_URL_BYTES: usize = 256;
-const MAX_NAME_BYTES: usize = 128;
+pub(crate) const MAX_ANCHOR_BYTES: usize = 1 << 10;
+pub(crate) const MAX_REL_BYTES: usize = 128;
 
 /// Parser of fetched pages; one per thread.
 pub struct Gatherer<'s> {
@@ -57,32 +55,25 @@ impl<'s> Gatherer<'s> {
         let head = HttpHead(&fetched.head);
         let outcome = fetched.outcome();
         let content_type = head.value("Content-Type");
-        let mut gathered = GatheredPage {
-            dynamic: fetched.url.class(&self.settings.scope.extensions) == UrlClass::Dynamic,
-            url: fetched.url.clone(),
-            fetched_ms: fetched.fetched_ms,
-            address: fetched.address,
-            status: fetched.status,
-            outcome,
-            failure: fetched.failure,
-            latency_ms: fetched.latency_ms,
-            duration_ms: fetched.duration_ms,
-            truncated: fetched.truncated,
-            http_version: head.version().map(str::to_owned),
-            server: head.value("Server").map(|name| cut(&name, MAX_NAME_BYTES)),
-            mime_declared: content_type.as_deref().and_then(media_type),
-            content_bytes: fetched.body.len() as u64,
-            content_hash: if fetched.body.is_empty() { 0 } else { xxh3_64(&fetched.body) },
-            modified_s: last_modified_s(head),
-            redirect: None,
-            record: self.encode(fetched, outcome),
-            document: None,
-            links: GatheredLinks::default(),
-        };
-        match outcome {
-            FetchOutcome::Success => self.read_content(fetched, head, content_type.as_deref(), &mut gathered),
-            FetchOutcome::Redirect => self.read_redirect(head, &mut gathered),
-            _ => {}
+        let mut gathered = describe_response(
+            self.settings,
+            ResponseParts {
+                url: fetched.url.clone(),
+                fetched_ms: fetched.fetched_ms,
+                address: fetched.address,
+                status: fetched.status,
+                outcome,
+                head: &fetched.head,
+                body: &fetched.body,
+                failure: fetched.failure,
+                truncated: fetched.truncated,
+                latency_ms: fetched.latency_ms,
+                duration_ms: fetched.duration_ms,
+            },
+        );
+        gathered.record = self.encode(fetched, outcome);
+        if outcome == FetchOutcome::Success {
+            self.read_content(fetched, head, content_type.as_deref(), &mut gathered);
         }
         gathered
     }
@@ -118,6 +109,10 @@ impl<'s> Gatherer<'s> {
         let options = &self.settings.options;
         let encoding = head.joined("Content-Encoding");
         let body = decode_content(&fetched.body, &encoding, options.limits.input_bytes);
+        mark_incomplete(body.end, gathered);
+        if body.end == DecodeEnd::Undecodable {
+            return;
+        }
         let top_level_domain = fetched.url.host().rsplit('.').next();
         self.document.read(&body.bytes, content_type, top_level_domain, options);
         if self.document.kind == ContentKind::Other {
@@ -135,34 +130,6 @@ impl<'s> Gatherer<'s> {
         let mut document = self.describe(&fetched.url, &main_text, body.bytes.len() as u64);
         document.relevance = quantize_u16(relevance);
         gathered.document = Some(document);
-    }
-
-    fn read_redirect(&self, head: HttpHead<'_>, gathered: &mut GatheredPage) {
-        let Some(location) = head.value("Location") else { return };
-        let target = match self.settings.rules.join(&gathered.url, &location) {
-            Ok(url) => {
-                gathered.redirect = Some(url.as_str().to_owned());
-                self.target(&url, url.site() != gathered.url.site(), 0, &mut gathered.links)
-            }
-            Err(_) => {
-                LinkTarget::Unfollowed(gathered.links.store_text(&location, MAX_INVALID_URL_BYTES), None)
-            }
-        };
-        let redirected = |url: &str| self.settings.rules.canonical(url).ok();
-        let internal = gathered
-            .redirect
-            .as_deref()
-            .and_then(redirected)
-            .is_some_and(|url| url.host() == gathered.url.host());
-        gathered.links.all.push(GatheredLink {
-            target,
-            rel: Span::default(),
-            anchor: Span::default(),
-            kind: LinkKind::Redirect,
-            context: 0,
-            position: 0.0,
-            internal,
-        });
     }
 
     /// Collects the links of a page in a reused buffer; the copy in the result has no spare capacity.
@@ -189,7 +156,7 @@ impl<'s> Gatherer<'s> {
                 Ok(url) => {
                     let score = || focus.score_link(relevance, link.anchor, url.as_str());
                     let relevance = if focus.is_empty() { 0 } else { quantize_u16(score()) };
-                    self.target(url, url.site() != page.site(), relevance, &mut links)
+                    link_target(self.settings, url, url.site() != page.site(), relevance, &mut links)
                 }
                 Err(_) => LinkTarget::Unfollowed(links.store_text(link.href, MAX_INVALID_URL_BYTES), None),
             };
@@ -207,20 +174,6 @@ impl<'s> Gatherer<'s> {
         let copy = links.clone();
         self.links = links;
         copy
-    }
-
-    /// Target of a link: a URL out of scope is recorded with the reason and not followed.
-    fn target(
-        &self,
-        url: &CanonicalUrl,
-        from_other_site: bool,
-        relevance: u16,
-        links: &mut GatheredLinks,
-    ) -> LinkTarget {
-        match self.settings.scope.check_link(url, from_other_site) {
-            Ok(class) => links.follow(url, class == UrlClass::Dynamic, relevance),
-            Err(reason) => LinkTarget::Unfollowed(links.store_text(url.as_str(), usize::MAX), Some(reason)),
-        }
     }
 
     fn describe(&mut self, page: &CanonicalUrl, main_text: &str, raw_bytes: u64) -> GatheredDocument {
@@ -253,25 +206,84 @@ impl<'s> Gatherer<'s> {
     }
 }
 
-/// Last modification by the server. A server that always reports the current time generates its pages on request; its date
-/// says nothing about changes.
-fn last_modified_s(head: HttpHead<'_>) -> Option<u32> {
-    let time = |name| head.value(name).as_deref().and_then(parse_date);
-    let modified = time("Last-Modified").filter(|modified| *modified > 0)?;
-    let is_just_now = time("Date").is_some_and(|now| modified >= now);
-    u32::try_from(modified).ok().filter(|_| !is_just_now)
+/// Marks a page whose body is not decoded completely. In a body that was truncated when it was received, the truncation is
+/// the cause, and is marked already.
+fn mark_incomplete(end: DecodeEnd, gathered: &mut GatheredPage) {
+    let (truncated, failure) = match end {
+        DecodeEnd::Complete => return,
+        DecodeEnd::LimitReached => (Some(Truncation::Length), None),
+        DecodeEnd::Broken => (Some(Truncation::Unspecified), Some(Reason::InvalidContentEncoding)),
+        DecodeEnd::Undecodable => (None, Some(Reason::InvalidContentEncoding)),
+    };
+    if gathered.truncated.is_none() {
+        gathered.truncated = truncated;
+        gathered.failure = gathered.failure.or(failure);
+    }
 }
 
 fn is_nofollow(rel: &str) -> bool {
     rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("nofollow"))
 }
 
-/// MIME type without parameters, in lower case: `text/html` for `Text/HTML; charset=utf-8`.
-fn media_type(content_type: &str) -> Option<String> {
-    let name = content_type.split(';').next().unwrap_or_default().trim();
-    (!name.is_empty()).then(|| cut(&name.to_ascii_lowercase(), MAX_NAME_BYTES))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn cut(text: &str, max_bytes: usize) -> String {
-    text[..text.floor_char_boundary(max_bytes)].to_owned()
+    const TITLE: &str = "<title>A page</title><a href=/next>next</a>";
+
+    fn gather(encoding: &str, body: &[u8], truncated: Option<Truncation>) -> GatheredPage {
+        let settings = GatherSettings::default();
+        let head =
+            format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: {encoding}\r\n\r\n");
+        Gatherer::new(&settings).gather(&FetchedPage {
+            url: settings.rules.canonical("http://a.example/").unwrap(),
+            fetched_ms: 0,
+            address: None,
+            protocols: Vec::new(),
+            status: 200,
+            head: head.into_bytes(),
+            body: body.to_vec(),
+            truncated,
+            request: Vec::new(),
+            failure: None,
+            latency_ms: None,
+            duration_ms: None,
+        })
+    }
+
+    /// Mark, reason, title and number of links.
+    fn marks(page: &GatheredPage) -> (Option<Truncation>, Option<Reason>, Option<&str>, usize) {
+        let title = page.document.as_ref().map(|document| document.title.as_str());
+        (page.truncated, page.failure, title, page.links.all.len())
+    }
+
+    #[test]
+    fn a_body_that_is_decoded_in_part_is_parsed_and_marked() {
+        let noise: String = (0..100_000u64).map(|number| format!("{:x} ", number.wrapping_pow(7))).collect();
+        let body = zstd::encode_all(format!("{TITLE}{noise}").as_bytes(), 1).unwrap();
+        let cut = &body[..body.len() - 12];
+        let invalid = Some(Reason::InvalidContentEncoding);
+        assert_eq!(marks(&gather("zstd", &body, None)), (None, None, Some("A page"), 1));
+        let unspecified = Some(Truncation::Unspecified);
+        assert_eq!(marks(&gather("zstd", cut, None)), (unspecified, invalid, Some("A page"), 1));
+        let by_size = Some(Truncation::Length);
+        assert_eq!(marks(&gather("zstd", cut, by_size)), (by_size, None, Some("A page"), 1), "cut here");
+    }
+
+    #[test]
+    fn a_body_that_cannot_be_decoded_has_no_document() {
+        let invalid = Some(Reason::InvalidContentEncoding);
+        let body = zstd::encode_all(TITLE.as_bytes(), 1).unwrap();
+        for (encoding, body) in [("zstd", &body[..8]), ("gzip", &body), ("br", &body)] {
+            assert_eq!(marks(&gather(encoding, body, None)), (None, invalid, None, 0), "{encoding}");
+        }
+        assert_eq!(marks(&gather("gzip", TITLE.as_bytes(), None)), (None, None, Some("A page"), 1), "plain");
+    }
+
+    #[test]
+    fn a_decompression_bomb_is_marked_as_too_long() {
+        let body = zstd::encode_all(&vec![b' '; 32 << 20][..], 1).unwrap();
+        let page = gather("zstd", &body, None);
+        assert_eq!(marks(&page), (Some(Truncation::Length), None, Some(""), 0));
+    }
 }

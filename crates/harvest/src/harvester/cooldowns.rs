@@ -1,12 +1,15 @@
 //! Cooldowns of sites and addresses: when the next request may start.
 
 use std::net::IpAddr;
+use std::sync::atomic::Ordering::Relaxed;
 
-use fetch::Connection;
+use fetch::{Connection, LocalFault};
 use frontier::{AcquiredSite, FetchEvent};
 use model::{Reason, SiteId};
 
 use super::Harvester;
+use crate::control::local_faults;
+use crate::control::local_faults::Admission;
 use crate::dispatcher::robots_fetch::SiteKey;
 use crate::harvester::active_site::ActiveSite;
 use crate::harvester::job::RequestJob;
@@ -41,18 +44,36 @@ impl Harvester<'_> {
         lost_since_ms + delay_ms
     }
 
-    /// Requeues a request that was aborted; it is sent again if the lease is renewed.
+    /// Records a request that failed by a fault of this machine. The errors and the back-off of the site stay as they were.
+    pub(super) fn fail_locally(&mut self, job: &RequestJob, admission: Admission, fault: LocalFault) {
+        let counters = &self.context.counters;
+        admission.fail(fault, counters.requests_in_flight.load(Relaxed), local_faults::now());
+        counters.requests.fetch_sub(1, Relaxed);
+        if matches!(job, RequestJob::Page { .. }) {
+            self.context.return_page();
+        }
+        if fault == LocalFault::TooManyOpenFiles {
+            self.idle_connections.clear();
+        }
+    }
+
+    /// Requeues a request that failed by a local fault, or was aborted; it is sent again if the lease is renewed. If the server
+    /// may have received it, the site has its delay from now on, also after the end of this batch.
     pub(super) fn requeue(
         &mut self,
         acquired: AcquiredSite<SiteKey>,
         job: RequestJob,
         ended_ms: u64,
+        was_sent: bool,
     ) -> std::io::Result<()> {
         let delay_ms = match (acquired.site.id().and_then(|site| self.sites.get(&site)), &job) {
             (Some(active), _) => active.delay_ms(&self.settings.politeness),
             (None, job) => self.host_delay_ms(job.url(), 0),
         };
         let address_delay_ms = self.settings.politeness.address_delay_ms.unwrap_or(delay_ms);
+        if was_sent && let Some(active) = acquired.site.id().and_then(|site| self.sites.get_mut(&site)) {
+            (active.last_request_ended_ms, active.next_request_ms) = (ended_ms, ended_ms + delay_ms);
+        }
         let job = self.jobs.add(job);
         self.workbench.push_first(acquired.site, job);
         self.workbench.release(acquired.site, ended_ms + delay_ms, ended_ms + address_delay_ms);
@@ -83,7 +104,7 @@ impl Harvester<'_> {
         if decision.site_back_off_ms > 0 {
             self.send(HarvestEvent::SiteBackedOff { site, until_ms, consecutive_errors })?;
         } else if let Some(connection) = connection.filter(|_| keep_alive) {
-            self.idle_connections.insert(acquired.address, (site, connection));
+            self.idle_connections.insert(acquired.address.into(), (site, connection));
         }
         if decision.releases_site {
             let reason =

@@ -12,6 +12,7 @@
 pub(crate) mod active_site;
 mod cooldowns;
 pub(crate) mod job;
+mod outage;
 mod parsing;
 pub mod pool;
 mod requests;
@@ -24,15 +25,17 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 
 use fetch::{Connection, Fetcher, Response};
 use frontier::{AcquiredSite, FetchEvent, Workbench};
-use model::{CanonicalUrl, PageId, Reason, SiteId};
+use model::{AddressGroup, CanonicalUrl, PageId, Reason, SiteId};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
 use self::parsing::UnparsedPage;
 use crate::control::context::CrawlContext;
+use crate::control::local_faults::Admission;
 use crate::dispatcher::host_clocks::Cooldown;
 use crate::dispatcher::resolved_site::ResolvedSite;
 use crate::dispatcher::robots_fetch::{PendingRobotsFetches, SiteKey};
@@ -64,7 +67,7 @@ pub(crate) struct Harvester<'s> {
     by_name: HashMap<Box<str>, SiteId>,
     robots_fetches: PendingRobotsFetches,
     /// Idle connections that can be reused: at most one per address, of the site that was contacted last.
-    idle_connections: HashMap<IpAddr, (SiteId, Connection)>,
+    idle_connections: HashMap<AddressGroup, (SiteId, Connection)>,
     requests: JoinSet<FinishedRequest>,
     max_requests: usize,
     /// Pages that have arrived but are not parsed.
@@ -76,6 +79,8 @@ pub(crate) struct Harvester<'s> {
     clocks_lost_since_ms: Option<u64>,
     /// No request starts before this time, because of the rate limit.
     rate_limited_until_ms: u64,
+    /// No request starts before this time, because of a local fault.
+    paused_until: Option<Instant>,
 }
 
 /// Request that has ended.
@@ -85,6 +90,7 @@ struct FinishedRequest {
     /// `None` if it was aborted because the lease of the batch has expired.
     response: Option<Response>,
     connection: Option<Connection>,
+    admission: Admission,
 }
 
 /// Parts and configuration of a harvester.
@@ -126,6 +132,7 @@ impl<'s> Harvester<'s> {
             dispatcher,
             clocks_lost_since_ms,
             rate_limited_until_ms: 0,
+            paused_until: None,
         }
     }
 
@@ -170,6 +177,7 @@ impl<'s> Harvester<'s> {
             let can_start = self.has_capacity() && self.context.may_start();
             let next = self.workbench.next_ready_ms().filter(|_| can_start);
             let wake = self.context.clock.instant(next.unwrap_or(0).max(self.rate_limited_until_ms));
+            let wake = self.paused_until.map_or(wake, |until| wake.max(until));
             let lease = Arc::clone(&self.context.lease);
             tokio::select! {
                 biased;
@@ -287,11 +295,17 @@ impl<'s> Harvester<'s> {
     ) -> std::io::Result<()> {
         let ended_ms = self.context.clock.now_ceil_ms();
         self.context.counters.requests_in_flight.fetch_sub(1, Relaxed);
-        let FinishedRequest { acquired, job, response, connection } = match ended {
+        let FinishedRequest { acquired, job, response, connection, admission } = match ended {
             Ok(ended) => ended,
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         };
-        let Some(response) = response else { return self.requeue(acquired, job, ended_ms) };
+        let Some(response) = response else { return self.requeue(acquired, job, ended_ms, true) };
+        if let Some(fault) = response.local_fault {
+            let was_sent = !response.request.is_empty();
+            self.fail_locally(&job, admission, fault);
+            return self.requeue(acquired, job, ended_ms, was_sent);
+        }
+        admission.complete();
         let event = fetch_event(&response, self.context.clock.now_s());
         let site = acquired.site.id();
         if let Some(active) = site.and_then(|site| self.sites.get_mut(&site)) {
@@ -368,8 +382,9 @@ impl<'s> Harvester<'s> {
         let until_ms = active.next_request_ms.max(active.back_off_until_ms);
         self.dispatcher.release_host(active.front_page.site(), Cooldown { until_ms, last_request_ms: 0 });
         self.workbench.remove_site(site.into());
-        if self.idle_connections.get(&active.address).is_some_and(|(owner, _)| *owner == site) {
-            self.idle_connections.remove(&active.address);
+        let address = AddressGroup::from(active.address);
+        if self.idle_connections.get(&address).is_some_and(|(owner, _)| *owner == site) {
+            self.idle_connections.remove(&address);
         }
         self.context.counters.active_sites.fetch_sub(1, Relaxed);
         self.send(HarvestEvent::SiteDone(active.result()))

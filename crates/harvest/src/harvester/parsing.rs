@@ -1,6 +1,6 @@
 //! Handling of pages that have arrived: they wait until requests are sent, then they are parsed or passed on as they are.
 
-use fetch::Response;
+use fetch::{BodyReservation, Response};
 use model::{CanonicalUrl, PageId, Reason, SiteId};
 
 use super::{HarvestItem, Harvester};
@@ -11,6 +11,8 @@ pub(super) struct UnparsedPage {
     site: SiteId,
     page: PageId,
     fetched: FetchedPage,
+    /// Memory of the body, until it is parsed.
+    reservation: BodyReservation,
 }
 
 /// No request starts while this many pages wait for the parser: enough to keep connections busy, with little memory.
@@ -22,9 +24,10 @@ impl Harvester<'_> {
         site: SiteId,
         page: PageId,
         url: CanonicalUrl,
-        response: Response,
+        mut response: Response,
         unconditional: bool,
     ) {
+        let reservation = std::mem::take(&mut response.reservation);
         let mut fetched = FetchedPage::new(url, response, self.context.clock.now_ms());
         if fetched.status == 304 && unconditional {
             fetched.failure = fetched.failure.or(Some(Reason::UnexpectedNotModified));
@@ -34,19 +37,20 @@ impl Harvester<'_> {
         if let Some(active) = self.sites.get_mut(&site) {
             active.unparsed += 1;
         }
-        self.unparsed.push_back(UnparsedPage { site, page, fetched });
+        self.unparsed.push_back(UnparsedPage { site, page, fetched, reservation });
     }
 
     /// Parses a page, or passes it on unparsed if there is no gatherer.
     pub(super) fn parse_page(
         &mut self,
-        UnparsedPage { site, page, fetched }: UnparsedPage,
+        UnparsedPage { site, page, fetched, reservation }: UnparsedPage,
     ) -> std::io::Result<()> {
         let bytes = fetched.body.len() + fetched.head.len();
         let item = match &mut self.gatherer {
             Some(gatherer) => HarvestItem::Gathered(Box::new(gatherer.gather(&fetched))),
             None => HarvestItem::Fetched(page, Box::new(fetched)),
         };
+        drop(reservation);
         self.journal.next_seq();
         self.outbox.push(item, bytes);
         if let Some(active) = self.sites.get_mut(&site) {

@@ -82,7 +82,8 @@ impl HarvesterPool {
             task_senders.push(sender);
             let thread = HarvesterThread {
                 context: context.for_harvester(index),
-                fetcher: Fetcher::new(Arc::new(settings.fetch.clone()))?,
+                fetcher: Fetcher::new(Arc::new(settings.fetch.clone()))?
+                    .with_body_budget(context.body_budget.clone()),
                 journal: Journal::create(journal, index, Arc::clone(committed))
                     .map_err(|source| harvester_error(journal, source))?,
                 outbox: Outbox::new(item_sender.clone(), index),

@@ -7,41 +7,51 @@ use std::sync::atomic::Ordering::Relaxed;
 use fetch::FetchRequest;
 use frontier::AcquiredSite;
 use parse::MAX_ROBOTS_BYTES;
+use tokio::sync::Notify;
 
 use super::parsing::MAX_UNPARSED;
 use super::{FinishedRequest, Harvester};
+use crate::control::local_faults::{Activity, Admission};
 use crate::dispatcher::robots_fetch::SiteKey;
 use crate::harvester::job::RequestJob;
+use crate::harvester::outage::CheckedFetcher;
 
 impl Harvester<'_> {
     /// Starts all requests that may start now.
     pub(super) fn start_requests(&mut self) {
-        self.rate_limited_until_ms = 0;
+        (self.rate_limited_until_ms, self.paused_until) = (0, None);
         while self.context.may_start() && self.has_capacity() {
             let now_ms = self.context.clock.now_ms();
-            if !self.within_rate(now_ms) {
+            if self.workbench.next_ready_ms().is_none_or(|ready_ms| ready_ms > now_ms) {
+                return;
+            }
+            let admission = match self.context.admit(Activity::Requests) {
+                Ok(admission) => admission,
+                Err(until) => {
+                    self.paused_until = Some(until);
+                    return;
+                }
+            };
+            if !self.within_rate() {
                 return;
             }
             let Some(acquired) = self.workbench.acquire(now_ms) else { return };
-            self.start(acquired);
+            self.start(acquired, admission);
         }
     }
 
-    /// Whether a site is ready and the rate limit allows a request now; it takes a slot of the rate limiter then.
-    fn within_rate(&mut self, now_ms: u64) -> bool {
+    /// Whether the rate limit allows a request now; it takes a slot of the rate limiter then.
+    fn within_rate(&mut self) -> bool {
         let per_second = self.settings.max_requests_per_second;
         if per_second == 0.0 {
             return true;
-        }
-        if self.workbench.next_ready_ms().is_none_or(|ready_ms| ready_ms > now_ms) {
-            return false;
         }
         let slot = self.context.acquire_rate(per_second);
         self.rate_limited_until_ms = slot.err().unwrap_or(0);
         slot.is_ok()
     }
 
-    fn start(&mut self, acquired: AcquiredSite<SiteKey>) {
+    fn start(&mut self, acquired: AcquiredSite<SiteKey>, mut admission: Admission) {
         let Some(job) = self.jobs.remove(acquired.job) else {
             self.workbench.release(acquired.site, 0, 0);
             return;
@@ -56,11 +66,12 @@ impl Harvester<'_> {
         }
         let idle = self
             .idle_connections
-            .remove(&acquired.address)
+            .remove(&acquired.address.into())
             .filter(|(site, _)| acquired.site == SiteKey::Site(*site));
         let active = acquired.site.id().and_then(|site| self.sites.get(&site));
         let headers = active.map(|active| Arc::clone(&active.headers)).unwrap_or_default();
-        let fetcher = Rc::clone(&self.fetcher);
+        self.evict_idle_connections();
+        let fetcher = self.checked_fetcher(&admission);
         let max_body_bytes = match &job {
             RequestJob::Page { .. } => self.settings.fetch.max_body_bytes,
             RequestJob::Robots { .. } | RequestJob::CrossHostRobots(_) => MAX_ROBOTS_BYTES,
@@ -70,6 +81,7 @@ impl Harvester<'_> {
         self.context.counters.requests.fetch_add(1, Relaxed);
         self.context.counters.requests_in_flight.fetch_add(1, Relaxed);
         self.requests.spawn_local(async move {
+            let first_byte = Notify::new();
             let request = FetchRequest {
                 url: job.url(),
                 address: acquired.address,
@@ -81,6 +93,12 @@ impl Harvester<'_> {
                 max_body_bytes,
                 any_mime_type: !matches!(job, RequestJob::Page { .. }),
                 send_deadline: lease.last_start(),
+                first_byte: Some(&first_byte),
+            };
+            let on_first_byte = async {
+                first_byte.notified().await;
+                admission.on_first_byte();
+                std::future::pending::<()>().await;
             };
             let fetch = fetcher.fetch(&request, idle.map(|(_, connection)| connection));
             let (response, connection) = tokio::select! {
@@ -92,9 +110,28 @@ impl Harvester<'_> {
                 }
                 // From now on another worker can contact the address.
                 () = lease.expired() => (None, None),
+                () = on_first_byte => (None, None),
             };
-            FinishedRequest { acquired, job, response, connection }
+            FinishedRequest { acquired, job, response, connection, admission }
         });
+    }
+
+    fn checked_fetcher(&self, admission: &Admission) -> CheckedFetcher {
+        CheckedFetcher {
+            faults: Arc::clone(&self.context.local_faults),
+            settings: Arc::clone(&self.settings),
+            fetcher: Rc::clone(&self.fetcher),
+            is_trial: admission.is_trial(),
+        }
+    }
+
+    /// Closes idle connections until there is room for another one: they count as connections.
+    fn evict_idle_connections(&mut self) {
+        while self.requests.len() + self.idle_connections.len() >= self.max_requests
+            && let Some(address) = self.idle_connections.keys().next().copied()
+        {
+            self.idle_connections.remove(&address);
+        }
     }
 
     /// Whether another request can be in flight.

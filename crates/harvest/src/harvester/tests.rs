@@ -1,10 +1,11 @@
 //! Tests of a harvester up to the point where it would send a request.
 
-use fetch::FetchSettings;
+use fetch::{FetchSettings, LocalFault};
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, channel, unbounded_channel};
 
 use super::*;
 use crate::control::handle::CrawlHandle;
+use crate::control::local_faults::Activity;
 use crate::dispatcher::DispatcherRequest;
 use crate::item::batch::test_site;
 
@@ -15,7 +16,7 @@ struct Fixture {
     harvester: Harvester<'static>,
     items: Receiver<(usize, Vec<HarvestItem>)>,
     requests: UnboundedReceiver<DispatcherRequest>,
-    _handle: CrawlHandle,
+    handle: CrawlHandle,
 }
 
 impl Fixture {
@@ -34,7 +35,7 @@ impl Fixture {
             clocks_lost_since_ms,
             address_cooldowns: &[],
         });
-        Fixture { harvester, items, requests, _handle: handle }
+        Fixture { harvester, items, requests, handle: handle }
     }
 
     /// Adds the site of the tests, whose robots.txt was fetched just now.
@@ -137,4 +138,69 @@ fn throttling_doubles_the_delay_and_successes_reduce_it_slowly() {
     active.apply_throttling(200, &politeness);
     let reduced_ms = active.delay_ms(&politeness);
     assert!(reduced_ms < throttled_ms && reduced_ms >= throttled_ms - throttled_ms.div_ceil(64));
+}
+
+/// Ends the request of the only ready site.
+fn end_request(fixture: &mut Fixture, response: Response) {
+    let now_ms = fixture.harvester.context.clock.now_ms();
+    let acquired = fixture.harvester.workbench.acquire(now_ms).unwrap();
+    let job = fixture.harvester.jobs.remove(acquired.job).unwrap();
+    let admission = fixture.harvester.context.admit(Activity::Requests).unwrap();
+    let counters = &fixture.harvester.context.counters;
+    counters.requests.fetch_add(1, Relaxed);
+    counters.requests_in_flight.fetch_add(1, Relaxed);
+    let ended = FinishedRequest { acquired, job, response: Some(response), connection: None, admission };
+    fixture.harvester.finish_request(Ok(ended)).unwrap();
+}
+
+#[test]
+fn a_request_that_fails_by_a_local_fault_is_repeated_and_leaves_the_site_unchanged() {
+    for fault in [LocalFault::TooManyOpenFiles, LocalFault::NetworkUnreachable, LocalFault::NetworkOutage] {
+        let mut fixture = Fixture::new(None);
+        fixture.add_site(404, "");
+        let before = fixture.harvester.sites[&SiteId(3)].result();
+        let failed = Response {
+            failure: Some(Reason::ConnectFailed),
+            local_fault: Some(fault),
+            is_unreachable: true,
+            ..Response::default()
+        };
+        end_request(&mut fixture, failed);
+        assert!(fixture.events().is_empty());
+        assert_eq!(fixture.harvester.sites[&SiteId(3)].result(), before);
+        assert_eq!(fixture.harvester.workbench.jobs_of(SiteId(3).into()), 1);
+        assert_eq!(fixture.harvester.context.counters.requests.load(Relaxed), 0);
+        assert!(fixture.harvester.unparsed.is_empty());
+        let progress = fixture.handle.progress();
+        assert_eq!(progress.local_fault.map(|status| status.fault), Some(fault));
+        assert!(fixture.harvester.context.admit(Activity::Requests).is_err(), "no further request starts");
+    }
+}
+
+#[test]
+fn a_request_that_the_server_may_have_received_starts_the_delay_of_the_site_despite_a_local_fault() {
+    let mut fixture = Fixture::new(None);
+    fixture.add_site(404, "");
+    let now_ms = fixture.harvester.context.clock.now_ms();
+    let failed = Response {
+        failure: Some(Reason::FirstByteTimeout),
+        local_fault: Some(LocalFault::NetworkOutage),
+        request: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+        ..Response::default()
+    };
+    end_request(&mut fixture, failed);
+    let active = &fixture.harvester.sites[&SiteId(3)];
+    let delay_ms = active.delay_ms(&fixture.harvester.settings.politeness);
+    assert!(active.last_request_ended_ms >= now_ms);
+    assert_eq!(active.result().next_request_ms, active.last_request_ended_ms + delay_ms);
+}
+
+#[test]
+fn the_same_failure_without_a_local_fault_is_one_of_the_site() {
+    let mut fixture = Fixture::new(None);
+    fixture.add_site(404, "");
+    end_request(&mut fixture, Response { failure: Some(Reason::ConnectFailed), ..Response::default() });
+    assert!(matches!(fixture.events()[..], [HarvestEvent::SiteBackedOff { .. }, ..]));
+    assert_eq!(fixture.harvester.sites[&SiteId(3)].consecutive_errors, test_site().consecutive_errors + 1);
+    assert!(fixture.handle.progress().local_fault.is_none());
 }

@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use model::{PageId, SiteId};
+use model::{AddressGroup, PageId, SiteId};
 use serde::{Deserialize, Serialize};
 
 use crate::item::robots_response::RobotsResponse;
@@ -74,9 +74,9 @@ impl BatchSite {
     }
 
     /// Address of the site, and those of the hosts that its robots.txt redirects to.
-    pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+    pub fn addresses(&self) -> impl Iterator<Item = AddressGroup> {
         let others = self.robots_redirects.iter().filter_map(|redirect| redirect.address);
-        self.address.into_iter().chain(others).map(|address| address.to_canonical())
+        self.address.into_iter().chain(others).map(AddressGroup::from)
     }
 }
 

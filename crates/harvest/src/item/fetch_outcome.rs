@@ -1,5 +1,6 @@
 //! Outcome of a fetch, by the status code alone.
 
+use model::Reason;
 use serde::{Deserialize, Serialize};
 
 /// Outcome of a fetch.
@@ -45,6 +46,15 @@ impl FetchOutcome {
             400..=499 => FetchOutcome::ClientError,
             500..=599 => FetchOutcome::ServerError,
             _ => FetchOutcome::UnexpectedStatus,
+        }
+    }
+
+    /// Outcome of a fetch with a status code; `failure` is the reason for an incomplete response. An incomplete 304 confirms
+    /// nothing.
+    pub fn of_fetch(status: u16, failure: Option<Reason>) -> FetchOutcome {
+        match FetchOutcome::from_status(status) {
+            FetchOutcome::NotModified if failure.is_some() => FetchOutcome::UnexpectedStatus,
+            outcome => outcome,
         }
     }
 

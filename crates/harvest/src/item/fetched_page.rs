@@ -58,10 +58,7 @@ impl FetchedPage {
 
     /// Outcome of the fetch.
     pub fn outcome(&self) -> FetchOutcome {
-        match FetchOutcome::from_status(self.status) {
-            FetchOutcome::NotModified if self.failure.is_some() => FetchOutcome::UnexpectedStatus,
-            outcome => outcome,
-        }
+        FetchOutcome::of_fetch(self.status, self.failure)
     }
 
     /// Borrows the data of a WARC record; `protocols` are those of the page as `&str`.

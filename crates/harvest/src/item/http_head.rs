@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use model::header_values;
 use parse::parse_date;
 
 /// Status line and header fields, as received.
@@ -29,13 +30,7 @@ impl<'h> HttpHead<'h> {
 
     /// Values of all fields with a name.
     pub fn values(self, name: &str) -> impl Iterator<Item = Cow<'h, str>> {
-        let lines = self.0.split(|byte| *byte == b'\n').skip(1);
-        lines.filter_map(move |line| {
-            let colon = line.iter().take(name.len() + 8).position(|byte| *byte == b':')?;
-            let matches = line[..colon].trim_ascii().eq_ignore_ascii_case(name.as_bytes());
-            let value = line[colon + 1..].trim_ascii();
-            (matches && value.len() <= MAX_VALUE_BYTES).then(|| text(value))
-        })
+        header_values(self.0, name).filter(|value| value.len() <= MAX_VALUE_BYTES).map(text)
     }
 
     /// First non-empty value of a field.
@@ -74,7 +69,65 @@ fn text(value: &[u8]) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use proptest::prelude::*;
+    use warc::{Capture, RecordEncoder, WarcRecord};
+
     use super::*;
+
+    /// Head of the WARC record in which a response is stored.
+    fn stored_head(head: &[u8], body: &[u8]) -> Vec<u8> {
+        let capture = Capture {
+            url: "http://a.example/",
+            fetched_at_ms: 0,
+            ip_address: None,
+            protocols: &[],
+            head,
+            body,
+            truncated: None,
+            request: None,
+            metadata: &[],
+        };
+        let encoded = RecordEncoder::new(1).encode(&capture).unwrap();
+        let record = warc::gunzip(encoded.response(), Path::new("test"), 0).unwrap();
+        WarcRecord::parse(record).unwrap().head().to_vec()
+    }
+
+    proptest! {
+        #[test]
+        fn every_received_header_line_is_stored(
+            lines in prop::collection::vec(
+                prop_oneof![
+                    "[ \t\r\u{b}\u{c}\0]{1,3}",
+                    "[ \t]?[!-~]{0,6} ?:[ -~]{0,6}",
+                    "(X-Robots-Tag|ETag|Content-Encoding|Content-Length|Transfer-Encoding) ?: ?[a-z0-9]{1,6}",
+                ],
+                0..8,
+            ),
+            line_end in prop_oneof!["\r\n", "\n"],
+            split_at in 0..40_usize,
+        ) {
+            let lines: Vec<_> = lines.into_iter().filter(|line| line != "\r").collect();
+            let head = format!("HTTP/1.1 200 OK{line_end}{}{line_end}", lines.iter().map(|line| format!("{line}{line_end}")).collect::<String>());
+            let sent = format!("{head}abc");
+            let split_at = split_at.min(head.len());
+            let response = fetch::parse_response([&sent.as_bytes()[..split_at], &sent.as_bytes()[split_at..]], 1 << 16, 100);
+            prop_assume!(response.status == 200);
+            prop_assert_eq!(String::from_utf8_lossy(&response.head), head);
+            let stored = stored_head(&response.head, &response.body);
+            let mut stored_lines = stored.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+            for line in lines {
+                let line = line.strip_suffix('\r').filter(|_| line_end == "\n").unwrap_or(&line);
+                let forms = [line.to_owned(), format!("X-Crawler-{line}"), format!("X-Crawler-Line: {line}")];
+                let is_stored = stored_lines.any(|found| forms.iter().any(|form| form.as_bytes() == found));
+                prop_assert!(is_stored, "{line:?}");
+            }
+            for name in ["X-Robots-Tag", "ETag", "Content-Encoding"] {
+                prop_assert_eq!(HttpHead(&stored).joined(name), HttpHead(&response.head).joined(name));
+            }
+        }
+    }
 
     #[test]
     fn fields_are_found_in_any_case_and_between_malformed_lines() {

@@ -229,10 +229,32 @@ impl Default for RevisitIntervals {
     }
 }
 
+/// Descriptors for everything but connections, lookups and threads: files of the collection and the text index, connections of
+/// the dashboard. A crawl with 2 threads has 30 open, and up to 20 more during a commit.
+const RESERVED_OPEN_FILES: usize = 96;
+/// Descriptors of a thread: its event queue and its journals.
+const OPEN_FILES_PER_THREAD: usize = 8;
+
 impl CrawlSettings {
     /// Override for the site of a URL.
     pub fn override_for(&self, url: &CanonicalUrl) -> Option<&SiteOverride> {
         self.site_overrides.iter().find(|site| site.sites.matches(url))
+    }
+
+    /// Reduces the numbers of connections and lookups so that a process with `threads` threads that can open `max_open_files`
+    /// files does not run out of descriptors. Returns whether they were reduced.
+    pub fn fit_open_files(&mut self, max_open_files: u64, threads: usize) -> bool {
+        let max_open_files = usize::try_from(max_open_files).unwrap_or(usize::MAX);
+        let reserved = RESERVED_OPEN_FILES + OPEN_FILES_PER_THREAD * threads;
+        // A very low limit leaves little for either, but the files of the collection come first.
+        let available = (max_open_files - reserved.min(max_open_files / 8 * 7)).max(2);
+        if self.max_connections.saturating_add(self.lookups.max_concurrent) <= available {
+            return false;
+        }
+        // Lookups run ahead of requests and are short: they need few descriptors.
+        self.lookups.max_concurrent = self.lookups.max_concurrent.min(available / 4).max(1);
+        self.max_connections = self.max_connections.min(available - self.lookups.max_concurrent);
+        true
     }
 
     /// Clock for a crawl that starts now.
@@ -272,6 +294,20 @@ mod tests {
     use model::UrlRules;
 
     use super::*;
+
+    #[test]
+    fn connections_and_lookups_fit_into_the_limit_of_open_files() {
+        let fitted = |max_open_files| {
+            let mut settings = CrawlSettings::default();
+            let is_reduced = settings.fit_open_files(max_open_files, 2);
+            (is_reduced, settings.max_connections, settings.lookups.max_concurrent)
+        };
+        assert_eq!(fitted(65_536), (false, 1_000, 100));
+        assert_eq!(fitted(1_024), (true, 812, 100));
+        assert_eq!(fitted(256), (true, 108, 36));
+        assert_eq!(fitted(64), (true, 6, 2));
+        assert_eq!(fitted(0), (true, 1, 1));
+    }
 
     #[test]
     fn overrides_are_found_by_host_suffix_and_surt() {

@@ -31,7 +31,7 @@ pub fn check_blob_name(name: &str) -> Result<(), BrokerError> {
 
 /// Error for a blob that exceeds the maximum length.
 pub fn blob_too_large(name: &str, max_bytes: u64) -> BrokerError {
-    BrokerError::Refused(format!("blob `{name}` is longer than {max_bytes} bytes"))
+    BrokerError::BlobTooLarge { name: name.to_owned(), max_bytes }
 }
 
 #[cfg(test)]

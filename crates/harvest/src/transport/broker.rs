@@ -27,6 +27,14 @@ pub enum BrokerError {
     /// Permanent failure: a wrong token, another collection, a limit.
     #[error("{0}")]
     Refused(String),
+    /// A blob is longer than the reader accepts.
+    #[error("blob `{name}` is longer than {max_bytes} bytes")]
+    BlobTooLarge {
+        /// Name of the blob.
+        name: String,
+        /// Maximum length.
+        max_bytes: u64,
+    },
 }
 
 /// Time between two attempts of an operation.

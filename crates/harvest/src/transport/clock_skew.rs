@@ -7,7 +7,7 @@ const MAX_CONTROL_LATENCY_MS: i64 = 2_000;
 
 /// Converts a time of a worker's clock to the coordinator's clock; never too early. 0 stands for no time.
 pub fn to_coordinator_ms(ahead_ms: Option<i64>, time_ms: u64) -> u64 {
-    let later_ms = ahead_ms.map_or(0, |ahead_ms| MAX_CONTROL_LATENCY_MS - ahead_ms);
+    let later_ms = ahead_ms.map_or(0, |ahead_ms| MAX_CONTROL_LATENCY_MS.saturating_sub(ahead_ms));
     if time_ms == 0 { 0 } else { time_ms.saturating_add_signed(later_ms) }
 }
 
@@ -36,7 +36,7 @@ impl ClockSkew {
             (self.since_ms, self.before_ms, self.latest_ms) = (local_ms, self.latest_ms, None);
         }
         // Each observation includes the latency of the message: the minimum is closest to the true skew, and never below it.
-        let skew_ms = local_ms as i64 - remote_ms as i64;
+        let skew_ms = (local_ms as i64).saturating_sub_unsigned(remote_ms);
         self.latest_ms = Some(self.latest_ms.map_or(skew_ms, |min_ms| min_ms.min(skew_ms)));
     }
 

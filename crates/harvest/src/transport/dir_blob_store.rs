@@ -93,7 +93,7 @@ mod tests {
         let blobs = DirBlobStore::open(&temp.path().join("blobs")).unwrap();
         blobs.put("000007/000001", b"bytes".to_vec()).unwrap();
         assert_eq!(blobs.get("000007/000001", 5).unwrap().as_deref(), Some(&b"bytes"[..]));
-        assert!(matches!(blobs.get("000007/000001", 4), Err(BrokerError::Refused(_))));
+        assert!(matches!(blobs.get("000007/000001", 4), Err(BrokerError::BlobTooLarge { .. })));
         blobs.remove_prefix("000007").unwrap();
         blobs.remove_prefix("000007").unwrap();
         assert_eq!(blobs.get("000007/000001", 5).unwrap(), None);

@@ -11,9 +11,9 @@
 //! Messages are not synced: pages whose results a power failure removes are fetched again.
 
 use std::collections::HashMap;
-use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -121,7 +121,13 @@ impl DirBroker {
     fn write_temp(&self, target: &Path, content: &[u8]) -> io::Result<PathBuf> {
         let number = self.next_name.fetch_add(1, Ordering::Relaxed);
         let temp = target.with_file_name(format!(".{}-{number}", std::process::id()));
-        fs::write(&temp, content)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        if target.ends_with(CONTROL) {
+            // The settings in it can contain passwords.
+            options.mode(0o600);
+        }
+        options.open(&temp)?.write_all(content)?;
         Ok(temp)
     }
 
@@ -169,7 +175,7 @@ impl DirBroker {
         let mut entries = Vec::new();
         for batch in numbers(&self.dir.join("logs"))? {
             let last = last_seq.entry(batch).or_default();
-            while let Some(message) = if_exists(fs::read(self.entry_path(batch, *last + 1)))? {
+            while let Some(message) = if_exists(read_message(&self.entry_path(batch, *last + 1)))? {
                 *last += 1;
                 entries.push(LogEntry { batch, seq: *last, message });
             }
@@ -187,7 +193,7 @@ impl DirBroker {
             if name.starts_with('.') || report_times.get(&name) == Some(&time) {
                 continue;
             }
-            reports.extend(if_exists(fs::read(file.path()))?);
+            reports.extend(if_exists(read_message(&file.path()))?);
             report_times.insert(name, time);
         }
         Ok(reports)
@@ -232,7 +238,7 @@ impl Broker for DirBroker {
         let read = || {
             let mut entries = Vec::new();
             for seq in 1.. {
-                let Some(message) = if_exists(fs::read(self.entry_path(batch, seq)))? else { break };
+                let Some(message) = if_exists(read_message(&self.entry_path(batch, seq)))? else { break };
                 entries.push(LogEntry { batch, seq, message });
             }
             Ok(entries)
@@ -325,6 +331,13 @@ fn numbers(dir: &Path) -> io::Result<Vec<u64>> {
     Ok(all)
 }
 
+/// Reads a message. One that is longer than the maximum is cut, so that it cannot be decoded.
+fn read_message(path: &Path) -> io::Result<Vec<u8>> {
+    let mut message = Vec::new();
+    File::open(path)?.take(MAX_MESSAGE_BYTES as u64 + 1).read_to_end(&mut message)?;
+    Ok(message)
+}
+
 fn if_exists<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -406,6 +419,8 @@ mod tests {
         assert_eq!(worker.latest_control().unwrap(), None);
         coordinator.publish_control(b"go").unwrap();
         assert_eq!(worker.latest_control().unwrap().as_deref(), Some(b"go".as_slice()));
+        let mode = fs::metadata(dir.path().join(CONTROL)).unwrap().mode();
+        assert_eq!(mode & 0o777, 0o600, "the settings in it can contain passwords");
         worker.send_report("a", b"fine").unwrap();
         assert_eq!(coordinator.drain_reports().unwrap(), [b"fine".to_vec()]);
         assert!(coordinator.drain_reports().unwrap().is_empty());

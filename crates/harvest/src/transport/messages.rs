@@ -6,6 +6,7 @@
 
 use std::io::{self, Read};
 
+use fetch::LocalFault;
 use model::SiteId;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,7 @@ use crate::transport::blob_store::BlobStore;
 use crate::transport::broker::{BrokerError, MAX_MESSAGE_BYTES};
 
 /// Version of the messages; changes whenever coordinator and workers of different versions would misunderstand each other.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// Offer of a batch; compressed JSON.
 #[derive(Serialize, Deserialize)]
@@ -159,6 +160,13 @@ pub struct ControlMessage {
     pub settings: String,
 }
 
+/// Name of a worker as pages and terminals show it: the characters of names that workers choose themselves.
+pub fn plain_worker_name(name: &str) -> String {
+    const MAX_NAME_CHARS: usize = 100;
+    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    name.chars().filter(is_plain).take(MAX_NAME_CHARS).collect()
+}
+
 /// Report of a worker to the coordinator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the other fields are those of Counters")]
@@ -178,6 +186,9 @@ pub struct WorkerReport {
     pub failed_fetches: u64,
     pub active_sites: u64,
     pub memory_bytes: Option<u64>,
+    /// Current fault of the worker's machine.
+    #[serde(default)]
+    pub local_fault: Option<LocalFault>,
     /// Whether the worker ends.
     pub is_last: bool,
 }

@@ -239,7 +239,7 @@ impl<'h, 'p> BatchRunner<'h, 'p> {
                     let id = self.by_url.get(page.url().as_str());
                     if let Some(index) = id.and_then(|id| self.page_indexes.remove(id)) {
                         self.pages_done.push(index);
-                        self.segment.push_page(&page);
+                        self.segment.push_page(index, &page);
                     }
                 }
                 HarvestItem::Event(event) => self.accept_event(&event),

@@ -346,6 +346,7 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
         if let Some(old) = self.active.remove(&batch) {
             old.deadline.revoke();
             old.handle.stop(StopMode::Immediate);
+            self.handle.forget_responders();
             self.lost += 1;
         }
         self.active.insert(batch, ActiveBatch { handle, lease, deadline, renewed: requested, thread });
@@ -372,6 +373,7 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
                 Some(false) => {
                     active.deadline.revoke();
                     active.handle.stop(StopMode::Immediate);
+                    active.handle.forget_responders();
                 }
                 // The broker is unavailable for the other leases, too.
                 None => break,
@@ -395,6 +397,7 @@ impl<'s, 'e> Worker<'s, 'e, '_> {
     fn finish(&mut self, batch: u64) -> Result<(), Error> {
         let Some(active) = self.active.remove(&batch) else { return Ok(()) };
         let outcome = active.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        self.handle.forget_responders();
         match outcome? {
             BatchEnd::Abandoned => self.lost += 1,
             BatchEnd::Completed => {

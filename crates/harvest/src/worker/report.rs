@@ -24,6 +24,7 @@ impl WorkerReport {
             failed_fetches: progress.failed_fetches,
             active_sites: progress.active_sites,
             memory_bytes: memory_bytes(),
+            local_fault: progress.local_fault.map(|status| status.fault),
             is_last: false,
         }
     }

@@ -10,7 +10,7 @@ use harvest::item::robots_response::RobotsResponse;
 use harvest::settings::crawl_settings::CrawlSettings;
 use model::{CanonicalUrl, PageId, Reason, SiteId, UrlClass, UrlError};
 use store::{
-    FetchHistoryEntry, Inlink, PageFlags, PageRecord, PageStage, ScanRow, SiteRecord, Snapshot,
+    Cancellation, FetchHistoryEntry, Inlink, PageFlags, PageRecord, PageStage, ScanRow, SiteRecord, Snapshot,
     fetch_history, inlinks,
 };
 
@@ -34,6 +34,7 @@ pub fn explain_url(
     settings: &CrawlSettings,
     input: &str,
     now_ms: u64,
+    cancellation: &Cancellation,
 ) -> Result<UrlReport, Error> {
     let url = match settings.gathering.rules.canonical(input) {
         Ok(url) => url,
@@ -49,7 +50,7 @@ pub fn explain_url(
     let site = site_id.map(|site| snapshot.site_state.get(site)).transpose()?.flatten().zip(site_id);
     // Stop reading as soon as all known inlinks are found.
     let limit = record.as_ref().map_or(MAX_INLINKS, |record| (record.inlinks as usize).clamp(1, MAX_INLINKS));
-    let links = inlinks(snapshot.dir(), &snapshot.manifest, page_id, url.as_str(), limit)?;
+    let links = inlinks(snapshot.dir(), &snapshot.manifest, page_id, url.as_str(), limit, cancellation)?;
     let robots =
         site.map(|(site, id)| robots_info(snapshot, settings, &url, id, &site)).transpose()?.flatten();
     let checked = check_settings(settings, &url);
@@ -71,7 +72,8 @@ pub fn explain_url(
     report.notes = notes(record.as_ref(), &checked, robots.as_ref(), site_record, now_ms);
     if let Some(page) = page_id {
         let expected = record.as_ref().map_or(usize::MAX, |record| usize::from(record.fetch_count));
-        let fetches = fetch_history(snapshot.dir(), &snapshot.manifest, page, MAX_FETCHES, expected)?;
+        let (dir, manifest) = (snapshot.dir(), &snapshot.manifest);
+        let fetches = fetch_history(dir, manifest, page, MAX_FETCHES, expected, cancellation)?;
         report.fetches = fetches.into_iter().map(fetch_info).collect();
     }
     if let (Some(page), Some(record)) = (page_id, &record) {

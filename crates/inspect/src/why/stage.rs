@@ -20,6 +20,9 @@ pub(crate) fn known(record: &PageRecord, site: Option<&SiteRecord>) -> StageText
         }
         PageStage::Discovered => ("discovered", reason, "discovered, not yet in a batch".to_owned()),
         PageStage::Queued => ("queued", reason, "queued in an open batch".to_owned()),
+        PageStage::Fetched if reason.is_some() => {
+            ("fetched", reason, format!("fetched incompletely: {cause}"))
+        }
         PageStage::Fetched => ("fetched", reason, "fetched".to_owned()),
         PageStage::Failed => ("failed", reason, format!("last fetch failed: {cause}")),
         PageStage::Rejected => ("rejected", reason, format!("rejected: {cause}")),

@@ -1,6 +1,10 @@
 //! Lines of a robots.txt: splits the file into lines, and lines into key and value.
 //!
-//! Mistakes are tolerated as in Google's matcher; lines with an unknown key are skipped.
+//! Mistakes are tolerated as in Google's matcher; lines with an unknown key are skipped. Characters that an editor does not show
+//! must not disable a rule: control characters are removed from each line (RFC 9309 allows none), and invisible characters from
+//! both ends of a value.
+
+use std::borrow::Cow;
 
 use super::MAX_ROBOTS_BYTES;
 
@@ -42,13 +46,14 @@ pub(super) struct Line<'a> {
 }
 
 /// Calls `f` with the number (from 1) and the content of every line with a known key.
-pub(super) fn for_each_line<'a>(bytes: &'a [u8], mut f: impl FnMut(u32, Line<'a>)) {
+pub(super) fn for_each_line(bytes: &[u8], mut f: impl FnMut(u32, Line<'_>)) {
     let mut rest = without_bom(readable_part(bytes));
     let mut number = 0;
     while !rest.is_empty() {
         number += 1;
         let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
-        if let Some(line) = Line::parse(&rest[..end.min(MAX_LINE_BYTES)]) {
+        let line = without_control_characters(&rest[..end]);
+        if let Some(line) = Line::parse(&line[..line.len().min(MAX_LINE_BYTES)]) {
             f(number, line);
         }
         let newline = if rest[end..].starts_with(b"\r\n") { 2 } else { 1 };
@@ -66,8 +71,12 @@ fn readable_part(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// Skips a UTF-8 byte order mark, complete or incomplete.
+/// Skips a byte order mark: of UTF-8, complete or incomplete, or of UTF-16. In UTF-16 every other byte of ASCII text is NUL and
+/// removed with the control characters.
 fn without_bom(bytes: &[u8]) -> &[u8] {
+    if let [0xFF, 0xFE, rest @ ..] | [0xFE, 0xFF, rest @ ..] = bytes {
+        return rest;
+    }
     let mark = bytes.iter().zip(b"\xEF\xBB\xBF").take_while(|(byte, mark)| byte == mark).count();
     &bytes[mark..]
 }
@@ -77,10 +86,35 @@ impl<'a> Line<'a> {
         let line = &line[..memchr::memchr(b'#', line).unwrap_or(line.len())];
         let (key, value) = match memchr::memchr(b':', line) {
             Some(colon) => (&line[..colon], &line[colon + 1..]),
-            None => two_words(line.trim_ascii())?,
+            None => two_words(trim_invisible(line))?,
         };
+        // Not `trim_invisible`: in Google's published cases, a byte order mark before a key makes it unknown.
         let key = Key::parse(key.trim_ascii())?;
-        Some(Line { key, value: value.trim_ascii() })
+        Some(Line { key, value: trim_invisible(value) })
+    }
+}
+
+/// The line without control characters other than the tab.
+fn without_control_characters(line: &[u8]) -> Cow<'_, [u8]> {
+    let is_kept = |byte: &u8| *byte == b'\t' || !byte.is_ascii_control();
+    if line.iter().all(is_kept) {
+        Cow::Borrowed(line)
+    } else {
+        Cow::Owned(line.iter().copied().filter(is_kept).collect())
+    }
+}
+
+/// Removes white space and other characters that are not shown from both ends. Text that is not UTF-8 has no others than ASCII.
+fn trim_invisible(text: &[u8]) -> &[u8] {
+    // Zero-width characters, directional marks and byte order marks (also in the middle of joined files); C1 controls.
+    let is_invisible = |character: char| {
+        character.is_whitespace()
+            || character.is_control()
+            || matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+    };
+    match std::str::from_utf8(text) {
+        Ok(text) => text.trim_matches(is_invisible).as_bytes(),
+        Err(_) => text.trim_ascii(),
     }
 }
 

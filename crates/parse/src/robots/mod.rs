@@ -280,6 +280,59 @@ mod tests {
     }
 
     #[test]
+    fn invisible_characters_do_not_disable_a_rule() {
+        let invisible = [
+            "\0", "\u{b}", "\u{c}", "\u{1b}", "\u{7f}", "\u{85}", "\u{a0}", "\u{200b}", "\u{3000}",
+            "\u{feff}",
+        ];
+        for character in invisible {
+            let before_key = if character.is_ascii() { character } else { "" };
+            for robots in [
+                format!("User-agent: *\nDisallow: /private{character}\n"),
+                format!("User-agent: *{character}\r\nDisallow:{character}/private\r\n"),
+                format!(
+                    "{before_key}User-agent: *\n{before_key}Disallow{character}: /private {character} \n"
+                ),
+                format!("User-agent: *\nDisallow /private{character}"),
+            ] {
+                assert!(!allowed(&robots, "/private/a"), "{robots:?}");
+                assert!(allowed(&robots, "/a"), "{robots:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_robots_txt_in_utf_16_is_read() {
+        let text = "User-agent: *\r\nDisallow: /private\r\n";
+        let little =
+            [0xFEFF].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+        let big =
+            [0xFEFF].into_iter().chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect::<Vec<u8>>();
+        for robots in [little, big] {
+            let rules = RobotsRules::parse(&robots, "weir");
+            assert!(!rules.decide("/private").allowed && rules.decide("/a").allowed);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn control_characters_never_make_a_disallow_vanish(
+            path in "/[a-z*]{0,6}[$]?",
+            inserted in proptest::collection::vec((0..60_usize, "[\0-\x08\x0b\x0c\x0e-\x1f\x7f]{1,3}"), 0..6),
+            tested in "/[a-z]{0,6}",
+        ) {
+            let clean = format!("User-agent: *\r\nAllow: /\r\nDisallow: {path}\r\n");
+            let mut robots = clean.clone();
+            for (at, characters) in inserted {
+                robots.insert_str(at.min(robots.len()), &characters);
+            }
+            proptest::prop_assert_eq!(allowed(&robots, &tested), allowed(&clean, &tested));
+            let within = format!("{}x", path.trim_end_matches('$').replace('*', "a"));
+            proptest::prop_assert_eq!(allowed(&robots, &within), allowed(&clean, &within));
+        }
+    }
+
+    #[test]
     fn crawl_delay_and_sitemaps_are_parsed() {
         let robots = "Sitemap: http://h/1.xml\nUser-agent: *\nCrawl-delay: 2.5\nCrawl-delay: x\nCrawl-delay: 1 s\n\
                       Disallow:\nUser-agent: other\nDisallow: /\nCrawl-delay: 9\nSITEMAP:http://h/2.xml";

@@ -5,6 +5,7 @@
 //! index/                    inverted index, files of tantivy; its newest commit references the files below
 //! pages-RANGE-COMMIT        indexed state of each page of a range
 //! words-COMMIT              vocabulary with frequencies, for spelling suggestions
+//! FILES                     checksums of all these files
 //! old/                      discarded index that is being deleted
 //! ```
 //!
@@ -14,6 +15,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use store::FileList;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Context, Error, Result};
@@ -29,6 +31,9 @@ pub(crate) struct IndexDir {
 pub(crate) struct IndexLock(#[expect(dead_code, reason = "holds the lock while the file is open")] File);
 
 const CHECKSUM_BYTES: usize = 8;
+const LOCK: &str = "LOCK";
+/// Files of tantivy that every commit replaces; all others are written once.
+const REPLACED: [&str; 2] = ["/meta.json", "/.managed.json"];
 
 impl IndexDir {
     pub(crate) fn new(collection: &Path) -> IndexDir {
@@ -58,7 +63,9 @@ impl IndexDir {
     /// Creates the directory and locks it.
     pub(crate) fn lock(&self) -> Result<IndexLock> {
         fs::create_dir_all(&self.text_dir).context("create", &self.text_dir)?;
-        let path = self.text_dir.join("LOCK");
+        // Without this, a power failure could lose the directory with the whole index.
+        File::open(&self.collection).and_then(|dir| dir.sync_all()).context("sync", &self.collection)?;
+        let path = self.text_dir.join(LOCK);
         let file =
             File::options().create(true).truncate(false).write(true).open(&path).context("open", &path)?;
         match file.try_lock() {
@@ -71,6 +78,8 @@ impl IndexDir {
     /// Discards the index: renames it, so that it disappears atomically, and deletes it.
     pub(crate) fn discard_index(&self) -> Result<()> {
         let (index, old) = (self.index_path(), self.text_dir.join("old"));
+        // The next index starts again with the names of this one.
+        self.write_incomplete(FileList::new())?;
         if index.exists() {
             remove_dir(&old)?;
             fs::rename(&index, &old).context("rename", &index)?;
@@ -89,6 +98,50 @@ impl IndexDir {
             }
         }
         remove_dir(&self.text_dir.join("old"))
+    }
+
+    /// Marks the list of files as incomplete, before any file is replaced or deleted. Files of tantivy's commits that change in place are removed
+    /// from it.
+    pub(crate) fn begin_update(&self) -> Result<()> {
+        let mut list = self.read_list().unwrap_or_default();
+        list.retain(|name| !REPLACED.iter().any(|replaced| name.ends_with(replaced)));
+        self.write_incomplete(list)
+    }
+
+    fn write_incomplete(&self, mut list: FileList) -> Result<()> {
+        list.is_complete = false;
+        Ok(list.write(&FileList::path_in(&self.text_dir))?)
+    }
+
+    /// Writes the list of all files, unless it is complete. Only files that are not listed yet are read: all but the replaced ones are never changed.
+    pub(crate) fn finish_update(&self) -> Result<()> {
+        let old = self.read_list().unwrap_or_default();
+        if old.is_complete && !old.files().is_empty() {
+            return Ok(());
+        }
+        let mut list = FileList::new();
+        for (dir, prefix) in [(&self.text_dir, "text"), (&self.index_path(), "text/index")] {
+            for entry in fs::read_dir(dir).context("list", dir)? {
+                let path = entry.context("list", dir)?.path();
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let is_listed = path.is_file() && name != LOCK && name != "FILES" && !name.ends_with(".lock");
+                if !is_listed {
+                    continue;
+                }
+                let name = format!("{prefix}/{name}");
+                let length = path.metadata().context("read", &path)?.len();
+                match old.get(&name).filter(|entry| entry.length() == length) {
+                    Some(entry) => list.insert(entry.clone()),
+                    None => list.add_file(&path, &name)?,
+                }
+            }
+        }
+        Ok(list.write(&FileList::path_in(&self.text_dir))?)
+    }
+
+    /// The list of files; `None` if it is missing or damaged.
+    fn read_list(&self) -> Option<FileList> {
+        FileList::read(&FileList::path_in(&self.text_dir)).ok().flatten()
     }
 
     /// Size of all files.

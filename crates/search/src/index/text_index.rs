@@ -1,7 +1,7 @@
 //! Text index of a collection, open for searching.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tantivy::{Index, IndexReader, ReloadPolicy};
 
@@ -96,6 +96,7 @@ pub(crate) fn open_index(dir: &IndexDir) -> Result<Option<(Index, Fields, bool)>
         return Ok(None);
     }
     let index = Index::open_in_dir(&path)?;
+    check_managed_names(&index)?;
     for positions in [true, false] {
         let (expected, fields) = schema(positions);
         if index.schema() == expected {
@@ -104,4 +105,17 @@ pub(crate) fn open_index(dir: &IndexDir) -> Result<Option<(Index, Fields, bool)>
         }
     }
     Err(Error::Unreadable { reason: "written by another version of weir".to_owned() })
+}
+
+/// Checks the names in tantivy's list of its files. A writer deletes those that no commit needs, and the list may come from a stranger: a name must not lead
+/// out of the directory of the index.
+fn check_managed_names(index: &Index) -> Result<()> {
+    let is_plain = |path: &PathBuf| path.file_name().is_some_and(|name| name == path.as_os_str());
+    match index.directory().list_managed_files().into_iter().find(|path| !is_plain(path)) {
+        None => Ok(()),
+        Some(path) => {
+            let reason = format!("{} is listed as one of its files", path.display());
+            Err(Error::Unreadable { reason })
+        }
+    }
 }

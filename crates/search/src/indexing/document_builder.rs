@@ -65,8 +65,9 @@ impl DocumentBuilder {
         if body_bytes == 0 || !matches!(document.kind, ContentKind::Html | ContentKind::Text) {
             return BuildResult { content: Content::NotText, body_bytes, expires_s: 0 };
         }
-        let robots =
-            document.robots_directives.merge(header_directives(stored.head(), &self.reader.options.agent));
+        let robots = document
+            .robots_directives
+            .merge(RobotsDirectives::from_head(stored.head(), &self.reader.options.agent));
         let expires_s = expiry_s(robots);
         if self.is_noindex(robots) {
             return BuildResult { content: Content::Noindex, body_bytes, expires_s };
@@ -82,7 +83,7 @@ impl DocumentBuilder {
 
     /// Checks the response headers of a page with unchanged content: whether they exclude it, and their `unavailable_after`.
     pub(crate) fn check_headers(&self, record: &WarcRecord) -> (bool, u32) {
-        let robots = header_directives(record.head(), &self.reader.options.agent);
+        let robots = RobotsDirectives::from_head(record.head(), &self.reader.options.agent);
         (self.is_noindex(robots), expiry_s(robots))
     }
 
@@ -153,30 +154,4 @@ fn mime_type(content_type: &[u8]) -> Option<String> {
     let content_type = String::from_utf8_lossy(content_type);
     let mime_type = content_type.split(';').next()?.trim().to_ascii_lowercase();
     (mime_type.len() <= MAX_MIME_TYPE_BYTES && is_name(&mime_type)).then_some(mime_type)
-}
-
-/// Merges the directives of all `X-Robots-Tag` headers.
-fn header_directives(head: &[u8], agent: &str) -> RobotsDirectives {
-    const NAME: &[u8] = b"x-robots-tag:";
-    let lines = head.split(|byte| *byte == b'\n').filter_map(|line| {
-        let (name, value) = line.split_at_checked(NAME.len())?;
-        name.eq_ignore_ascii_case(NAME).then(|| String::from_utf8_lossy(value.trim_ascii()))
-    });
-    lines.fold(RobotsDirectives::default(), |robots, line| {
-        robots.merge(RobotsDirectives::from_header(&line, agent))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_x_robots_tag_headers_are_merged() {
-        let head = b"HTTP/1.1 200 OK\r\nX-Robots-Tag: nofollow\r\nContent-Type: text/html\r\nx-robots-tag:NoIndex\r\n\r\n";
-        assert!(header_directives(head, "weir").noindex());
-        assert!(
-            !header_directives(b"HTTP/1.1 200 OK\r\nX-Robots-Tag: other: noindex\r\n\r\n", "weir").noindex()
-        );
-    }
 }

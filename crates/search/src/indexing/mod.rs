@@ -44,14 +44,18 @@ pub fn index(
     let start = Instant::now();
     let dir = IndexDir::new(snapshot.dir());
     let _lock = dir.lock()?;
-    let mut summary = match update_index(snapshot, settings, &dir, on_progress) {
+    let outcome = match update_index(snapshot, settings, &dir, on_progress) {
         // The index is derived from the collection, so it can be rebuilt.
         Err(Error::Unreadable { .. }) => {
             dir.discard_index()?;
-            update_index(snapshot, settings, &dir, on_progress)?
+            update_index(snapshot, settings, &dir, on_progress)
         }
-        summary => summary?,
+        outcome => outcome,
     };
+    if matches!(outcome, Ok(_) | Err(Error::Stopped)) {
+        dir.finish_update()?;
+    }
+    let mut summary = outcome?;
     measure(&dir, &mut summary)?;
     summary.duration = start.elapsed();
     Ok(summary)
@@ -78,6 +82,7 @@ fn update_index(
     if is_up_to_date {
         return Ok(IndexSummary { excluded, generation, ..IndexSummary::default() });
     }
+    dir.begin_update()?;
     dir.remove_unreferenced(&payload.files(dir))?;
     let anchors = anchors.map(AnchorReader::load_row_groups).transpose()?;
     let summary = IndexSummary { generation: snapshot.manifest.generation, ..IndexSummary::default() };

@@ -1,8 +1,10 @@
-//! Deadline of a search. Long loops check it regularly and stop after it; the result reports that.
+//! Deadline of a search. Long loops check it regularly, and stop after it or when the search is cancelled; the result reports that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+use store::Cancellation;
 
 /// Deadline of a search.
 #[derive(Debug, Clone)]
@@ -10,16 +12,20 @@ pub(super) struct Deadline {
     /// `None` if the timeout is too long for an [`Instant`].
     at: Option<Instant>,
     was_missed: Arc<AtomicBool>,
+    cancellation: Cancellation,
 }
 
 impl Deadline {
-    pub(super) fn after(timeout: Duration) -> Deadline {
-        Deadline { at: Instant::now().checked_add(timeout), was_missed: Arc::default() }
+    pub(super) fn after(timeout: Duration, cancellation: &Cancellation) -> Deadline {
+        let at = Instant::now().checked_add(timeout);
+        Deadline { at, was_missed: Arc::default(), cancellation: cancellation.clone() }
     }
 
     /// Whether the deadline has passed; the caller then has to stop.
     pub(super) fn is_expired(&self) -> bool {
-        let is_expired = self.was_missed() || self.at.is_some_and(|at| Instant::now() >= at);
+        let is_expired = self.was_missed()
+            || self.cancellation.is_cancelled()
+            || self.at.is_some_and(|at| Instant::now() >= at);
         if is_expired {
             self.was_missed.store(true, Ordering::Relaxed);
         }

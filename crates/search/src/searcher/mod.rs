@@ -38,7 +38,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use model::{PageId, SiteId};
-use store::Snapshot;
+use parse::RobotsDirectives;
+use store::{Cancellation, Snapshot};
 use tantivy::query::EnableScoring;
 use tantivy::query::Query as _;
 
@@ -72,6 +73,8 @@ pub struct Searcher {
     ranks: RankCache,
     depths: DepthCache,
     vocabulary: Mutex<Option<Arc<Vocabulary>>>,
+    /// Product token of the crawler, in lower case.
+    agent: String,
 }
 
 /// Number of additional hits fetched, to replace collapsed near duplicates.
@@ -155,8 +158,10 @@ pub struct Hit {
     pub url: String,
     /// Title; empty if there is none.
     pub title: Snippet,
-    /// Passage of the text with most query words.
+    /// Passage of the text with most query words; empty if the page forbids snippets.
     pub snippet: Snippet,
+    /// Robots directives of the page.
+    pub robots: RobotsDirectives,
     /// Date of modification or publication as declared by page or server, in Unix milliseconds.
     pub date_ms: Option<i64>,
     /// Time of the fetch, in Unix milliseconds.
@@ -194,7 +199,14 @@ impl Searcher {
         let index = TextIndex::open(snapshot.dir())?;
         let ranks = RankCache::new(snapshot.dir(), &ranking);
         let (depths, vocabulary) = (DepthCache::default(), Mutex::new(None));
-        Ok(Searcher { snapshot, index, ranking, ranks, depths, vocabulary })
+        let agent = parse::html::Options::default().agent;
+        Ok(Searcher { snapshot, index, ranking, ranks, depths, vocabulary, agent })
+    }
+
+    /// Sets the product token of the crawler whose robots directives apply to snippets, besides those for all crawlers.
+    #[must_use]
+    pub fn with_agent(self, agent: &str) -> Searcher {
+        Searcher { agent: agent.to_ascii_lowercase(), ..self }
     }
 
     /// The snapshot.
@@ -214,13 +226,24 @@ impl Searcher {
         links: &LinkMatches,
         options: &SearchOptions,
     ) -> Result<SearchResult> {
+        self.search_cancellable(query, links, options, &Cancellation::default())
+    }
+
+    /// Runs a query that fails with [`store::Error::Cancelled`] soon after it was cancelled.
+    pub fn search_cancellable(
+        &self,
+        query: &Query,
+        links: &LinkMatches,
+        options: &SearchOptions,
+        cancellation: &Cancellation,
+    ) -> Result<SearchResult> {
         let last = options.offset.saturating_add(options.limit);
         if last > MAX_RESULT_WINDOW {
             return Err(Error::OffsetTooLarge { limit: MAX_RESULT_WINDOW });
         }
         let ranks = self.ranks.current()?;
         let searcher = self.index.reader.searcher();
-        let deadline = Deadline::after(options.timeout);
+        let deadline = Deadline::after(options.timeout, cancellation);
         let compiler = Compiler::new(self, &searcher, &ranks, links, query.condition(), &deadline)?;
         let compiled = compiler.compile(query.condition())?;
         let mut fetch_limit =
@@ -245,8 +268,12 @@ impl Searcher {
         let has_further = if options.collapse { collapsed.len() > last } else { found.total > last as u64 };
         let requested = collapsed.into_iter().skip(options.offset).take(options.limit);
         let hits = requested
-            .map(|hit| self.hit(&searcher, &compiled, &ranks, hit, options.explain))
+            .map(|hit| {
+                cancellation.check()?;
+                self.hit(&searcher, &compiled, &ranks, hit, options.explain)
+            })
             .collect::<Result<Vec<Hit>>>()?;
+        cancellation.check()?;
         let facets = found.facets.into_facets(|site| self.site_name(site));
         // A search with limit 0 only counts.
         let needs_suggestion = found.total < SUGGESTION_MAX_HITS && options.limit > 0;
@@ -305,6 +332,7 @@ impl Searcher {
                     &url,
                     language.as_deref(),
                     &compiled.highlight,
+                    &self.agent,
                 ) {
                     // The hit is valid without title and snippet; `weir check` reports the damaged record.
                     Err(Error::Store(error)) if is_damage(&error) => PageExcerpt::default(),
@@ -321,6 +349,7 @@ impl Searcher {
             url,
             title: excerpt.title,
             snippet: excerpt.snippet,
+            robots: excerpt.robots,
             date_ms: fast_fields.date_s(candidate.doc).map(|date_s| date_s * 1_000),
             fetched_ms: record.map_or(0, |record| i64::from(record.last_success_s) * 1_000),
             site: self.site_name(fast_fields.site.get_val(candidate.doc)),

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use parse::{DocumentReader, StoredResponse};
+use parse::html::Options;
+use parse::{DocumentReader, RobotsDirectives, StoredResponse};
 use store::{PageRecord, Snapshot, VerifyLevel};
 
 use super::highlight::HighlightTerms;
@@ -119,17 +120,20 @@ struct Match {
 #[derive(Debug, Clone, Default)]
 pub(super) struct PageExcerpt {
     pub(super) title: Snippet,
+    /// Empty if the page forbids snippets.
     pub(super) snippet: Snippet,
+    pub(super) robots: RobotsDirectives,
 }
 
 impl PageExcerpt {
-    /// Reads the stored page.
+    /// Reads the stored page; `agent` is the crawler whose robots directives apply.
     pub(super) fn read(
         snapshot: &Snapshot,
         record: &PageRecord,
         url: &str,
         language: Option<&str>,
         highlight: &HighlightTerms,
+        agent: &str,
     ) -> Result<PageExcerpt> {
         let Some(location) = record.record_location else { return Ok(PageExcerpt::default()) };
         let stored = snapshot.page_store.read(&location, VerifyLevel::Checksum)?;
@@ -140,9 +144,16 @@ impl PageExcerpt {
             content_encoding: stored.header("Content-Encoding"),
             body: &stored.body(),
         };
-        let mut reader = DocumentReader::default();
-        let Some(document) = reader.read(&answer) else { return Ok(PageExcerpt::default()) };
+        let mut reader = DocumentReader::new(Options { agent: agent.to_owned(), ..Options::default() });
+        let robots = RobotsDirectives::from_head(stored.head(), agent);
+        let Some(document) = reader.read(&answer) else {
+            return Ok(PageExcerpt { robots, ..PageExcerpt::default() });
+        };
+        let robots = robots.merge(document.robots_directives);
         let title = leading_excerpt(&document.title, TITLE_CHARACTERS, language, highlight);
+        if robots.nosnippet() {
+            return Ok(PageExcerpt { title, robots, ..PageExcerpt::default() });
+        }
         let text = &document.text[..floor_char_boundary(&document.text, MAX_TEXT_BYTES)];
         let matches = find_matches(text, language, highlight);
         let snippet = if matches.is_empty() {
@@ -156,7 +167,7 @@ impl PageExcerpt {
         } else {
             Snippet::from_range(text, best_window(text, &matches), &matches)
         };
-        Ok(PageExcerpt { title, snippet })
+        Ok(PageExcerpt { title, snippet, robots })
     }
 }
 

@@ -115,3 +115,44 @@ fn an_interrupted_run_is_resumed() {
     index_again(&sample);
     assert!(terms == sample.terms(), "no page is indexed twice");
 }
+
+#[test]
+fn names_in_the_list_of_index_files_do_not_lead_out_of_the_index() {
+    let mut sample = Sample::new();
+    sample.visit("http://a.test/1", "<p>first");
+    sample.index();
+    let victim = sample.path().join("letter");
+    fs::write(&victim, "dear").unwrap();
+    let managed = sample.path().join("text/index/.managed.json");
+    for name in ["../../letter", victim.to_str().unwrap()] {
+        let list = fs::read_to_string(&managed).unwrap();
+        fs::write(&managed, list.replacen('[', &format!("[\"{name}\","), 1)).unwrap();
+        let error = search::TextIndex::open(sample.path()).err().unwrap();
+        assert!(matches!(error, Error::Unreadable { .. }), "{error}");
+        index_again(&sample);
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "dear");
+        assert_eq!(search::TextIndex::open(sample.path()).unwrap().pages(), 1, "the index is rebuilt");
+    }
+}
+
+#[test]
+fn the_checksums_of_the_index_files_are_complete_after_every_run() {
+    let list = |sample: &Sample| store::FileList::read(&sample.path().join("text/FILES")).unwrap().unwrap();
+    let mut sample = Sample::new();
+    for round in 0..3 {
+        sample.visit(&format!("http://a.test/{round}"), "<p>first");
+        sample.index();
+        let list = list(&sample);
+        assert!(list.is_complete);
+        let names: Vec<&str> = list.files().iter().map(|file| file.name.as_str()).collect();
+        assert!(
+            names.contains(&"text/index/meta.json") && names.contains(&"text/index/.managed.json"),
+            "{names:?}"
+        );
+        for file in list.files() {
+            let mut measured = store::FileList::new();
+            measured.add_file(&sample.path().join(&file.name), &file.name).unwrap();
+            assert_eq!(measured.get(&file.name), Some(file));
+        }
+    }
+}

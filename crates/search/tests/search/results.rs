@@ -36,6 +36,49 @@ fn a_snippet_shows_words_as_written_in_the_page() {
 }
 
 #[test]
+fn a_page_that_forbids_snippets_has_none() {
+    let page = |url, head, body| Page { url, head, body, depth: 0 };
+    let html = "Content-Type: text/html\r\n";
+    let header =
+        "Content-Type: text/html\r\nX-Robots-Tag: other: all\r\nX-Robots-Tag: weir: max-snippet:0\r\n";
+    let other = "Content-Type: text/html\r\nX-Robots-Tag: other: nosnippet\r\n";
+    let sample = Sample::of_pages(
+        &[
+            page("http://a.test/1", html, "<title>T</title><meta name=robots content='NoSnippet'>w1 one"),
+            page("http://a.test/2", header, "<title>T</title>w1 two"),
+            page(
+                "http://a.test/3",
+                html,
+                "<title>T</title><meta name=Weir content='max-snippet: 0'>w1 three",
+            ),
+            page("http://a.test/4", other, "<title>T</title><meta name=other content=nosnippet>w1 four"),
+        ],
+        &settings(),
+    );
+    let mut hits = sample.search("w1", &SearchOptions::default()).hits;
+    hits.sort_by(|a, b| a.url.cmp(&b.url));
+    let found: Vec<(String, String)> =
+        hits.iter().map(|hit| (hit.title.text(), hit.snippet.text())).collect();
+    let expected = ["", "", "", "w1 four"].map(|snippet| ("T".to_owned(), snippet.to_owned()));
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_cancelled_search_fails() {
+    let sample = Sample::of(&[("/1", "w1"), ("/2", "w1")]);
+    let query = Query::parse("w1").unwrap();
+    let cancellation = store::Cancellation::default();
+    cancellation.cancel();
+    let result = sample.searcher.search_cancellable(
+        &query,
+        &LinkMatches::default(),
+        &SearchOptions::default(),
+        &cancellation,
+    );
+    assert!(matches!(result, Err(Error::Store(store::Error::Cancelled))), "{result:?}");
+}
+
+#[test]
 fn hostile_pages_are_displayed_as_text() {
     let title = format!("<title>{}\u{202e}\u{7} w1</title>", "x".repeat(100_000));
     let body = format!("{title}&lt;script&gt;alert(1)&lt;/script&gt; w1 {}", "w1".repeat(200_000));

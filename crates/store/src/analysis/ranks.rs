@@ -7,12 +7,12 @@
 //!
 //! This module does not interpret the numbers: the writer of a column names it.
 
-use std::fs;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::collection_dir::sync_dir;
+use crate::disk::{self, File};
 use crate::error::{Context, Error, Result};
 use crate::file::blocks::{BlockReader, BlockWriter};
 use crate::manifest::FileEntry;
@@ -94,6 +94,11 @@ pub struct RankColumnInfo {
 }
 
 impl RankColumnInfo {
+    /// File of the column.
+    pub fn path(&self, collection: &Path) -> PathBuf {
+        collection.join(self.file_name())
+    }
+
     fn file_name(&self) -> String {
         let RankColumnInfo { target, name, generation, suffix } = self;
         format!("{DIR}/{}-{name}-{generation:010}{suffix}", target.as_str())
@@ -120,13 +125,12 @@ pub fn list_ranks(dir: &Path) -> Result<Vec<RankColumnInfo>> {
 
 fn all_entries(dir: &Path) -> Result<Vec<RankColumnInfo>> {
     let dir = dir.join(DIR);
-    if !dir.exists() {
+    if !disk::exists(&dir).context("list", &dir)? {
         return Ok(Vec::new());
     }
     let mut entries = Vec::new();
-    for entry in fs::read_dir(&dir).context("list", &dir)? {
-        let name = entry.context("list", &dir)?.file_name();
-        entries.extend(RankColumnInfo::parse(&name.to_string_lossy()));
+    for entry in disk::list(&dir).context("list", &dir)? {
+        entries.extend(RankColumnInfo::parse(&entry.text()));
     }
     Ok(entries)
 }
@@ -142,7 +146,8 @@ pub fn write_ranks<V: RankValue>(
 ) -> Result<()> {
     debug_assert!(name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'), "{name}");
     let ranks = dir.join(DIR);
-    fs::create_dir_all(&ranks).context("create", &ranks)?;
+    disk::create_dir_all(&ranks).context("create", &ranks)?;
+    sync_dir(dir)?;
     let entry = RankColumnInfo { target, name: name.to_owned(), generation, suffix: V::SUFFIX };
     let unfinished = format!("{DIR}/{}-{name}{UNFINISHED}", target.as_str());
     let mut writer = BlockWriter::create(dir, &unfinished, VALUE_BYTES)?;
@@ -151,15 +156,16 @@ pub fn write_ranks<V: RankValue>(
     }
     writer.finish()?;
     let path = dir.join(entry.file_name());
-    fs::rename(dir.join(&unfinished), &path).context("rename", &path)?;
+    disk::rename(&dir.join(&unfinished), &path).context("rename", &path)?;
     sync_dir(&ranks)?;
     for old in all_entries(dir)? {
         if (old.target, old.name.as_str()) == (target, name) && old != entry {
             let path = dir.join(old.file_name());
-            fs::remove_file(&path).context("remove", &path)?;
+            disk::remove_file(&path).context("remove", &path)?;
         }
     }
-    Ok(())
+    // An old column of a later commit would take precedence.
+    sync_dir(&ranks)
 }
 
 /// Column, open for reading by any number of threads.
@@ -194,7 +200,7 @@ impl<V: RankValue> RankColumn<V> {
     fn open_entry(dir: &Path, entry: &RankColumnInfo) -> Result<RankColumn<V>> {
         let file_name = entry.file_name();
         let path = dir.join(&file_name);
-        let length = fs::metadata(&path).context("open", &path)?.len();
+        let length = File::open(&path).and_then(|file| file.length()).context("open", &path)?;
         let blocks = BlockReader::open(dir, &FileEntry::complete(&file_name, length, 0), VALUE_BYTES)?;
         Ok(RankColumn { blocks, generation: entry.generation, value: PhantomData })
     }
@@ -259,6 +265,8 @@ fn values<V: RankValue>(bytes: &[u8]) -> impl Iterator<Item = V> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

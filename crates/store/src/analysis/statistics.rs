@@ -7,13 +7,13 @@
 //! This module does not interpret the numbers; docs/statistics.md describes each statistic.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::collection_dir::sync_dir;
+use crate::disk::{self, DirEntry, File};
 use crate::error::{Context, Result, corrupt};
 use crate::layout;
 use crate::snapshot::list_snapshots;
@@ -123,20 +123,23 @@ impl<V: Into<StatisticValue>> From<Option<V>> for StatisticValue {
 /// Writes the statistics of a commit. Deletes those of other commits, except of named snapshots.
 pub fn write_statistics(collection: &Path, generation: u64, statistics: &[Statistic]) -> Result<()> {
     let dir = collection.join(DIR);
-    fs::create_dir_all(&dir).context("create", &dir)?;
+    disk::create_dir_all(&dir).context("create", &dir)?;
+    sync_dir(collection)?;
     let path = path_of(collection, generation);
     let unfinished = path.with_extension(UNFINISHED);
     let text = serde_json::to_vec(statistics).map_err(|error| corrupt(&path, "", error.to_string()))?;
     let mut file = File::create(&unfinished).context("create", &unfinished)?;
     file.write_all(&text).context("write", &unfinished)?;
-    file.sync_data().context("sync", &unfinished)?;
-    fs::rename(&unfinished, &path).context("rename", &path)?;
+    file.sync().context("sync", &unfinished)?;
+    disk::rename(&unfinished, &path).context("rename", &path)?;
+    // Before the old ones are deleted, so that a power failure leaves at least one of them.
+    sync_dir(&dir)?;
     let snapshots = list_snapshots(collection)?;
     let is_named =
         |known: u64| snapshots.iter().any(|entry| entry.generation == known && entry.name.is_some());
     for old in analysed(collection)?.into_iter().filter(|old| *old != generation && !is_named(*old)) {
         let path = path_of(collection, old);
-        fs::remove_file(&path).context("remove", &path)?;
+        disk::remove_file(&path).context("remove", &path)?;
     }
     sync_dir(&dir)
 }
@@ -150,7 +153,7 @@ pub fn read_statistics(collection: &Path) -> Result<Option<(u64, Vec<Statistic>)
 /// Reads the statistics of a commit.
 pub fn read_statistics_of(collection: &Path, generation: u64) -> Result<Option<Vec<Statistic>>> {
     let path = path_of(collection, generation);
-    let bytes = match fs::read(&path) {
+    let bytes = match disk::read(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         bytes => bytes.context("read", &path)?,
     };
@@ -164,13 +167,11 @@ fn path_of(collection: &Path, generation: u64) -> PathBuf {
 /// Generations that have statistics.
 fn analysed(collection: &Path) -> Result<Vec<u64>> {
     let dir = collection.join(DIR);
-    if !dir.exists() {
+    if !disk::exists(&dir).context("list", &dir)? {
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
-    for entry in fs::read_dir(&dir).context("list", &dir)? {
-        let name = entry.context("list", &dir)?.file_name();
-        let name = name.to_string_lossy();
+    for name in disk::list(&dir).context("list", &dir)?.iter().map(DirEntry::text) {
         let number = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(EXTENSION));
         found.extend(number.and_then(layout::generation));
     }
@@ -179,6 +180,8 @@ fn analysed(collection: &Path) -> Result<Vec<u64>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::collection_dir::CollectionDir;
     use crate::snapshot::pin_generation;

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
 
 use model::{PageId, UrlRules};
 
@@ -12,6 +11,7 @@ use super::scope::CorruptionScope;
 use crate::error::{Result, corrupt};
 use crate::manifest::Manifest;
 use crate::pages::{PageStoreReader, RecordLocation, VerifyLevel};
+use crate::parallel;
 use crate::state::page::{PageRecord, PageStateReader};
 use crate::state::site::SiteStateReader;
 use crate::urls::UrlReader;
@@ -49,11 +49,8 @@ impl ConsistencyCheck<'_, '_> {
         }
         let next = AtomicU32::new(0);
         let worker = || self.check_groups(&next);
-        thread::scope(|scope| {
-            let other = scope.spawn(worker);
-            let own = worker();
-            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).and(own)
-        })
+        let (other, own) = parallel::join(worker, worker);
+        other.and(own)
     }
 
     fn check_groups(&self, next: &AtomicU32) -> Result<()> {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::scope::CorruptionScope;
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::layout;
 use crate::manifest::FileEntry;
@@ -43,10 +44,12 @@ struct LogState<'f> {
     on_event: &'f mut (dyn FnMut(CheckEvent) + Send),
     /// Newest generation that references each file.
     generations: BTreeMap<String, u64>,
+    /// Generation of the checked commit.
+    newest: u64,
     reported: HashSet<String>,
     corruptions: u64,
-    /// Commit that a writer has deleted during the check.
-    expired: Option<u64>,
+    /// Whether a writer has deleted the checked commit during the check.
+    is_expired: bool,
 }
 
 impl<'f> CorruptionLog<'f> {
@@ -54,13 +57,22 @@ impl<'f> CorruptionLog<'f> {
         let (generations, reported) = (BTreeMap::new(), HashSet::new());
         CorruptionLog {
             dir,
-            inner: Mutex::new(LogState { on_event, generations, reported, corruptions: 0, expired: None }),
+            inner: Mutex::new(LogState {
+                on_event,
+                generations,
+                newest: 0,
+                reported,
+                corruptions: 0,
+                is_expired: false,
+            }),
         }
     }
 
-    pub(super) fn set_generations(&self, files: &BTreeMap<String, (FileEntry, u64)>) {
+    /// Sets the newest commit that references each file, and the checked commit.
+    pub(super) fn set_generations(&self, files: &BTreeMap<String, (FileEntry, u64)>, newest: u64) {
         let generations = files.iter().map(|(name, (_, generation))| (name.clone(), *generation));
-        self.lock().generations = generations.collect();
+        let mut inner = self.lock();
+        (inner.generations, inner.newest) = (generations.collect(), newest);
     }
 
     /// Returns a successful result; reports corruption, once for each file.
@@ -97,9 +109,11 @@ impl<'f> CorruptionLog<'f> {
         let mut inner = self.lock();
         let generation = inner.generations.get(&file).copied().unwrap_or_default();
         // A file of a commit that the writer has deleted meanwhile is not corrupt.
-        let gone = generation > 0 && !layout::manifest(self.dir, generation).exists();
-        if gone && !self.dir.join(&file).exists() {
-            inner.expired = Some(generation);
+        let is_gone = |path: &Path| disk::exists(path).is_ok_and(|exists| !exists);
+        let expired = generation > 0 && is_gone(&layout::manifest(self.dir, generation));
+        if expired && is_gone(&self.dir.join(&file)) {
+            // An older commit is not needed any more.
+            inner.is_expired |= generation == inner.newest;
             return Ok(());
         }
         inner.corruptions += 1;
@@ -121,12 +135,10 @@ impl<'f> CorruptionLog<'f> {
     /// Number of corruptions; an error if the checked commit was deleted during the check.
     pub(super) fn finish(&self) -> Result<u64> {
         let inner = self.lock();
-        match inner.expired {
-            Some(generation) => {
-                Err(Error::SnapshotNotFound { dir: self.dir.to_owned(), name: generation.to_string() })
-            }
-            None => Ok(inner.corruptions),
+        if inner.is_expired {
+            return Err(Error::SnapshotNotFound { dir: self.dir.to_owned(), name: inner.newest.to_string() });
         }
+        Ok(inner.corruptions)
     }
 
     fn relative(&self, path: &Path) -> Option<String> {

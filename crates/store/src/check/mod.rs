@@ -1,23 +1,22 @@
 //! Integrity check of a whole collection (`weir check`).
 //!
-//! Three passes. First each component reads its own files and locates corruption as precisely as it can, with the
+//! Four passes. First each component reads its own files and locates corruption as precisely as it can, with the
 //! affected pages. Then every byte of every file that a retained commit references is compared with the checksums of
-//! the manifest, so that no corruption is missed. Last, the components are compared with each other: pages and their
-//! URLs, state records, stored records and links.
+//! the manifest, so that no corruption is missed. Then the components are compared with each other: pages and their
+//! URLs, state records, stored records and links. Last, the files of the analysis and of the text index are compared with
+//! their lists.
 //!
 //! Nothing is repaired, and nothing is written.
 
 mod consistency;
+mod derived;
 mod log;
 mod scope;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -28,12 +27,15 @@ use self::log::CorruptionLog;
 use scope::is_warc;
 
 use crate::collection_dir::{generations, read_current, read_generation};
+use crate::disk::{self, File};
 use crate::error::{Context, Error, Result, corrupt};
 use crate::layout;
 use crate::links::LinkLogReader;
 use crate::manifest::{FileEntry, Manifest};
+use crate::outside_links;
 use crate::pages::PageStoreReader;
-use crate::snapshot::find_snapshot;
+use crate::parallel;
+use crate::snapshot::{check_pin, find_snapshot};
 use crate::state::page::PageStateReader;
 use crate::state::site::SiteStateReader;
 use crate::tables;
@@ -54,8 +56,11 @@ pub struct CheckReport {
     pub records: u64,
     /// Number of corruptions found.
     pub corruptions: u64,
-    /// Files that no commit references: leftovers of a crash, or about to be committed.
+    /// Files that no commit and no list of derived files references: leftovers of a crash, files of a user, or about to be
+    /// committed.
     pub unreferenced_files: Vec<String>,
+    /// Parts that could not be checked, and files that the next commit restores.
+    pub remarks: Vec<String>,
 }
 
 /// Checks a snapshot by name or generation; `None` checks the newest commit and all files of the older ones. Calls
@@ -65,6 +70,7 @@ pub fn check(
     name_or_generation: Option<&str>,
     mut on_event: impl FnMut(CheckEvent) + Send,
 ) -> Result<CheckReport> {
+    outside_links::refuse_for_reading(dir)?;
     let log = CorruptionLog::new(dir, &mut on_event);
     let mut report = CheckReport::default();
     let commits = match name_or_generation {
@@ -73,12 +79,15 @@ pub fn check(
     };
     if let Some(newest) = commits.last() {
         let files = files_of(&commits);
-        log.set_generations(&files);
+        log.set_generations(&files, newest.generation);
         (report.generation, report.files) = (newest.generation, files.len() as u64);
         report.bytes = files.values().map(|(entry, _)| entry.length()).sum();
         report.unreferenced_files =
             if name_or_generation.is_some() { Vec::new() } else { unreferenced_files(dir, &files)? };
         check_commit(dir, newest, &files, &log, &mut report)?;
+    }
+    if name_or_generation.is_none() {
+        derived::check_derived(dir, &log, &mut report)?;
     }
     report.corruptions = log.finish()?;
     Ok(report)
@@ -92,20 +101,19 @@ fn check_commit(
     report: &mut CheckReport,
 ) -> Result<()> {
     let page_store = log.report_corruption(PageStoreReader::open(dir, newest))?;
-    let components = thread::scope(|scope| {
-        let records =
-            scope.spawn(|| page_store.as_ref().map_or(Ok(0), |page_store| check_page_store(page_store, log)));
-        let components = check_components(dir, newest, log);
-        report.records = records.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        components
-    })?;
+    let (records, components) = parallel::join(
+        || page_store.as_ref().map_or(Ok(0), |page_store| check_page_store(page_store, log)),
+        || check_components(dir, newest, log),
+    );
+    report.records = records?;
+    let components = components?;
     // The page store has compared its files along with their records.
     let checked =
         |entry: &FileEntry| page_store.is_some() && newest.files.contains(entry) && is_warc(&entry.name);
     let rest: Vec<&FileEntry> =
         files.values().map(|(entry, _)| entry).filter(|entry| !checked(entry)).collect();
     check_extents(dir, &rest, log)?;
-    check_view(dir, newest, log)?;
+    check_view(dir, newest, log, report)?;
     let OpenedComponents { urls: Some(urls), pages: Some(pages), sites: Some(sites) } = &components else {
         return Ok(());
     };
@@ -176,21 +184,27 @@ fn check_extents(dir: &Path, files: &[&FileEntry], log: &CorruptionLog<'_>) -> R
         }
         Ok(())
     };
-    thread::scope(|scope| {
-        let other = scope.spawn(worker);
-        let own = worker();
-        other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).and(own)
-    })
+    let (other, own) = parallel::join(worker, worker);
+    other.and(own)
 }
 
 /// Checks the files below `parquet/`. They are hard links to checked files, unless the collection was copied by a program
 /// that does not preserve hard links.
-fn check_view(dir: &Path, manifest: &Manifest, log: &CorruptionLog<'_>) -> Result<()> {
+fn check_view(
+    dir: &Path,
+    manifest: &Manifest,
+    log: &CorruptionLog<'_>,
+    report: &mut CheckReport,
+) -> Result<()> {
     let mut buffer = vec![0; READ_BYTES];
     for entry in manifest.files_in("tables") {
         let view = tables::view_path(dir, &entry.name);
-        let inode = |path: &Path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
-        let Some(found) = inode(&view) else { continue };
+        let inode = |path: &Path| disk::file_number(path).ok();
+        let Some(found) = inode(&view) else {
+            let name = view.strip_prefix(dir).unwrap_or(&view).display();
+            report.remarks.push(format!("{name} is missing: the next commit links it again"));
+            continue;
+        };
         if inode(&dir.join(&entry.name)) != Some(found)
             && let Err(error) = compare(&view, entry, &mut buffer)
         {
@@ -205,7 +219,7 @@ const READ_BYTES: usize = 1 << 20;
 
 fn compare(path: &Path, entry: &FileEntry, buffer: &mut [u8]) -> Result<()> {
     let mut file = File::open(path).context("open", path)?;
-    let found = file.metadata().context("read", path)?.len();
+    let found = file.length().context("read", path)?;
     if found < entry.length() {
         let cause = format!("{found} bytes, expected {}", entry.length());
         return Err(corrupt(path, "at its end", cause));
@@ -244,8 +258,16 @@ fn read_commits(dir: &Path, log: &CorruptionLog<'_>) -> Result<Vec<Manifest>> {
             Err(Error::SnapshotNotFound { .. }) => {}
             outcome => commits.extend(log.report_corruption(outcome)?),
         }
+        log.report_corruption(check_pin(dir, generation))?;
     }
     if let Some(current) = current.filter(|current| commits.last() != Some(current)) {
+        let path = layout::manifest(dir, current.generation);
+        // Unless the writer has deleted the commit meanwhile.
+        if read_current(dir).is_ok_and(|again| again.generation == current.generation) {
+            let cause = "missing, or different from MANIFEST, which has the same generation";
+            log.add_once(corrupt(&path, "", cause), None)?;
+        }
+        commits.retain(|commit| commit.generation != current.generation);
         commits.push(current);
     }
     Ok(commits)
@@ -266,10 +288,9 @@ fn unreferenced_files(dir: &Path, files: &BTreeMap<String, (FileEntry, u64)>) ->
     let mut unreferenced = Vec::new();
     for component in layout::COMPONENTS {
         let path = dir.join(component);
-        let Ok(entries) = fs::read_dir(&path) else { continue };
+        let Ok(entries) = disk::list(&path) else { continue };
         for entry in entries {
-            let name = entry.context("list", &path)?.file_name();
-            let name = format!("{component}/{}", name.to_string_lossy());
+            let name = format!("{component}/{}", entry.text());
             if !files.contains_key(&name) {
                 unreferenced.push(name);
             }

@@ -28,6 +28,16 @@ pub enum CorruptionScope {
     Links,
     /// Rows of a table.
     Table(String),
+    /// Name of a snapshot.
+    SnapshotName,
+    /// The link graph of the last analysis, and results of its steps.
+    LinkGraph,
+    /// Rank column of the last analysis.
+    Ranks(String),
+    /// Statistics of an analysis, the input of reports.
+    Statistics,
+    /// The text index.
+    TextIndex,
 }
 
 impl CorruptionScope {
@@ -45,6 +55,14 @@ impl CorruptionScope {
             "pages" if is_warc(file) => CorruptionScope::StoredPage(None),
             "pages" => CorruptionScope::PageIndex,
             "links" => CorruptionScope::Links,
+            "parquet" => CorruptionScope::Table(file.split('/').next().unwrap_or(file).to_owned()),
+            "manifests" if file.ends_with(".pin") => CorruptionScope::SnapshotName,
+            "ranks" => {
+                CorruptionScope::Ranks(file.rsplit_once('-').map_or(file, |(column, _)| column).to_owned())
+            }
+            "graph" if file.starts_with("statistics-") => CorruptionScope::Statistics,
+            "graph" => CorruptionScope::LinkGraph,
+            "text" => CorruptionScope::TextIndex,
             "tables" => CorruptionScope::Table(file.split('-').next().unwrap_or(file).to_owned()),
             _ => CorruptionScope::Commit,
         }

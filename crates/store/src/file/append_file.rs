@@ -4,14 +4,14 @@
 //! of 16 MiB and one for the rest. Bytes beyond that were never committed, and are truncated when the file is opened for
 //! writing. The content of the file does not matter here.
 
-use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::error::{Context, Result, corrupt};
+use crate::disk::File;
+use crate::error::{Context, Error, Result, corrupt};
 use crate::manifest::{Extent, FileEntry};
 
 /// Size of all extents but the last. Fixed, so that a manifest grows with the file and not with the number of commits.
@@ -35,6 +35,8 @@ pub(crate) struct AppendFile {
     length: u64,
     /// Length at the last commit.
     committed: u64,
+    /// Whether a write or sync has failed. A part may be written then, and a later sync would succeed without it.
+    has_failed: bool,
 }
 
 impl AppendFile {
@@ -43,22 +45,30 @@ impl AppendFile {
         AppendFile::open(dir, FileEntry::growing(name))
     }
 
-    /// Opens a file at its last commit.
+    /// Opens a file at its last commit. A file that is shorter than committed is an error and stays as it is.
     pub(crate) fn open(dir: &Path, entry: FileEntry) -> Result<AppendFile> {
         let path = dir.join(&entry.name);
         let length = entry.length();
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(length == 0)
-            .open(&path)
-            .context("open", &path)?;
-        file.set_len(length).context("truncate", &path)?;
+        let file = if length == 0 { File::create_append(&path) } else { File::open_append(&path) };
+        let file = file.context("open", &path)?;
+        // Setting the length would extend a shorter file with zeros.
+        check_length(&file, &path, length)?;
+        file.set_length(length).context("truncate", &path)?;
         let FileEntry { name, mut extents } = entry;
         let rest = extents.pop_if(|extent| extent.length < EXTENT_BYTES);
         let hasher =
             rest.map_or(Ok(Box::default()), |rest| resume(&file, &path, length - rest.length, rest))?;
-        Ok(AppendFile { path, file, name, extents, hasher, pending: Vec::new(), length, committed: length })
+        Ok(AppendFile {
+            path,
+            file,
+            name,
+            extents,
+            hasher,
+            pending: Vec::new(),
+            length,
+            committed: length,
+            has_failed: false,
+        })
     }
 
     /// Offset of the next byte.
@@ -95,18 +105,28 @@ impl AppendFile {
 
     /// Writes the buffer, so that readers of the file see it; does not sync.
     pub(crate) fn write_pending(&mut self) -> Result<()> {
+        self.check_usable()?;
+        self.has_failed = true;
         self.file.write_all(&self.pending).context("write", &self.path)?;
+        self.has_failed = false;
         self.pending.clear();
         Ok(())
+    }
+
+    fn check_usable(&self) -> Result<()> {
+        if self.has_failed { Err(Error::NeedsReopen { path: self.path.clone() }) } else { Ok(()) }
     }
 
     /// Syncs everything appended so far; returns the entry for the manifest.
     pub(crate) fn commit(&mut self) -> Result<FileEntry> {
         if self.length > self.committed {
             self.write_pending()?;
-            self.file.sync_data().context("sync", &self.path)?;
+            self.has_failed = true;
+            self.file.sync().context("sync", &self.path)?;
+            self.has_failed = false;
             self.committed = self.length;
         }
+        self.check_usable()?;
         let mut extents = self.extents.clone();
         let rest = self.length % EXTENT_BYTES;
         if rest > 0 {
@@ -120,12 +140,17 @@ impl AppendFile {
 pub(crate) fn open_committed(dir: &Path, entry: &FileEntry) -> Result<(PathBuf, File)> {
     let path = dir.join(&entry.name);
     let file = File::open(&path).context("open", &path)?;
-    let found = file.metadata().context("read", &path)?.len();
-    if found < entry.length() {
-        let cause = format!("{found} bytes, expected {}", entry.length());
-        return Err(corrupt(&path, "at its end", cause));
-    }
+    check_length(&file, &path, entry.length())?;
     Ok((path, file))
+}
+
+/// Checks that a file has at least the committed length.
+fn check_length(file: &File, path: &Path, committed: u64) -> Result<()> {
+    let found = file.length().context("read", path)?;
+    if found < committed {
+        return Err(corrupt(path, "at its end", format!("{found} bytes, expected {committed}")));
+    }
+    Ok(())
 }
 
 /// Restores the hasher of the incomplete extent, and verifies the extent.
@@ -183,5 +208,24 @@ mod tests {
         let entry = file.commit().unwrap();
         std::fs::write(dir.path().join("grown"), b"somethinG").unwrap();
         assert!(AppendFile::open(dir.path(), entry).is_err());
+    }
+
+    #[test]
+    fn a_shorter_file_is_refused_and_not_extended() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("grown");
+        // With and without an incomplete extent, whose checksum is verified on opening.
+        for length in [EXTENT_BYTES, EXTENT_BYTES + 7] {
+            let mut file = AppendFile::create(dir.path(), "grown").unwrap();
+            file.append(&vec![0; length as usize]).unwrap();
+            let entry = file.commit().unwrap();
+            for cut in [length - 1, EXTENT_BYTES - 1, 0] {
+                std::fs::File::options().write(true).open(&path).unwrap().set_len(cut).unwrap();
+                let error = AppendFile::open(dir.path(), entry.clone()).err().unwrap().to_string();
+                let expected = format!("is corrupt at its end: {cut} bytes, expected {length};");
+                assert!(error.contains(&expected), "{error}");
+                assert_eq!(std::fs::metadata(&path).unwrap().len(), cut, "the evidence is not changed");
+            }
+        }
     }
 }

@@ -3,12 +3,12 @@
 //! Records do not cross blocks: record *n* is in block *n / records per block*, and one read fetches it. The checksum is
 //! seeded with the index of the block, so that a misplaced block is detected too.
 
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::disk::File;
 use crate::error::{Context, Result, corrupt};
 use crate::file::immutable_file::ImmutableFileWriter;
 use crate::manifest::FileEntry;
@@ -103,7 +103,7 @@ impl BlockReader {
     pub(crate) fn open(dir: &Path, entry: &FileEntry, record_bytes: usize) -> Result<BlockReader> {
         let path = dir.join(&entry.name);
         let file = File::open(&path).context("open", &path)?;
-        let found = file.metadata().context("read", &path)?.len();
+        let found = file.length().context("read", &path)?;
         if found != entry.length() {
             let cause = format!("{found} bytes, expected {}", entry.length());
             return Err(corrupt(&path, "", cause));
@@ -158,7 +158,8 @@ impl BlockReader {
             return Err(corrupt(&self.path, at(), "truncated block"));
         };
         let (stored, found) = (u64::from_le_bytes(*stored), xxh3_64_with_seed(payload, number));
-        if stored != found {
+        // Fuzz targets change the content without its checksum.
+        if stored != found && !cfg!(fuzzing) {
             return Err(corrupt(&self.path, at(), format!("checksum {found:016x}, expected {stored:016x}")));
         }
         Ok(payload.len())

@@ -3,12 +3,12 @@
 //! A frame is identified by its offset and verified on every read. The checksum is seeded with the offset, so that a
 //! misplaced frame is detected too.
 
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::disk::File;
 use crate::error::{Context, Result, corrupt};
 use crate::file::append_file::{AppendFile, open_committed};
 use crate::manifest::FileEntry;
@@ -68,7 +68,8 @@ impl FrameReader {
         out.resize(length, 0);
         self.file.read_exact_at(out, offset + HEADER_BYTES as u64).context("read", &self.path)?;
         let found = xxh3_64_with_seed(out, offset);
-        if found != stored {
+        // Fuzz targets change the content without its checksum.
+        if found != stored && !cfg!(fuzzing) {
             return Err(corrupt(&self.path, at(), format!("checksum {found:016x}, expected {stored:016x}")));
         }
         Ok(end)

@@ -1,11 +1,11 @@
 //! Writer of immutable files: written once, synced, and identified by a checksum.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::disk::File;
 use crate::error::{Context, Result};
 use crate::manifest::FileEntry;
 
@@ -34,7 +34,7 @@ impl ImmutableFileWriter {
 
     /// Syncs the file; returns the entry for the manifest.
     pub(crate) fn finish(self) -> Result<FileEntry> {
-        self.file.sync_data().context("sync", &self.path)?;
+        self.file.sync().context("sync", &self.path)?;
         Ok(FileEntry::complete(&self.name, self.length, self.hasher.digest()))
     }
 }

@@ -109,6 +109,7 @@ columns! {
     Language, "language", Text, Documents;
     Title, "title", Text, Documents;
     Charset, "charset", Text, Documents;
+    RobotsDirectives, "robots_directives", Text, Documents;
     WordCount, "word_count", Number, Documents;
     TextLength, "text_length", Number, Documents;
     InternalLinks, "internal_links", Number, Documents;

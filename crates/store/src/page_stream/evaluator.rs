@@ -12,6 +12,7 @@ use super::condition::{
     for_each_comparison, host, sources, split_document_conditions,
 };
 use super::predicate::Predicate;
+use crate::cancellation::Cancellation;
 use crate::error::Result;
 use crate::page_set::PageSet;
 use crate::pages::StoredPage;
@@ -44,14 +45,18 @@ struct DocumentCondition {
 
 impl PredicateEvaluator {
     /// Compiles a predicate; evaluates its conditions on documents.
-    pub(super) fn new(predicate: &Predicate, snapshot: &Snapshot) -> Result<PredicateEvaluator> {
+    pub(super) fn new(
+        predicate: &Predicate,
+        snapshot: &Snapshot,
+        cancellation: &Cancellation,
+    ) -> Result<PredicateEvaluator> {
         let mut parts = Vec::new();
         let root = split_document_conditions(&predicate.condition, &mut parts);
         let needs_record = sources(&predicate.condition).contains(&ColumnSource::Record);
         let pages = snapshot.page_state.pages() as usize;
         let mut documents: Vec<DocumentCondition> =
             parts.into_iter().map(|condition| DocumentCondition::new(condition, pages)).collect();
-        read_documents(&mut documents, snapshot)?;
+        read_documents(&mut documents, snapshot, cancellation)?;
         Ok(PredicateEvaluator { root, documents, needs_record })
     }
 
@@ -139,7 +144,11 @@ impl DocumentCondition {
 }
 
 /// Evaluates conditions for the newest document of each page.
-fn read_documents(parts: &mut [DocumentCondition], snapshot: &Snapshot) -> Result<()> {
+fn read_documents(
+    parts: &mut [DocumentCondition],
+    snapshot: &Snapshot,
+    cancellation: &Cancellation,
+) -> Result<()> {
     let mut columns = vec!["page_id", "fetch_time"];
     let mut add = |comparison: &Comparison| columns.push(comparison.column.name());
     parts.iter().for_each(|part| for_each_comparison(&part.condition, &mut add));
@@ -148,7 +157,7 @@ fn read_documents(parts: &mut [DocumentCondition], snapshot: &Snapshot) -> Resul
     }
     let documents = TableReader::<DocumentRows>::open_committed(snapshot.dir(), &snapshot.manifest)?;
     let mut newest = NewestRows::new(snapshot.page_state.pages() as usize);
-    documents.with_columns(&columns).for_each_row(|row| {
+    documents.with_columns(&columns).for_each_row_until(cancellation, |row| {
         if newest.accept(row.page_id, row.fetch_time) {
             parts.iter_mut().for_each(|part| part.update(row));
         }
@@ -161,6 +170,7 @@ fn document_value<'a>(row: &DocumentRow<'a>, column: FilterColumn) -> Option<Lit
         FilterColumn::Language => text(row.language?),
         FilterColumn::Title => text(row.title?),
         FilterColumn::Charset => text(row.charset?),
+        FilterColumn::RobotsDirectives => text(row.robots_directives?),
         FilterColumn::WordCount => number(i64::from(row.word_count)),
         FilterColumn::TextLength => number(row.text_length),
         FilterColumn::InternalLinks => number(i64::from(row.internal_links)),

@@ -7,6 +7,7 @@ use model::{PageId, SiteId};
 use super::condition::{host, host_and_port};
 use super::evaluator::PredicateEvaluator;
 use super::predicate::Predicate;
+use crate::cancellation::Cancellation;
 use crate::error::{Error, Result};
 use crate::page_set::PageSet;
 use crate::pages::StoredPage;
@@ -42,6 +43,15 @@ impl PageFilter {
 
     /// Finds the selected sites; `None` for all. An unknown name is an error.
     pub fn find_sites(&self, snapshot: &Snapshot) -> Result<Option<SiteSet>> {
+        self.find_sites_until(snapshot, &Cancellation::default())
+    }
+
+    /// Like [`PageFilter::find_sites`], until the read is cancelled: each name is compared with those of all sites.
+    pub(super) fn find_sites_until(
+        &self,
+        snapshot: &Snapshot,
+        cancellation: &Cancellation,
+    ) -> Result<Option<SiteSet>> {
         if self.sites.is_empty() && self.domains.is_empty() {
             return Ok(None);
         }
@@ -49,6 +59,7 @@ impl PageFilter {
         let mut by_domain = SiteSet::default();
         let names = |site: u32| snapshot.urls.site_name(SiteId(site)).unwrap_or_default();
         for name in &self.sites {
+            cancellation.check()?;
             let name = name.trim_end_matches('/');
             let found = match snapshot.urls.find_site(name) {
                 Some(site) => by_site.insert(site),
@@ -58,6 +69,7 @@ impl PageFilter {
             check_found(found, "site", name)?;
         }
         for domain in &self.domains {
+            cancellation.check()?;
             let domain = domain.trim_start_matches('.').to_ascii_lowercase();
             let found = by_domain.extend(snapshot, |site| is_of_domain(host(names(site)), &domain));
             check_found(found, "domain", &domain)?;
@@ -70,7 +82,11 @@ impl PageFilter {
     }
 
     /// Finds the pages whose last document is in one of the languages; `None` for all.
-    pub(super) fn find_languages(&self, snapshot: &Snapshot) -> Result<Option<PageSet>> {
+    pub(super) fn find_languages(
+        &self,
+        snapshot: &Snapshot,
+        cancellation: &Cancellation,
+    ) -> Result<Option<PageSet>> {
         if self.languages.is_empty() {
             return Ok(None);
         }
@@ -78,7 +94,7 @@ impl PageFilter {
         let documents = TableReader::<DocumentRows>::open_committed(snapshot.dir(), &snapshot.manifest)?;
         let mut pages = PageSet::new(snapshot.page_state.pages() as usize, false);
         let mut newest = NewestRows::new(snapshot.page_state.pages() as usize);
-        documents.with_columns(&columns).for_each_row(|row| {
+        documents.with_columns(&columns).for_each_row_until(cancellation, |row| {
             if !newest.accept(row.page_id, row.fetch_time) {
                 return;
             }
@@ -90,8 +106,13 @@ impl PageFilter {
     }
 
     /// Compiles the predicate.
-    pub(super) fn compile_predicate(&self, snapshot: &Snapshot) -> Result<Option<PredicateEvaluator>> {
-        self.predicate.as_ref().map(|predicate| PredicateEvaluator::new(predicate, snapshot)).transpose()
+    pub(super) fn compile_predicate(
+        &self,
+        snapshot: &Snapshot,
+        cancellation: &Cancellation,
+    ) -> Result<Option<PredicateEvaluator>> {
+        let predicate = self.predicate.as_ref();
+        predicate.map(|predicate| PredicateEvaluator::new(predicate, snapshot, cancellation)).transpose()
     }
 
     /// Whether the record of a page must be read, not regarding the predicate.

@@ -22,6 +22,7 @@ pub use cursor::{PageOrder, PageRef, StreamCursor, StreamPartition};
 pub use filter::{PageFilter, SiteSet};
 pub use predicate::{Predicate, PredicateError};
 
+use crate::cancellation::Cancellation;
 use crate::error::{Error, Result};
 use crate::pages::StoredPage;
 use crate::snapshot::Snapshot;
@@ -89,18 +90,29 @@ pub struct PageStream<'s> {
     after: Option<StreamSortKey>,
     remaining: u64,
     read_ahead: ReadAhead,
+    cancellation: Cancellation,
+    pages_examined: u64,
 }
 
 impl<'s> PageStream<'s> {
     /// Opens a stream.
     pub fn open(snapshot: &'s Snapshot, request: &PageStreamRequest) -> Result<PageStream<'s>> {
+        PageStream::open_cancellable(snapshot, request, &Cancellation::default())
+    }
+
+    /// Opens a stream that ends with [`Error::Cancelled`] at the next page after it was cancelled, also while no page matches.
+    pub fn open_cancellable(
+        snapshot: &'s Snapshot,
+        request: &PageStreamRequest,
+        cancellation: &Cancellation,
+    ) -> Result<PageStream<'s>> {
         check_cursor(snapshot, request)?;
         let plan = ScanPlan {
             order: request.order,
             partition: request.partition,
-            sites: request.filter.find_sites(snapshot)?,
-            pages: request.filter.find_languages(snapshot)?,
-            predicate: request.filter.compile_predicate(snapshot)?,
+            sites: request.filter.find_sites_until(snapshot, cancellation)?,
+            pages: request.filter.find_languages(snapshot, cancellation)?,
+            predicate: request.filter.compile_predicate(snapshot, cancellation)?,
         };
         Ok(PageStream {
             snapshot,
@@ -113,6 +125,8 @@ impl<'s> PageStream<'s> {
             after: request.after.map(|cursor| cursor.key),
             remaining: request.max_pages,
             read_ahead: ReadAhead::default(),
+            cancellation: cancellation.clone(),
+            pages_examined: 0,
         })
     }
 
@@ -127,6 +141,11 @@ impl<'s> PageStream<'s> {
         stream.refs.sort_unstable_by_key(|page| page.key(PageOrder::Crawl));
         stream.complete = true;
         Ok(stream)
+    }
+
+    /// Number of pages that were considered so far, whether they matched or not.
+    pub fn pages_examined(&self) -> u64 {
+        self.pages_examined
     }
 
     /// Cursor after the last page; `None` at the start.
@@ -154,7 +173,7 @@ impl<'s> PageStream<'s> {
         if self.needs_record() || self.remaining < u64::MAX {
             return Ok(None);
         }
-        self.plan.total_bytes(self.snapshot, self.after).map(Some)
+        self.plan.total_bytes(self.snapshot, self.after, &self.cancellation).map(Some)
     }
 
     /// Returns the next page, without reading it unless the filter needs its record.
@@ -215,11 +234,12 @@ impl<'s> PageStream<'s> {
         if self.remaining == 0 {
             return Ok(None);
         }
+        self.cancellation.check()?;
         if self.next == self.refs.len() && !self.complete {
             let limit = usize::try_from(self.remaining).unwrap_or(usize::MAX);
             // If records are needed, some pages of the window may not match: the limit does not bound the window.
             let window = if self.needs_record() { self.window_pages } else { self.window_pages.min(limit) };
-            self.refs = self.plan.window(self.snapshot, self.after, window)?;
+            self.refs = self.plan.window(self.snapshot, self.after, window, &self.cancellation)?;
             self.next = 0;
             self.complete = self.refs.len() < window;
         }
@@ -258,6 +278,7 @@ impl<'s> PageStream<'s> {
 
     fn advance(&mut self, page_ref: &PageRef) {
         self.next += 1;
+        self.pages_examined += 1;
         self.after = Some(page_ref.key(self.plan.order));
     }
 

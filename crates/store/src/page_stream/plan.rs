@@ -10,6 +10,7 @@ use model::{PageId, SiteId};
 use super::cursor::{PageOrder, PageRef, StreamPartition, StreamSortKey};
 use super::evaluator::{PageValues, PredicateEvaluator};
 use super::filter::SiteSet;
+use crate::cancellation::Cancellation;
 use crate::error::Result;
 use crate::page_set::PageSet;
 use crate::snapshot::Snapshot;
@@ -34,9 +35,14 @@ impl ScanPlan {
         snapshot: &Snapshot,
         after: Option<StreamSortKey>,
         window: usize,
+        cancellation: &Cancellation,
     ) -> Result<Vec<PageRef>> {
         let collector = Mutex::new(WindowCollector { refs: Vec::new(), order: self.order, window });
         let parts = snapshot.page_state.scan_records(|batch: &mut Vec<PageRef>, page, record| {
+            // A scan has no early end; the rest of a cancelled one takes next to no time.
+            if cancellation.is_cancelled() {
+                return;
+            }
             let Some(page_ref) = self.page_ref(snapshot, page, record) else { return };
             if after.is_none_or(|after| page_ref.key(self.order) > after) {
                 batch.push(page_ref);
@@ -45,18 +51,28 @@ impl ScanPlan {
                 lock(&collector).add(batch);
             }
         })?;
+        cancellation.check()?;
         let mut collector = collector.into_inner().unwrap_or_else(PoisonError::into_inner);
         parts.into_iter().for_each(|mut batch| collector.add(&mut batch));
         Ok(collector.finish())
     }
 
     /// Sums the sizes of all records after a sort key.
-    pub(super) fn total_bytes(&self, snapshot: &Snapshot, after: Option<StreamSortKey>) -> Result<u64> {
+    pub(super) fn total_bytes(
+        &self,
+        snapshot: &Snapshot,
+        after: Option<StreamSortKey>,
+        cancellation: &Cancellation,
+    ) -> Result<u64> {
         let parts = snapshot.page_state.scan_records(|bytes: &mut u64, page, record| {
+            if cancellation.is_cancelled() {
+                return;
+            }
             let page_ref = self.page_ref(snapshot, page, record);
             let remaining = page_ref.filter(|page| after.is_none_or(|after| page.key(self.order) > after));
             *bytes += remaining.map_or(0, |page| u64::from(page.location.length));
         })?;
+        cancellation.check()?;
         Ok(parts.into_iter().sum())
     }
 

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use super::location::{file_name, rewritten};
 use super::reader::{PageStoreReader, check_digests, parse_record};
 use super::retention::{RetentionPolicy, VersionSelector};
-use super::{Background, PageStore, RecordLocation};
+use super::{Background, PageStore, RecordLocation, record_encoder};
 use crate::error::{Result, corrupt};
 use crate::failpoint::failpoint;
 use crate::file::append_file::AppendFile;
@@ -117,6 +117,7 @@ impl PageStore {
     /// Installs the result of a compaction; the next commit makes it and the new locations durable.
     pub fn finish_compaction(&mut self, compacted: CompactionResult) -> Result<Relocations> {
         self.background = Background::Nothing;
+        self.has_failed = true;
         let CompactionResult { old_parts, new_part, new_files, relocations } = compacted;
         if let Some(new_part) = new_part {
             self.index.replace(&old_parts, new_part)?;
@@ -126,6 +127,7 @@ impl PageStore {
             self.complete.insert(id, move_from_scratch(&self.dir, entry)?);
         }
         self.dedup.relocate(|old| relocations.new_location(old));
+        self.has_failed = false;
         Ok(relocations)
     }
 }
@@ -267,7 +269,7 @@ impl<'c> CompactionWriter<'c> {
     fn new(compaction: &'c Compaction) -> CompactionWriter<'c> {
         CompactionWriter {
             compaction,
-            encoder: RecordEncoder::new(compaction.compression_level),
+            encoder: record_encoder(&compaction.dir, compaction.compression_level),
             current: None,
             next_id: 0,
             files: BTreeMap::new(),

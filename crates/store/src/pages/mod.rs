@@ -17,7 +17,6 @@ mod retained;
 mod retention;
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 pub use check::{PageCorruption, PageStoreCheck};
@@ -27,6 +26,7 @@ pub use reader::{PageStoreReader, PageVersion, StoredPage, VerifyLevel};
 pub use retained::RetainedVersion;
 pub use retention::RetentionPolicy;
 
+use crate::disk::{self, File};
 use crate::error::{Context, Error, Result};
 use crate::file::append_file::AppendFile;
 use crate::layout::SCRATCH;
@@ -89,6 +89,8 @@ pub struct PageStore {
     dedup: DedupWindow,
     encoder: RecordEncoder,
     background: Background,
+    /// Whether files were moved in part. A commit would lack some of them.
+    has_failed: bool,
 }
 
 /// File that is appended to.
@@ -127,7 +129,7 @@ impl PageStore {
     pub fn open(dir: &Path, manifest: &Manifest, settings: PageStoreSettings) -> Result<PageStore> {
         let pages = dir.join("pages");
         for path in [&pages, &dir.join(SCRATCH)] {
-            std::fs::create_dir_all(path).context("create", path)?;
+            disk::create_dir_all(path).context("create", path)?;
         }
         let mut complete: BTreeMap<u32, FileEntry> = warc_files(manifest).collect();
         let mut current = None;
@@ -146,8 +148,9 @@ impl PageStore {
             index: CdxjIndex::open(dir, manifest)?,
             entries: Vec::new(),
             dedup: DedupWindow::new(settings.duplicate_window),
-            encoder: RecordEncoder::new(settings.compression_level),
+            encoder: record_encoder(dir, settings.compression_level),
             background: Background::Nothing,
+            has_failed: false,
             settings,
         })
     }
@@ -187,6 +190,9 @@ impl PageStore {
 
     /// Commits all appended pages; returns all files of the page store at this commit.
     pub fn commit(&mut self, generation: u64) -> Result<Vec<FileEntry>> {
+        if self.has_failed {
+            return Err(Error::NeedsReopen { path: self.dir.join("pages") });
+        }
         self.index.begin_generation(generation);
         let current = self.current.as_mut().map(|current| current.file.commit()).transpose()?;
         self.index.add(&self.entries)?;
@@ -198,7 +204,7 @@ impl PageStore {
             }
         }
         let pages = self.dir.join("pages");
-        File::open(&pages).and_then(|dir| dir.sync_all()).context("sync", &pages)?;
+        disk::sync_dir(&pages).context("sync", &pages)?;
         self.index.begin_generation(generation + 1);
         let current = current.filter(|entry| entry.length() > 0);
         Ok(self.complete.values().cloned().chain(current).chain(self.index.entries().cloned()).collect())
@@ -311,9 +317,11 @@ impl PageStore {
 
     /// Completes the current file; the next page begins a new one.
     fn roll_over(&mut self) -> Result<()> {
-        if let Some(mut current) = self.current.take() {
-            self.complete.insert(current.id, current.file.commit()?);
+        if let Some(current) = &mut self.current {
+            let entry = current.file.commit()?;
+            self.complete.insert(current.id, entry);
         }
+        self.current = None;
         Ok(())
     }
 }
@@ -333,12 +341,16 @@ struct DuplicateRecord {
     new_record: WarcRecord,
 }
 
+/// Encoder of the records of a page store.
+fn record_encoder(dir: &Path, compression_level: u8) -> RecordEncoder {
+    RecordEncoder::with_id_seed(compression_level, [disk::random(dir), disk::random(dir)])
+}
+
 /// First number above all files: those of this manifest, and those on disk, which older snapshots may reference.
 fn first_free_number(pages: &Path, manifest: &Manifest) -> Result<u32> {
     let mut free = warc_files(manifest).map(|(id, _)| number_of(id) + 1).max().unwrap_or(0);
-    for entry in std::fs::read_dir(pages).context("read", pages)? {
-        let name = entry.context("read", pages)?.file_name();
-        if let Some(id) = parse_file_name(&name.to_string_lossy()) {
+    for entry in disk::list(pages).context("list", pages)? {
+        if let Some(id) = parse_file_name(&entry.text()) {
             free = free.max(number_of(id) + 1);
         }
     }

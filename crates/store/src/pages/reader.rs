@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use model::Truncation;
 
 use super::location::{RecordLocation, file_name, warc_files};
+use crate::disk::File;
 use crate::error::{Context, Result, corrupt};
 use crate::file::append_file::open_committed;
 use crate::manifest::{FileEntry, Manifest};

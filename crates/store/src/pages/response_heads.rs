@@ -1,6 +1,5 @@
 //! Reader of stored response heads, without the bodies. The manager needs the heads of many pages, for conditional requests.
 
-use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
 
@@ -8,6 +7,7 @@ use flate2::bufread::GzDecoder;
 
 use super::location::file_name;
 use super::{PageStore, RecordLocation};
+use crate::disk::File;
 use crate::error::Result;
 use warc::{WarcHeader, head_bytes};
 
@@ -33,7 +33,7 @@ impl PageStore {
         for (index, location) in locations.iter().enumerate() {
             if open.as_ref().is_none_or(|(id, _)| *id != location.file) {
                 let path = self.dir.join("pages").join(file_name(location.file));
-                open = Some((location.file, File::open(path).ok()));
+                open = Some((location.file, File::open(&path).ok()));
             }
             let Some((_, Some(file))) = &open else { continue };
             if let Some(start) = read_beginning(file, location, &mut raw, &mut bytes)

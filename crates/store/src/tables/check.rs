@@ -1,19 +1,20 @@
 //! Integrity check and row count of the files of a table.
 
-use std::fs::File;
 use std::path::Path;
 
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::MERGE_ROWS;
-use crate::error::{Context, Error, Result, corrupt};
+use super::parquet_panics;
+use super::reader::SharedFile;
+use crate::error::{Error, Result, corrupt};
 use crate::manifest::{FileEntry, Manifest};
 
 /// Checks a file by reading every row.
 pub(crate) fn check_file(dir: &Path, entry: &FileEntry) -> Result<()> {
     let wrong = |error: &dyn std::fmt::Display| broken(dir, entry, error);
-    let reader = open(dir, entry)?.with_batch_size(MERGE_ROWS).build().map_err(|error| wrong(&error))?;
-    for batch in reader {
+    let builder = open(dir, entry)?.with_batch_size(MERGE_ROWS);
+    for batch in parquet_panics::batches(builder).map_err(|error| wrong(&error))? {
         batch.map_err(|error| wrong(&error))?;
     }
     Ok(())
@@ -29,10 +30,9 @@ pub fn count_rows(dir: &Path, manifest: &Manifest, table: &str) -> Result<u64> {
     Ok(rows)
 }
 
-fn open(dir: &Path, entry: &FileEntry) -> Result<ParquetRecordBatchReaderBuilder<File>> {
-    let path = dir.join(&entry.name);
-    let file = File::open(&path).context("open", &path)?;
-    ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| broken(dir, entry, &error))
+fn open(dir: &Path, entry: &FileEntry) -> Result<ParquetRecordBatchReaderBuilder<SharedFile>> {
+    let file = SharedFile::open(&dir.join(&entry.name))?;
+    parquet_panics::open(file).map_err(|error| broken(dir, entry, &error))
 }
 
 fn broken(dir: &Path, entry: &FileEntry, error: &dyn std::fmt::Display) -> Error {

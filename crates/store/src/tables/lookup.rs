@@ -7,7 +7,6 @@
 //! older than the page and skipped.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
@@ -19,14 +18,17 @@ use arrow_array::{Array, BooleanArray, RecordBatch};
 use arrow_schema::{ArrowError, Schema};
 use model::PageId;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowPredicateFn, ParquetRecordBatchReaderBuilder, RowFilter};
+use parquet::arrow::arrow_reader::{ArrowPredicateFn, RowFilter};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 use parquet::schema::types::SchemaDescriptor;
 
+use super::parquet_panics;
+use super::reader::SharedFile;
 use super::rows::Rows;
 use super::{DocumentRows, FetchRows, LinkRow, LinkRows, TableReader, with_current_columns};
-use crate::error::{Context, Error, Result, corrupt};
+use crate::cancellation::Cancellation;
+use crate::error::{Error, Result, corrupt};
 use crate::manifest::Manifest;
 
 /// Number of rows decoded at a time.
@@ -87,10 +89,11 @@ pub fn fetch_history(
     page: PageId,
     limit: usize,
     expected: usize,
+    cancellation: &Cancellation,
 ) -> Result<Vec<FetchHistoryEntry>> {
     let key = RowKey { column: "page_id", test: KeyTest::Page(page) };
     let (mut fetches, mut found) = (Vec::new(), 0);
-    for_each_found::<FetchRows>(dir, manifest, ReadDirection::Newest, &[key], |batch| {
+    for_each_found::<FetchRows>(dir, manifest, ReadDirection::Newest, &[key], cancellation, |batch| {
         found += batch.num_rows();
         fetches.extend((0..batch.num_rows()).map(|row| history_entry(batch, row)));
         // Sorted only when twice the limit was collected.
@@ -115,6 +118,7 @@ pub fn inlinks(
     page: Option<PageId>,
     url: &str,
     max_pages: usize,
+    cancellation: &Cancellation,
 ) -> Result<Vec<Inlink>> {
     let keys = match page {
         Some(page) => vec![RowKey { column: "target_page_id", test: KeyTest::Page(page) }],
@@ -126,7 +130,7 @@ pub fn inlinks(
     let mut links = Vec::new();
     // Pages often link to the same target more than once.
     let mut sources = HashSet::new();
-    for_each_found::<LinkRows>(dir, manifest, ReadDirection::Oldest, &keys, |batch| {
+    for_each_found::<LinkRows>(dir, manifest, ReadDirection::Oldest, &keys, cancellation, |batch| {
         for link in (0..batch.num_rows()).map(|row| in_link(batch, row)) {
             if sources.len() < max_pages && sources.insert(link.source) {
                 links.push(link);
@@ -205,10 +209,14 @@ impl RowKey {
     fn predicate(
         &self,
         schema: &SchemaDescriptor,
+        cancellation: &Cancellation,
     ) -> Box<ArrowPredicateFn<impl FnMut(RecordBatch) -> FilterResult + use<>>> {
         let mask = ProjectionMask::columns(schema, [self.column]);
-        let test = self.test.clone();
+        let (test, cancellation) = (self.test.clone(), cancellation.clone());
         Box::new(ArrowPredicateFn::new(mask, move |batch| {
+            if cancellation.is_cancelled() {
+                return Err(ArrowError::ComputeError("cancelled".to_owned()));
+            }
             let column = batch.column(0);
             Ok(match &test {
                 KeyTest::Page(page) => {
@@ -242,6 +250,7 @@ fn for_each_found<R: Rows>(
     manifest: &Manifest,
     direction: ReadDirection,
     keys: &[RowKey],
+    cancellation: &Cancellation,
     mut visit: impl FnMut(&RecordBatch) -> bool,
 ) -> Result<()> {
     let prefix = super::prefix::<R>();
@@ -252,9 +261,9 @@ fn for_each_found<R: Rows>(
     }
     for entry in files {
         let path = dir.join(&entry.name);
-        let file = File::open(&path).context("open", &path)?;
+        let file = SharedFile::open(&path)?;
         let wrong = |error: &dyn std::fmt::Display| corrupt(&path, "", error.to_string());
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| wrong(&error))?;
+        let builder = parquet_panics::open(file).map_err(|error| wrong(&error))?;
         if !has_columns::<R>(builder.schema(), keys) {
             return Err(Error::SchemaMismatch { path });
         }
@@ -262,11 +271,15 @@ fn for_each_found<R: Rows>(
         if groups.is_empty() {
             continue;
         }
-        let predicates = keys.iter().map(|key| key.predicate(builder.parquet_schema()) as _).collect();
+        let predicate = |key: &RowKey| key.predicate(builder.parquet_schema(), cancellation) as _;
+        let predicates = keys.iter().map(predicate).collect();
         let builder = builder.with_row_groups(groups).with_batch_size(BATCH_ROWS);
-        let reader = builder.with_row_filter(RowFilter::new(predicates)).build();
-        for batch in reader.map_err(|error| wrong(&error))? {
-            let batch = batch.map_err(|error| wrong(&error))?;
+        let reader = parquet_panics::batches(builder.with_row_filter(RowFilter::new(predicates)));
+        // A predicate fails after a cancellation.
+        let failed =
+            |error: &dyn std::fmt::Display| cancellation.check().err().unwrap_or_else(|| wrong(error));
+        for batch in reader.map_err(|error| failed(&error))? {
+            let batch = batch.map_err(|error| failed(&error))?;
             let batch = with_current_columns(&batch, &R::schema()).map_err(|error| wrong(&error))?;
             if !visit(&batch) {
                 return Ok(());
@@ -348,7 +361,11 @@ fn valid_row(column: &dyn Array, row: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use parquet::arrow::ArrowWriter;
+
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
     use super::*;
     use crate::tables::{FetchRow, LinkRow, Tables};
@@ -415,9 +432,10 @@ mod tests {
     fn the_newest_fetches_of_a_page_are_found_in_order() {
         let dir = tempfile::tempdir().unwrap();
         let manifest = tables(dir.path());
-        let fetches = fetch_history(dir.path(), &manifest, PageId(7), 1_000, usize::MAX).unwrap();
+        let running = Cancellation::default();
+        let fetches = fetch_history(dir.path(), &manifest, PageId(7), 1_000, usize::MAX, &running).unwrap();
         assert!(fetches.iter().map(|fetch| fetch.fetched_ms).eq((1..=30).map(|round| round * 1_000 + 7)));
-        let newest = fetch_history(dir.path(), &manifest, PageId(7), 3, 30).unwrap();
+        let newest = fetch_history(dir.path(), &manifest, PageId(7), 3, 30, &running).unwrap();
         assert_eq!(newest, fetches[27..]);
         let expected = FetchHistoryEntry {
             fetched_ms: 30_007,
@@ -435,14 +453,28 @@ mod tests {
             warc_offset: Some(7),
         };
         assert_eq!(newest[2], expected);
-        assert_eq!(fetch_history(dir.path(), &manifest, PageId(10), 3, 1).unwrap(), []);
+        assert_eq!(fetch_history(dir.path(), &manifest, PageId(10), 3, 1, &running).unwrap(), []);
+    }
+
+    #[test]
+    fn a_cancelled_lookup_ends_with_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let manifest = tables(dir.path());
+        let cancelled = Cancellation::default();
+        cancelled.cancel();
+        let fetches = fetch_history(dir.path(), &manifest, PageId(5), 3, 30, &cancelled);
+        assert!(matches!(fetches, Err(Error::Cancelled)), "{fetches:?}");
+        let links = inlinks(dir.path(), &manifest, None, "http://unknown.test/", 3, &cancelled);
+        assert!(matches!(links, Err(Error::Cancelled)), "{links:?}");
     }
 
     #[test]
     fn links_are_found_by_page_and_rejected_ones_by_url() {
         let dir = tempfile::tempdir().unwrap();
         let manifest = tables(dir.path());
-        let find = |page, url, most| inlinks(dir.path(), &manifest, page, url, most).unwrap();
+        let find = |page, url, most| {
+            inlinks(dir.path(), &manifest, page, url, most, &Cancellation::default()).unwrap()
+        };
         assert_eq!(find(Some(PageId(3)), "", 1_000).len(), 30);
         assert_eq!(find(Some(PageId(4)), "", 1_000), []);
         let rejected = find(None, "http://a.test/rejected", 5);
@@ -495,7 +527,7 @@ mod tests {
     fn a_missing_nullable_column_is_null_and_a_missing_key_column_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
         let manifest = tables(dir.path());
-        let fetches = || fetch_history(dir.path(), &manifest, PageId(7), 3, 30);
+        let fetches = || fetch_history(dir.path(), &manifest, PageId(7), 3, 30, &Cancellation::default());
         remove_column(dir.path(), &manifest, "duplicate_of");
         let newest = fetches().unwrap().pop().unwrap();
         assert_eq!((newest.duplicate_of, newest.changed), (None, Some(true)));

@@ -12,18 +12,17 @@ mod derived;
 mod listing;
 mod lookup;
 mod newest_rows;
+mod parquet_panics;
 mod reader;
 mod response_times;
 mod rows;
 mod view;
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use arrow_array::{RecordBatch, new_null_array};
 use arrow_schema::{ArrowError, DataType, FieldRef, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -47,12 +46,13 @@ pub use derived::{DerivedTable, DerivedTableInfo, list_derived};
 pub use listing::{TableInfo, list_tables};
 pub use lookup::{FetchHistoryEntry, Inlink, LastParses, fetch_history, for_each_unresolved_link, inlinks};
 pub use newest_rows::NewestRows;
+use reader::SharedFile;
 pub use reader::{TableBatch, TableReader};
 pub use response_times::for_each_response_time;
 pub use rows::Rows;
 pub(crate) use view::view_path;
 
-use crate::error::{Context, Error, Result, corrupt};
+use crate::error::{Error, Result, corrupt};
 use crate::failpoint::failpoint;
 use crate::file::immutable_file::ImmutableFileWriter;
 use crate::file::merge_policy;
@@ -60,6 +60,11 @@ use crate::manifest::{FileEntry, Manifest};
 
 /// Names of the tables that commits write; all others are derived from them.
 const COMMITTED: [&str; 4] = [FetchRows::NAME, DocumentRows::NAME, LinkRows::NAME, SiteLogRows::NAME];
+
+/// Whether commits write a table of this name.
+pub(crate) fn is_committed(table: &str) -> bool {
+    COMMITTED.contains(&table)
+}
 
 /// Number of rows per row group: the unit that a lookup of one page has to decode.
 const GROUP_ROWS: usize = 100_000;
@@ -143,10 +148,10 @@ impl<R: Rows> Table<R> {
         let mut writer = self.create(generation, "-merged")?;
         for entry in files {
             let path = self.dir.join(&entry.name);
-            let file = File::open(&path).context("open", &path)?;
+            let file = SharedFile::open(&path)?;
             let wrong = |error: &dyn std::fmt::Display| corrupt(&path, "", error.to_string());
-            let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-                .and_then(|builder| builder.with_batch_size(MERGE_ROWS).build())
+            let reader = parquet_panics::open(file)
+                .and_then(|builder| parquet_panics::batches(builder.with_batch_size(MERGE_ROWS)))
                 .map_err(|error| wrong(&error))?;
             for batch in reader {
                 let batch = batch.map_err(|error| wrong(&error))?;
@@ -219,6 +224,8 @@ fn prefix<R: Rows>() -> String {
 
 #[cfg(test)]
 mod tests {
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
     use super::*;
 
     fn row(page: u32) -> LinkRow<'static> {
@@ -238,11 +245,32 @@ mod tests {
 
     fn count(dir: &Path, files: &[FileEntry]) -> usize {
         let rows = |file: &FileEntry| {
-            let file = File::open(dir.join(&file.name)).unwrap();
+            let file = SharedFile::open(&dir.join(&file.name)).unwrap();
             ParquetRecordBatchReaderBuilder::try_new(file).unwrap().metadata().file_metadata().num_rows()
                 as usize
         };
         files.iter().map(rows).sum()
+    }
+
+    #[test]
+    fn the_embedded_arrow_schema_of_a_file_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("tables")).unwrap();
+        let mut tables = Tables::open(dir.path(), &Manifest::empty());
+        tables.links.rows.push(&row(7));
+        let manifest = Manifest { files: tables.commit(1).unwrap(), ..Manifest::empty() };
+        let file = manifest.files.iter().find(|file| file.name.starts_with("tables/links-")).unwrap();
+        let path = dir.path().join(&file.name);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let key = b"ARROW:schema";
+        let start = bytes.windows(key.len()).position(|window| window == key).unwrap() + key.len() + 40;
+        bytes[start..start + 200].fill(b'A');
+        std::fs::write(&path, bytes).unwrap();
+        check::check_file(dir.path(), file).unwrap();
+        let mut sources = Vec::new();
+        let reader = TableReader::<LinkRows>::open_committed(dir.path(), &manifest).unwrap();
+        reader.for_each_row(|row| sources.push(row.source_page_id)).unwrap();
+        assert_eq!(sources, [7]);
     }
 
     #[test]

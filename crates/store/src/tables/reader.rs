@@ -1,6 +1,5 @@
 //! Reader of a table by row groups, which any thread can read.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::marker::PhantomData;
 use std::os::unix::fs::FileExt;
@@ -10,14 +9,15 @@ use std::sync::Arc;
 use arrow_schema::FieldRef;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
-};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::GROUP_ROWS;
 use super::derived::list_derived;
+use super::parquet_panics;
 use super::rows::Rows;
+use crate::cancellation::Cancellation;
+use crate::disk::File;
 use crate::error::{Context, Error, Result, corrupt};
 use crate::manifest::Manifest;
 
@@ -135,7 +135,7 @@ impl<R: Rows> TableReader<R> {
             let mask = ProjectionMask::columns(builder.parquet_schema(), self.columns.iter().copied());
             builder = builder.with_projection(mask);
         }
-        for batch in builder.build().map_err(|error| wrong(path, &error))? {
+        for batch in parquet_panics::batches(builder).map_err(|error| wrong(path, &error))? {
             let batch = batch.map_err(|error| wrong(path, &error))?;
             visit(&TableBatch { columns: R::columns(&batch), rows: batch.num_rows() })?;
         }
@@ -146,15 +146,27 @@ impl<R: Rows> TableReader<R> {
     pub fn for_each_row(&self, mut visit: impl FnMut(&R::Row<'_>)) -> Result<()> {
         (0..self.groups()).try_for_each(|group| self.for_each(group, &mut visit))
     }
+
+    /// Calls `visit` with every row, until the read is cancelled.
+    pub fn for_each_row_until(
+        &self,
+        cancellation: &Cancellation,
+        mut visit: impl FnMut(&R::Row<'_>),
+    ) -> Result<()> {
+        (0..self.groups()).try_for_each(|group| {
+            self.read(group, BATCH_ROWS, |batch| {
+                cancellation.check()?;
+                batch.rows().for_each(|row| visit(&row));
+                Ok(())
+            })
+        })
+    }
 }
 
 impl TableFile {
     fn open<R: Rows>(path: PathBuf) -> Result<TableFile> {
-        let file = File::open(&path).context("open", &path)?;
-        let length = file.metadata().context("open", &path)?.len();
-        let file = SharedFile { file: Arc::new(file), length };
-        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
-            .map_err(|error| wrong(&path, &error))?;
+        let file = SharedFile::open(&path)?;
+        let metadata = parquet_panics::read_metadata(&file).map_err(|error| wrong(&path, &error))?;
         // A nullable column that was added later may be missing in older files.
         let is_known = |field: &FieldRef| match metadata.schema().field_with_name(field.name()) {
             Ok(found) => found.data_type() == field.data_type(),
@@ -170,13 +182,21 @@ impl TableFile {
 /// File that many threads read with positioned reads, because clones of a `File` share their position. It is opened at the
 /// start, so that it can be read even after it is deleted.
 #[derive(Debug, Clone)]
-struct SharedFile {
+pub(super) struct SharedFile {
     file: Arc<File>,
     length: u64,
 }
 
+impl SharedFile {
+    pub(super) fn open(path: &Path) -> Result<SharedFile> {
+        let file = File::open(path).context("open", path)?;
+        let length = file.length().context("open", path)?;
+        Ok(SharedFile { file: Arc::new(file), length })
+    }
+}
+
 /// Sequential reader from a position.
-struct PositionedReader {
+pub(super) struct PositionedReader {
     file: Arc<File>,
     at: u64,
 }

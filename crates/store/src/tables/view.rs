@@ -3,11 +3,13 @@
 //! The directory `tables/` also has files that only older snapshots reference, so a glob over it would count rows twice.
 //! The view is refreshed after each commit; no component reads it.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
+use crate::disk::{self, DirEntry};
 use crate::error::{Context, Result};
+use crate::layout;
 use crate::manifest::Manifest;
 
 /// Directory of the view.
@@ -24,22 +26,23 @@ pub(crate) fn view_path(dir: &Path, name: &str) -> PathBuf {
 pub(super) fn refresh(dir: &Path, manifest: &Manifest, tables: &[&str]) -> Result<()> {
     for table in tables {
         let view = dir.join(VIEW).join(table);
-        fs::create_dir_all(&view).context("create", &view)?;
+        disk::create_dir_all(&view).context("create", &view)?;
         let prefix = format!("tables/{table}-");
-        let current: HashSet<&str> = manifest
+        let current: BTreeSet<&str> = manifest
             .files_in("tables")
             .filter(|file| file.name.starts_with(&prefix))
             .map(|file| file.name.trim_start_matches("tables/"))
             .collect();
-        for entry in fs::read_dir(&view).context("list", &view)? {
-            let entry = entry.context("list", &view)?;
-            if !current.contains(entry.file_name().to_string_lossy().as_ref()) {
-                fs::remove_file(entry.path()).context("remove", &entry.path())?;
+        for name in disk::list(&view).context("list", &view)?.iter().map(DirEntry::text) {
+            // Files that a user has put here remain.
+            if layout::is_component_file("tables", &name) && !current.contains(name.as_str()) {
+                let path = view.join(name);
+                disk::remove_file(&path).context("remove", &path)?;
             }
         }
         for name in current {
             let link = view.join(name);
-            match fs::hard_link(dir.join("tables").join(name), &link) {
+            match disk::hard_link(&dir.join("tables").join(name), &link) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                     return Err(error).context("link", &link);
                 }

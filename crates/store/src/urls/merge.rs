@@ -3,18 +3,18 @@
 //! The result is written to the scratch directory, where it is not deleted as unreferenced, and is moved in the commit that
 //! references it. If the process ends during a merge, only the merge is lost.
 
-use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
 
 use super::run::{Run, RunEntry, RunWriter};
+use crate::disk;
 use crate::error::{Context, Result};
 use crate::failpoint::failpoint;
 use crate::layout;
 use crate::manifest::FileEntry;
+use crate::parallel::Task;
 
 /// Decision of the merge policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,36 +55,35 @@ pub(super) fn plan(sizes: &[u64]) -> MergeDecision {
 }
 
 /// Merge in progress on its own thread; stopped on drop.
-#[derive(Debug)]
 pub(super) struct Merge {
     inputs: Vec<Arc<Run>>,
     stop: Arc<AtomicBool>,
     /// `None` after it was joined.
-    thread: Option<JoinHandle<Result<Option<FileEntry>>>>,
+    task: Option<Task<Result<Option<FileEntry>>>>,
 }
 
 impl Merge {
     /// Starts to merge runs.
     pub(super) fn start(dir: &Path, inputs: Vec<Arc<Run>>) -> Result<Merge> {
         let scratch = dir.join(layout::SCRATCH);
-        fs::create_dir_all(&scratch).context("create", &scratch)?;
+        disk::create_dir_all(&scratch).context("create", &scratch)?;
         let stop = Arc::new(AtomicBool::new(false));
-        let thread = {
+        let task = {
             let (dir, inputs, stop) = (dir.to_owned(), inputs.clone(), stop.clone());
-            thread::spawn(move || merge(&dir, &inputs, &stop))
+            Task::start(move || merge(&dir, &inputs, &stop))
         };
-        Ok(Merge { inputs, stop, thread: Some(thread) })
+        Ok(Merge { inputs, stop, task: Some(task) })
     }
 
     pub(super) fn is_finished(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+        self.task.as_ref().is_none_or(Task::is_finished)
     }
 
     /// Waits for the result, renames it, and replaces the merged runs in `runs` by it.
     pub(super) fn finish(mut self, dir: &Path, name: &str, runs: &mut Vec<Arc<Run>>) -> Result<()> {
         let Some(entry) = self.join()? else { return Ok(()) };
         let path = dir.join(name);
-        fs::rename(dir.join(&entry.name), &path).context("rename", &path)?;
+        disk::rename(&dir.join(&entry.name), &path).context("rename", &path)?;
         let merged = Run::open(dir, &FileEntry { name: name.to_owned(), ..entry })?;
         runs.retain(|run| !self.inputs.iter().any(|input| Arc::ptr_eq(run, input)));
         runs.push(Arc::new(merged));
@@ -92,8 +91,7 @@ impl Merge {
     }
 
     fn join(&mut self) -> Result<Option<FileEntry>> {
-        let Some(thread) = self.thread.take() else { return Ok(None) };
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        self.task.take().map_or(Ok(None), Task::join)
     }
 }
 
@@ -101,9 +99,9 @@ impl Merge {
 impl Drop for Merge {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
+        if let Some(task) = self.task.take() {
             // An error no longer matters.
-            drop(thread.join());
+            task.wait();
         }
     }
 }
@@ -111,7 +109,11 @@ impl Drop for Merge {
 /// Deletes the leftover of an interrupted merge.
 pub(super) fn clean_up(dir: &Path) -> Result<()> {
     let path = scratch_file(dir);
-    if path.exists() { fs::remove_file(&path).context("remove", &path) } else { Ok(()) }
+    if disk::exists(&path).context("read", &path)? {
+        disk::remove_file(&path).context("remove", &path)
+    } else {
+        Ok(())
+    }
 }
 
 fn scratch_file(dir: &Path) -> PathBuf {

@@ -30,12 +30,8 @@ mod site_names;
 mod text_block;
 mod url_texts;
 
-use std::fs;
-use std::hash::{BuildHasher, RandomState};
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 
 use model::{PageId, SiteId, UrlBatch};
 
@@ -47,6 +43,7 @@ use self::merge::{Merge, MergeDecision, TOO_MANY_RUNS, plan};
 pub use self::reader::UrlReader;
 use self::run::{Run, RunWriter};
 use self::url_texts::UrlTextsWriter;
+use crate::disk;
 use crate::error::{Context, Error, Result};
 use crate::failpoint::failpoint;
 use crate::file::append_file::AppendFile;
@@ -81,13 +78,12 @@ impl UrlTable {
     /// Opens the table with a cache of `cache_entries`.
     pub fn with_cache(dir: &Path, manifest: &Manifest, cache_entries: usize) -> Result<UrlTable> {
         let urls_dir = dir.join(DIR);
-        fs::create_dir_all(&urls_dir).context("create", &urls_dir)?;
+        disk::create_dir_all(&urls_dir).context("create", &urls_dir)?;
         merge::clean_up(dir)?;
         let head = manifest.files_in(DIR).find(|file| file.name.starts_with(header::PREFIX)).cloned();
         let known = match head {
             Some(_) => UrlReader::open(dir, manifest)?,
-            // `RandomState` is seeded by the operating system.
-            None => UrlReader::empty(dir, RandomState::new().hash_one(DIR)),
+            None => UrlReader::empty(dir, disk::random(dir)),
         };
         let entry = |name: &str| {
             let found = manifest.files_in(DIR).find(|file| file.name == name);
@@ -179,11 +175,10 @@ impl UrlTable {
         let UrlTable { dir, known, url_texts: texts, site_names: sites, .. } = self;
         known.sites.write(self.written_sites, sites)?;
         // Both are written at the same time, to keep the disk busy.
-        let (run, others) = thread::scope(|scope| {
-            let run = scope.spawn(|| write_run(dir, &run, &known.mem_table));
-            let others = texts.commit().and_then(|[text, index]| Ok([text, index, sites.commit()?]));
-            (run.join().unwrap_or_else(|panic| resume_unwind(panic)), others)
-        });
+        let (run, others) = parallel::join(
+            || write_run(dir, &run, &known.mem_table),
+            || texts.commit().and_then(|[text, index]| Ok([text, index, sites.commit()?])),
+        );
         let mut files = others?.to_vec();
         self.written_sites = known.sites.len();
         if let Some(run) = run? {
@@ -242,6 +237,7 @@ fn write_run(dir: &Path, name: &str, mem_table: &MemTable) -> Result<Option<Run>
 mod tests {
     use std::collections::{HashMap, HashSet};
     use std::sync::LazyLock;
+    use std::{fs, thread};
 
     use model::{CanonicalUrl, UrlRules};
     use proptest::prelude::*;

@@ -1,6 +1,9 @@
-//! Fault injection: kills, aborts at each step of a commit, and a full disk.
+//! Fault injection: kills, aborts at each step of a commit, a full disk, and histories on a simulated disk.
 #![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
+mod file_access;
 mod full_disk;
+mod histories;
 mod kills;
 mod rounds;
+mod single_faults;

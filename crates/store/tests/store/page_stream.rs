@@ -324,6 +324,28 @@ fn pages_have_their_bodies_and_the_maximum_is_respected() {
 }
 
 #[test]
+fn a_cancelled_stream_ends_at_the_next_page() {
+    let cancellation = store::Cancellation::default();
+    let predicate = "url like '%' and url is not null".parse().unwrap();
+    let filter = PageFilter { predicate: Some(predicate), ..PageFilter::all() };
+    let request = PageStreamRequest { filter, ..Default::default() };
+    let mut stream = PageStream::open_cancellable(snapshot(), &request, &cancellation).unwrap();
+    assert!(stream.next_page().unwrap().is_some());
+    assert!(stream.next_ref().unwrap().is_some());
+    assert_eq!(stream.pages_examined(), 2);
+    cancellation.cancel();
+    assert!(matches!(stream.next_page(), Err(Error::Cancelled)));
+    assert!(matches!(stream.next_member(false), Err(Error::Cancelled)));
+    assert!(matches!(stream.next_ref(), Err(Error::Cancelled)));
+    assert_eq!(stream.pages_examined(), 2);
+    // The documents are not read to the end either.
+    let filter = PageFilter { languages: vec!["en".to_owned()], ..PageFilter::all() };
+    let request = PageStreamRequest { filter, ..Default::default() };
+    let opened = PageStream::open_cancellable(snapshot(), &request, &cancellation);
+    assert!(matches!(opened.err(), Some(Error::Cancelled)));
+}
+
+#[test]
 fn members_are_returned_unchanged() {
     let mut stream = PageStream::open(snapshot(), &PageStreamRequest::default()).unwrap();
     let mut pages = 0;

@@ -562,6 +562,23 @@ fn read_all(path: &Path) -> (Vec<WarcRecord>, Option<String>) {
 }
 
 #[test]
+fn records_above_a_maximum_size_are_skipped_on_request() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.warc");
+    let record = |bytes: usize| {
+        let block = "x".repeat(bytes);
+        format!("WARC/1.1\r\nWARC-Type: resource\r\nContent-Length: {bytes}\r\n\r\n{block}\r\n\r\n")
+    };
+    std::fs::write(&path, [10, 501, 500, 100_000, 20].map(record).concat()).unwrap();
+    let mut reader = WarcReader::open(&path).unwrap().skip_records_above(500);
+    let sizes: Vec<usize> = reader.by_ref().map(|record| record.unwrap().block().len()).collect();
+    assert_eq!((sizes, reader.skipped()), (vec![10, 500, 20], 2));
+    std::fs::write(&path, &record(10_000)[..9_000]).unwrap();
+    let cut = WarcReader::open(&path).unwrap().skip_records_above(500).next();
+    assert!(cut.unwrap().unwrap_err().to_string().contains("of 10000 bytes"));
+}
+
+#[test]
 fn files_of_other_programs_are_read_to_their_end_or_to_a_clear_error() {
     let dir = samples();
     // Name, number of records, number of wrong digests, error message.

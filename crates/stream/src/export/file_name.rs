@@ -36,12 +36,20 @@ pub(super) fn file_name(url: &str, extension: Option<&str>) -> String {
     format!("{name}/{file}")
 }
 
-/// Alternative name for the same page, if the first is in use.
-pub(super) fn alternative_name(name: &str, url: &str) -> String {
+/// Alternative path for the same page, if the first is in use; each `attempt` has another one.
+pub(super) fn alternative_name(name: &str, url: &str, attempt: u32) -> String {
+    let text = format!("{attempt} {url}");
     match name.rsplit_once('.').filter(|(_, extension)| is_extension(extension)) {
-        Some((stem, extension)) => with_hash(stem, url, Some(extension)),
-        None => with_hash(name, url, None),
+        Some((stem, extension)) => with_hash(stem, &text, Some(extension)),
+        None => with_hash(name, &text, None),
     }
+}
+
+/// Alternative path directly below the host, if the directory of the page cannot be created.
+pub(super) fn flat_name(name: &str, url: &str, attempt: u32) -> String {
+    let host = name.split('/').next().unwrap_or_default();
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension).filter(|name| is_extension(name));
+    with_hash(&format!("{host}/long"), &format!("{attempt} {url}"), extension)
 }
 
 fn with_hash(stem: &str, text: &str, extension: Option<&str>) -> String {

@@ -29,6 +29,9 @@ pub struct ExportSummary {
     pub bytes: u64,
     /// Bodies with an invalid content encoding; written up to the error.
     pub decode_errors: u64,
+    /// Pages that were not written as files: nothing of the content encoding could be decoded, the decoded body or the export
+    /// exceeds its maximum size, or no file name was free.
+    pub skipped: u64,
 }
 
 /// Error of an operation on a file of the export.

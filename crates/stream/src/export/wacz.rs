@@ -1,7 +1,7 @@
 //! Export of a commit as one WACZ 1.1.1 file: a ZIP of WARC files, their index and a list of pages, which opens in a browser.
 //!
-//! The WARC files are written first, to a temporary directory beside the file, and moved into it one by one. The index is
-//! compressed in chunks of lines, with a list of the chunks (ZipNum), so that a remote reader fetches little of it.
+//! The WARC files are written first, to a new temporary directory beside the file, and moved into it one by one. Existing files and
+//! directories are not touched. The index is compressed in chunks of lines, with a list of the chunks (ZipNum), so that a remote reader fetches little of it.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 use libdeflater::{CompressionLvl, Compressor};
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use store::{PageFilter, PageStream, PageStreamItem, PageStreamRequest, Result, RetentionPolicy, Snapshot};
+use store::{
+    PageFilter, PageStream, PageStreamItem, PageStreamRequest, RecordLocation, Result, RetentionPolicy,
+    Snapshot,
+};
 
 use super::ExportSummary;
 use super::failed;
@@ -22,6 +25,8 @@ use crate::query::output::OutputColumn;
 /// Lines per compressed chunk of the index.
 const INDEX_LINES: usize = 1_024;
 const VERSION: &str = "1.1.1";
+/// Number of names tried for the temporary directory; killed exports of the same process id may have left some.
+const MAX_TEMP_NAMES: u32 = 100;
 
 /// Writes the pages of the selected sites to the file `out`. `info` goes into the first record of each WARC file.
 pub fn export_wacz(
@@ -31,24 +36,46 @@ pub fn export_wacz(
     info: &[(String, String)],
     out: &Path,
 ) -> Result<ExportSummary> {
-    let mut dir = out.as_os_str().to_owned();
-    dir.push(".dir");
-    let dir = TempDirGuard(PathBuf::from(dir));
+    let dir = TempDir::create_beside(out)?;
     let sites = selection.find_sites(snapshot)?;
     let summary = export_warc(snapshot, sites.as_ref(), retention, info, &dir.0)?;
     write_pages(snapshot, selection, &dir.0.join("pages.jsonl"))?;
     // Renamed to its final name when it is complete.
     let complete = dir.0.join("complete.wacz");
-    let bytes = pack(&dir.0, snapshot.manifest.committed_ms, &complete)
-        .and_then(|bytes| fs::rename(&complete, out).map(|()| bytes))
+    let bytes = pack(&dir.0, summary.files as u32, snapshot.manifest.committed_ms, &complete)
+        .and_then(|bytes| rename_new(&complete, out).map(|()| bytes))
         .map_err(failed("write", out))?;
     Ok(ExportSummary { files: 1, bytes, ..summary })
 }
 
-/// Temporary directory, removed on drop.
-struct TempDirGuard(PathBuf);
+/// Renames a file, but does not replace another one.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    // A rename replaces an existing file, so the name is taken first.
+    File::create_new(to)?;
+    fs::rename(from, to)
+}
 
-impl Drop for TempDirGuard {
+/// Temporary directory that did not exist before, removed on drop.
+struct TempDir(PathBuf);
+
+impl TempDir {
+    fn create_beside(out: &Path) -> Result<TempDir> {
+        let mut attempt = 0;
+        loop {
+            let mut path = out.as_os_str().to_owned();
+            path.push(format!(".{}-{attempt}.tmp", std::process::id()));
+            let path = PathBuf::from(path);
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < MAX_TEMP_NAMES => {
+                    attempt += 1;
+                }
+                created => return created.map(|()| TempDir(path.clone())).map_err(failed("create", &path)),
+            }
+        }
+    }
+}
+
+impl Drop for TempDir {
     fn drop(&mut self) {
         // Best effort: a leftover directory is harmless.
         let _ = fs::remove_dir_all(&self.0);
@@ -65,7 +92,7 @@ fn write_pages(snapshot: &Snapshot, selection: &PageFilter, path: &Path) -> Resu
     let request = PageStreamRequest { filter: selection, ..PageStreamRequest::default() };
     let mut stream = PageStream::open(snapshot, &request)?;
     let mut viewer = PageViewer::new(&[OutputColumn::Title]);
-    let file = File::create(path).map_err(failed("create", path))?;
+    let file = File::create_new(path).map_err(failed("create", path))?;
     let mut out = io::BufWriter::new(file);
     let header = json!({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"});
     writeln!(out, "{header}").map_err(failed("write", path))?;
@@ -83,20 +110,13 @@ fn write_pages(snapshot: &Snapshot, selection: &PageFilter, path: &Path) -> Resu
     out.flush().map_err(failed("write", path))
 }
 
-fn pack(dir: &Path, committed_ms: i64, out: &Path) -> io::Result<u64> {
+fn pack(dir: &Path, warc_files: u32, committed_ms: i64, out: &Path) -> io::Result<u64> {
     let mut zip = ZipWriter::create(out)?;
-    let mut archives: Vec<PathBuf> = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|end| end == "gz") {
-            archives.push(path);
-        }
-    }
-    archives.sort();
-    for path in &archives {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        zip.add(&format!("archive/{name}"), &mut File::open(path)?)?;
-        fs::remove_file(path)?;
+    for number in 0..warc_files {
+        let name = RecordLocation::in_numbered_file(number).file_name();
+        let path = dir.join(&name);
+        zip.add(&format!("archive/{name}"), &mut File::open(&path)?)?;
+        fs::remove_file(&path)?;
     }
     let (index, chunk_list) = (dir.join("index.cdx.gz"), dir.join("index.idx"));
     compress_index(&dir.join("index.cdxj"), &index, &chunk_list)?;
@@ -136,7 +156,7 @@ fn package(zip: &ZipWriter, committed_ms: i64) -> String {
 /// Compresses the index in chunks, and writes the list of chunks.
 fn compress_index(index: &Path, compressed: &Path, chunk_list: &Path) -> io::Result<()> {
     let mut lines = BufReader::new(File::open(index)?);
-    let (mut out, mut list) = (File::create(compressed)?, File::create(chunk_list)?);
+    let (mut out, mut list) = (File::create_new(compressed)?, File::create_new(chunk_list)?);
     let meta = json!({"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"});
     writeln!(list, "!meta 0 {meta}")?;
     let mut compressor = Compressor::new(CompressionLvl::default());

@@ -19,7 +19,7 @@ use super::failed;
 const MAX_FILE_BYTES: u64 = 1_000_000_000;
 
 /// Copies the versions retained by `retention` of the pages of `sites` (`None`: all sites) to `out/*.warc.gz`, and writes their
-/// index `out/index.cdxj`. `info` goes into the warcinfo record of each file.
+/// index `out/index.cdxj`. Existing files are not replaced. `info` goes into the warcinfo record of each file.
 pub fn export_warc(
     snapshot: &Snapshot,
     sites: Option<&SiteSet>,
@@ -74,7 +74,7 @@ struct OpenWarcFile {
 impl<'i> WarcExport<'i> {
     fn create(dir: &Path, info: &'i [(String, String)], date_ms: i64) -> Result<WarcExport<'i>> {
         let index_path = dir.join("index.cdxj");
-        let index = File::create(&index_path).map_err(failed("create", &index_path))?;
+        let index = File::create_new(&index_path).map_err(failed("create", &index_path))?;
         Ok(WarcExport {
             dir: dir.to_owned(),
             info,
@@ -111,7 +111,7 @@ impl<'i> WarcExport<'i> {
     fn open_file(&mut self) -> Result<OpenWarcFile> {
         let name = RecordLocation::in_numbered_file(self.summary.files as u32).file_name();
         let path = self.dir.join(&name);
-        let file = File::create(&path).map_err(failed("create", &path))?;
+        let file = File::create_new(&path).map_err(failed("create", &path))?;
         self.summary.files += 1;
         let mut current = OpenWarcFile { path, file: BufWriter::new(file), length: 0 };
         current.push(&self.encoder.warcinfo(&name, self.date_ms, self.info)?)?;

@@ -4,6 +4,7 @@
 //! ticket is a query bound to a commit. The metadata of each batch is the cursor after its last row: a client that reconnects
 //! adds `after=CURSOR` to its ticket. The client's reads set the pace; a thread reads two batches ahead.
 
+mod connections;
 mod rows;
 
 use std::net::TcpListener;
@@ -22,17 +23,18 @@ use arrow_flight::{
 };
 use arrow_schema::ArrowError;
 use futures_core::Stream;
-use store::{PageStream, PageStreamItem, Snapshot};
+use store::{CancelOnDrop, Cancellation, PageStream, PageStreamItem, Snapshot};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::admission::{AdmissionControl, AdmissionError, StreamLimits};
+use crate::admission::{AdmissionControl, AdmissionError, StreamLimits, StreamPermit, StreamUsage};
 use crate::page_view::PageViewer;
 use crate::query::stream_query::StreamQuery;
 use crate::snapshot_cache::SnapshotCache;
+use connections::LimitedIncoming;
 use rows::RowBatch;
 
 /// Batches buffered for the client.
@@ -41,8 +43,14 @@ const CHANNEL_CAPACITY: usize = 2;
 const WINDOW_PAGES: usize = 1 << 17;
 /// Interval of HTTP/2 keep-alive pings; connections without a reply are closed.
 const KEEPALIVE: Duration = Duration::from_secs(30);
+/// Timeout of a TLS handshake.
+const TLS_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum number of shards of a query.
 const MAX_SHARDS: u32 = 10_000;
+/// Maximum size of a command or ticket: that of a request head over HTTP.
+const MAX_COMMAND_BYTES: usize = 32 << 10;
+/// Maximum size of all tickets of a query together: each repeats the query.
+const MAX_TICKETS_BYTES: usize = 16 << 20;
 
 /// Check of the access token of a request.
 pub type TokenCheck = Arc<dyn Fn(Option<&str>) -> bool + Send + Sync>;
@@ -61,6 +69,7 @@ pub struct FlightSettings {
 
 /// Arrow Flight server, stopped on drop.
 pub struct FlightServer {
+    admission: Arc<AdmissionControl>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -71,22 +80,25 @@ impl FlightServer {
         listener.set_nonblocking(true)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let (stop, stopped) = oneshot::channel::<()>();
+        let admission = AdmissionControl::new(settings.limits);
         let service = FlightHandler {
             snapshots: Arc::new(SnapshotCache::new(&settings.dir)),
-            admission: AdmissionControl::new(settings.limits),
+            admission: Arc::clone(&admission),
             authorize: settings.authorize,
         };
         let mut server = Server::builder().http2_keepalive_interval(Some(KEEPALIVE));
         if let Some((certificate, key)) = settings.tls_pem {
-            let tls = ServerTlsConfig::new().identity(Identity::from_pem(certificate, key));
+            let tls = ServerTlsConfig::new()
+                .identity(Identity::from_pem(certificate, key))
+                .timeout(TLS_HANDSHAKE_TIMEOUT);
             server = server.tls_config(tls).map_err(std::io::Error::other)?;
         }
         let work = move || {
             runtime.block_on(async {
                 let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
-                let serving = server
-                    .add_service(FlightServiceServer::new(service))
-                    .serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true)));
+                let serving = server.add_service(FlightServiceServer::new(service)).serve_with_incoming(
+                    LimitedIncoming::new(TcpIncoming::from(listener).with_nodelay(Some(true))),
+                );
                 tokio::select! {
                     // Errors of single connections are not errors of the server.
                     _ = serving => {}
@@ -95,7 +107,12 @@ impl FlightServer {
             });
         };
         let thread = thread::Builder::new().name("flight".to_owned()).spawn(work)?;
-        Ok(FlightServer { stop: Some(stop), thread: Some(thread) })
+        Ok(FlightServer { admission, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Number of open streams, and of the pages that finished ones have considered.
+    pub fn usage(&self) -> StreamUsage {
+        self.admission.stream_usage()
     }
 }
 
@@ -154,6 +171,12 @@ impl FlightService for FlightHandler {
         let (query, shards) = parse_command(&descriptor.cmd)?;
         let snapshot = self.snapshot(&query).await?;
         let generation = Some(snapshot.manifest.generation.to_string());
+        let ticket_bytes = query.to_query().len().saturating_mul(shards as usize);
+        if ticket_bytes > MAX_TICKETS_BYTES {
+            return Err(Status::invalid_argument(format!(
+                "the tickets of {shards} shards exceed {MAX_TICKETS_BYTES} bytes: shorten the query or use fewer shards"
+            )));
+        }
         let mut info =
             FlightInfo::new().try_with_schema(&rows::schema(&query.output.columns)).map_err(internal)?;
         for partition in (1..=shards).filter_map(|number| store::StreamPartition::new(number, shards)) {
@@ -182,14 +205,16 @@ impl FlightService for FlightHandler {
         let permit = self.admission.acquire(client).map_err(busy)?;
         let snapshot = self.snapshot(&query).await?;
         let (send, receive) = mpsc::channel(CHANNEL_CAPACITY);
+        let cancellation = Cancellation::default();
+        let batches = BatchStream { receive, _cancel_on_drop: cancellation.cancel_on_drop() };
         spawn_blocking(move || {
-            let _permit = permit;
-            if let Err(status) = send_batches(&snapshot, &query, &send) {
+            let mut permit = permit;
+            if let Err(status) = send_batches(&snapshot, &query, &send, &cancellation, &mut permit) {
                 // The client may have disconnected.
                 let _ = send.blocking_send(Err(status));
             }
         });
-        Ok(Response::new(Box::pin(BatchStream(receive))))
+        Ok(Response::new(Box::pin(batches)))
     }
 
     async fn handshake(
@@ -227,19 +252,26 @@ impl FlightService for FlightHandler {
     }
 }
 
-struct BatchStream(mpsc::Receiver<Result<FlightData, Status>>);
+/// Response stream; dropped when the client disconnects or cancels the call, which ends the reader at the next page.
+struct BatchStream {
+    receive: mpsc::Receiver<Result<FlightData, Status>>,
+    _cancel_on_drop: CancelOnDrop,
+}
 
 impl Stream for BatchStream {
     type Item = Result<FlightData, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_recv(context)
+        self.receive.poll_recv(context)
     }
 }
 
 /// Parses a command or ticket into a query and its number of shards.
 fn parse_command(command: &[u8]) -> Result<(StreamQuery, u32), Status> {
     let invalid = |message: String| Status::invalid_argument(message);
+    if command.len() > MAX_COMMAND_BYTES {
+        return Err(invalid(format!("query exceeds {MAX_COMMAND_BYTES} bytes")));
+    }
     let mut shards = 1;
     let mut pairs = Vec::new();
     for (name, value) in url::form_urlencoded::parse(command) {
@@ -261,15 +293,20 @@ fn send_batches(
     snapshot: &Snapshot,
     query: &StreamQuery,
     send: &mpsc::Sender<Result<FlightData, Status>>,
+    cancellation: &Cancellation,
+    permit: &mut StreamPermit,
 ) -> Result<(), Status> {
     let columns = &query.output.columns;
-    let mut stream = PageStream::open(snapshot, &query.request).map_err(|error| store_status(&error))?;
+    let mut stream = PageStream::open_cancellable(snapshot, &query.request, cancellation)
+        .map_err(|error| store_status(&error))?;
     let mut viewer = PageViewer::new(columns);
     let mut batch = RowBatch::new(columns);
     let schema = rows::schema(columns);
     let mut first = true;
     loop {
-        let streamed = stream.next_page().map_err(|error| store_status(&error))?;
+        let next = stream.next_page();
+        permit.set_pages_examined(stream.pages_examined());
+        let streamed = next.map_err(|error| store_status(&error))?;
         let last = streamed.is_none();
         if let Some(PageStreamItem::Page(place, stored)) = streamed {
             batch.push(&viewer.view(place, stream.cursor_after(&place), &stored));

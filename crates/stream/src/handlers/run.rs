@@ -152,7 +152,10 @@ impl<'h> HandlerRun<'h> {
             let cursor = active.cursor.map_or_else(|| "-".to_owned(), |cursor| cursor.to_string());
             lines.push_str(&format!("{}\t{cursor}\n", active.name));
         }
-        let next = path.with_extension("next");
+        // Not `with_extension`: the name must not be that of another file of the user.
+        let mut next = path.as_os_str().to_owned();
+        next.push(".weir-unfinished");
+        let next = PathBuf::from(next);
         let failed = |source| Error::Io { operation: "write", path: path.clone(), source };
         fs::write(&next, lines).and_then(|()| fs::rename(&next, path)).map_err(failed)
     }
@@ -203,7 +206,11 @@ fn read_cursors(path: &Path) -> Result<BTreeMap<String, Option<StreamCursor>>> {
     };
     let mut cursors = BTreeMap::new();
     for line in text.lines() {
-        let (name, cursor) = line.rsplit_once('\t').unwrap_or((line, "-"));
+        // Without this, any text file would be taken for a checkpoint, and replaced.
+        let Some((name, cursor)) = line.rsplit_once('\t') else {
+            let source = io::Error::new(io::ErrorKind::InvalidData, "it is not a checkpoint of handlers");
+            return Err(Error::Io { operation: "read", path: path.to_owned(), source });
+        };
         let cursor = (cursor != "-").then(|| cursor.parse()).transpose()?;
         cursors.insert(name.to_owned(), cursor);
     }

@@ -16,7 +16,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::get;
 
-use crate::admission::{AdmissionControl, StreamLimits};
+use crate::admission::{AdmissionControl, StreamLimits, StreamUsage};
 use crate::query::stream_query::StreamQuery;
 use crate::snapshot_cache::SnapshotCache;
 
@@ -24,19 +24,30 @@ use crate::snapshot_cache::SnapshotCache;
 #[derive(Debug, Clone, Copy)]
 pub struct ClientAddress(pub IpAddr);
 
-/// State shared by all requests.
-struct StreamService {
+/// Service of `GET /stream` for one collection.
+pub struct StreamService {
     snapshots: SnapshotCache,
     admission: Arc<AdmissionControl>,
 }
 
-/// Router for `GET /stream` of the collection in `dir`.
-pub fn router<S: Clone + Send + Sync + 'static>(dir: &Path, limits: StreamLimits) -> Router<S> {
-    let service = Arc::new(StreamService {
-        snapshots: SnapshotCache::new(dir),
-        admission: AdmissionControl::new(limits),
-    });
-    Router::new().route("/stream", get(stream)).with_state(service)
+impl StreamService {
+    /// Creates the service for the collection in `dir`.
+    pub fn new(dir: &Path, limits: StreamLimits) -> Arc<StreamService> {
+        Arc::new(StreamService {
+            snapshots: SnapshotCache::new(dir),
+            admission: AdmissionControl::new(limits),
+        })
+    }
+
+    /// Router for `GET /stream`.
+    pub fn router<S: Clone + Send + Sync + 'static>(self: &Arc<StreamService>) -> Router<S> {
+        Router::new().route("/stream", get(stream)).with_state(Arc::clone(self))
+    }
+
+    /// Number of open streams, and of the pages that finished ones have considered.
+    pub fn usage(&self) -> StreamUsage {
+        self.admission.stream_usage()
+    }
 }
 
 async fn stream(

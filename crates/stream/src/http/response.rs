@@ -10,7 +10,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
-use store::{Error, Snapshot};
+use store::{CancelOnDrop, Cancellation, Error, Snapshot};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -57,7 +57,8 @@ enum BodyChunk {
     End,
 }
 
-/// Starts a reader thread, and responds as soon as the stream is open.
+/// Starts a reader thread, and responds as soon as the stream is open. The thread ends at the next page after the client has
+/// disconnected: then the future of this response, or its body, is dropped.
 pub(super) async fn respond(
     query: StreamQuery,
     headers: &HeaderMap,
@@ -74,12 +75,14 @@ pub(super) async fn respond(
     let content_type = query.output.format.content_type();
     let (send_head, head) = oneshot::channel();
     let (chunks, receive) = mpsc::channel(1);
+    let cancellation = Cancellation::default();
+    let cancel_on_drop = cancellation.cancel_on_drop();
     spawn_blocking(move || {
-        let _permit = permit;
-        read_pages(query, &conditions, open, send_head, &chunks);
+        let mut permit = permit;
+        read_pages(query, &conditions, open, send_head, &chunks, &cancellation, &mut permit);
     });
     match head.await {
-        Ok(Ok(head)) => build_response(&head, content_type, receive),
+        Ok(Ok(head)) => build_response(&head, content_type, receive, cancel_on_drop),
         Ok(Err(error)) => error_response(&error),
         Err(_) => error_response(&StreamError::Internal("reader thread ended unexpectedly".to_owned())),
     }
@@ -89,10 +92,13 @@ fn build_response(
     head: &StreamHead,
     content_type: &'static str,
     chunks: mpsc::Receiver<BodyChunk>,
+    cancel_on_drop: CancelOnDrop,
 ) -> Response {
     let (send, receive) = mpsc::channel(CHANNEL_CAPACITY);
     tokio::spawn(relay(chunks, send));
-    let mut response = Body::from_stream(BodyStream { receive, ended: false }).into_response();
+    let mut response =
+        Body::from_stream(BodyStream { receive, ended: false, _cancel_on_drop: cancel_on_drop })
+            .into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
@@ -126,6 +132,7 @@ async fn relay(mut chunks: mpsc::Receiver<BodyChunk>, send: mpsc::Sender<BodyChu
 struct BodyStream {
     receive: mpsc::Receiver<BodyChunk>,
     ended: bool,
+    _cancel_on_drop: CancelOnDrop,
 }
 
 impl Stream for BodyStream {
@@ -154,25 +161,22 @@ struct ConditionalHeaders {
     if_none_match: Option<String>,
 }
 
-/// Reads all pages and sends them in chunks, until the end or until the client disconnects.
+/// Opens the stream, sends the head, and then all pages in chunks, until the end or until the client disconnects.
 fn read_pages(
     mut query: StreamQuery,
     conditions: &ConditionalHeaders,
     open: impl FnOnce(Option<&str>) -> store::Result<Arc<Snapshot>>,
     send_head: oneshot::Sender<Result<StreamHead, StreamError>>,
     chunks: &mpsc::Sender<BodyChunk>,
+    cancellation: &Cancellation,
+    permit: &mut StreamPermit,
 ) {
     let opened = open(query.snapshot().as_deref()).map_err(StreamError::from);
     let snapshot = match opened {
         Ok(snapshot) => snapshot,
         Err(error) => return drop(send_head.send(Err(error))),
     };
-    let mut chunk = Vec::with_capacity(2 * MIN_CHUNK_BYTES);
-    let started = open_stream(&snapshot, &mut query, conditions).and_then(|(head, mut writer)| {
-        writer.skip_bytes(query.skip_bytes, &mut chunk)?;
-        Ok((head, writer))
-    });
-    let mut writer = match started {
+    let mut writer = match open_stream(&snapshot, &mut query, conditions, cancellation) {
         Ok((head, writer)) => {
             if send_head.send(Ok(head)).is_err() {
                 return;
@@ -181,23 +185,31 @@ fn read_pages(
         }
         Err(error) => return drop(send_head.send(Err(error))),
     };
+    // An error needs no handling here: without `End` the client sees that the stream is incomplete.
+    let _ = send_pages(&mut writer, query.skip_bytes, chunks);
+    permit.set_pages_examined(writer.pages_examined());
+}
+
+/// Sends the pages after the first `skip_bytes` bytes.
+fn send_pages(
+    writer: &mut StreamWriter<'_>,
+    skip_bytes: u64,
+    chunks: &mpsc::Sender<BodyChunk>,
+) -> store::Result<()> {
+    let mut chunk = Vec::with_capacity(2 * MIN_CHUNK_BYTES);
+    writer.skip_bytes(skip_bytes, &mut chunk)?;
     loop {
-        let item = match writer.write_next(&mut chunk) {
-            Ok(item) => item,
-            // Without `End` the client sees that the stream is incomplete.
-            Err(_) => return,
-        };
-        let last = item.is_none();
+        let last = writer.write_next(&mut chunk)?.is_none();
         if chunk.len() >= MIN_CHUNK_BYTES || last && !chunk.is_empty() {
             let full = std::mem::replace(&mut chunk, Vec::with_capacity(2 * MIN_CHUNK_BYTES));
             if chunks.blocking_send(BodyChunk::Bytes(full)).is_err() {
-                return;
+                return Ok(());
             }
         }
         if last {
             // The client may have disconnected.
             let _ = chunks.blocking_send(BodyChunk::End);
-            return;
+            return Ok(());
         }
     }
 }
@@ -206,6 +218,7 @@ fn open_stream<'s>(
     snapshot: &'s Snapshot,
     query: &mut StreamQuery,
     conditions: &ConditionalHeaders,
+    cancellation: &Cancellation,
 ) -> Result<(StreamHead, StreamWriter<'s>), StreamError> {
     let generation = snapshot.manifest.generation;
     let etag = compute_etag(generation, query);
@@ -213,7 +226,7 @@ fn open_stream<'s>(
     if conditions.if_none_match.as_ref().is_some_and(matches_etag) {
         return Err(StreamError::NotModified);
     }
-    let writer = StreamWriter::open(snapshot, query)?.with_error_rows();
+    let writer = StreamWriter::open_cancellable(snapshot, query, cancellation)?.with_error_rows();
     let mut range = None;
     let from = conditions.range_from.filter(|_| conditions.if_range.as_ref().is_none_or(matches_etag));
     // A range needs the total length; where it is unknown, the whole stream is sent, as HTTP allows.

@@ -4,6 +4,7 @@
 
 use std::str::FromStr;
 
+use model::printable_line;
 use parse::parse_date;
 use store::{PageOrder, PageStreamRequest};
 use url::form_urlencoded;
@@ -202,7 +203,8 @@ fn parse_bool(value: &str) -> Result<bool, String> {
 }
 
 fn abbreviate(text: &str) -> String {
-    text.chars().take(100).map(|char| if char.is_control() { '.' } else { char }).collect()
+    const MAX_BYTES: usize = 100;
+    printable_line(&text[..text.floor_char_boundary(MAX_BYTES)])
 }
 
 #[cfg(test)]

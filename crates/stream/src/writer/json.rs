@@ -1,6 +1,6 @@
 //! JSON rows of pages, and the JSON payload of WAT records.
 
-use model::base64;
+use model::{base64, header_fields};
 use serde::Serialize;
 use serde_json::{Value, json};
 use store::{PageRef, StreamCursor};
@@ -57,12 +57,9 @@ pub(super) fn wat_payload(view: &PageView<'_>) -> Vec<u8> {
     let link =
         |link: crate::page_view::PageLink| json!({"path": link.kind, "url": link.url, "text": link.anchor});
     let links: Vec<Value> = view.links().into_iter().map(link).collect();
-    let head = String::from_utf8_lossy(view.stored.head()).into_owned();
-    let headers: serde_json::Map<String, Value> = head
-        .lines()
-        .skip(1)
-        .filter_map(|line| line.split_once(':'))
-        .map(|(name, value)| (name.trim().to_owned(), Value::from(value.trim())))
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    let headers: serde_json::Map<String, Value> = header_fields(view.stored.head())
+        .map(|(name, value)| (text(name), Value::from(text(value))))
         .collect();
     let title = view.document.map(|document| document.title.clone());
     let description = view.document.map(|document| document.description.clone());

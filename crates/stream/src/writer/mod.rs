@@ -7,7 +7,7 @@ mod json;
 use std::collections::VecDeque;
 
 use model::PageId;
-use store::{PageRef, PageStream, PageStreamItem, Result, Snapshot, StoredPage};
+use store::{Cancellation, PageRef, PageStream, PageStreamItem, Result, Snapshot, StoredPage};
 use warc::{RecordEncoder, WarcType};
 
 use crate::page_view::{PageView, PageViewer};
@@ -43,6 +43,15 @@ pub enum StreamItem {
 impl<'s> StreamWriter<'s> {
     /// Opens a stream.
     pub fn open(snapshot: &'s Snapshot, query: &StreamQuery) -> Result<StreamWriter<'s>> {
+        StreamWriter::open_cancellable(snapshot, query, &Cancellation::default())
+    }
+
+    /// Opens a stream that ends with an error at the next page after it was cancelled.
+    pub(crate) fn open_cancellable(
+        snapshot: &'s Snapshot,
+        query: &StreamQuery,
+        cancellation: &Cancellation,
+    ) -> Result<StreamWriter<'s>> {
         let columns = match query.output.format {
             OutputFormat::Jsonl => query.output.columns.clone(),
             OutputFormat::Simplified => vec![OutputColumn::Simplified],
@@ -53,13 +62,18 @@ impl<'s> StreamWriter<'s> {
         };
         Ok(StreamWriter {
             snapshot,
-            stream: PageStream::open(snapshot, &query.request)?,
+            stream: PageStream::open_cancellable(snapshot, &query.request, cancellation)?,
             output: query.output.clone(),
             viewer: PageViewer::new(&columns),
             encoder: RecordEncoder::new(COMPRESSION_LEVEL),
             urls: VecDeque::new(),
             error_rows: false,
         })
+    }
+
+    /// Number of pages that were considered so far, whether they matched or not.
+    pub(crate) fn pages_examined(&self) -> u64 {
+        self.stream.pages_examined()
     }
 
     /// Also writes a row for each corrupt page, in formats with rows: for clients that get no other report.

@@ -1,7 +1,8 @@
 //! Streams over Arrow Flight: the same pages as over HTTP, in shards, resumed after any batch, within the limits.
 
 use std::future::poll_fn;
-use std::net::{SocketAddr, TcpListener};
+use std::io::{ErrorKind, Read};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -170,5 +171,72 @@ fn stalled_and_disconnected_clients_do_not_block_others() {
             rest.extend(found);
         }
         assert_eq!(rest, urls);
+    });
+}
+
+#[test]
+fn a_stream_ends_soon_after_its_client_has_disconnected() {
+    const PAGES: usize = 3_000;
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), PAGES);
+    let (server, address) = serve(dir.path(), 8, None);
+    let pages_after_disconnect = || {
+        let before = server.usage().pages_examined;
+        run(async {
+            let mut client = client(address).await;
+            // No page matches, so that no batch is sent before the end.
+            let stream = open(&mut client, "where=url+like+'%25nowhere%25'").await.unwrap();
+            drop((stream, client));
+        });
+        while server.usage().open_streams > 0 {
+            std::thread::yield_now();
+        }
+        server.usage().pages_examined - before
+    };
+    // On a busy machine a stream may end before the server sees the disconnect; one that goes on regardless always does.
+    assert!((0..20).any(|_| pages_after_disconnect() < PAGES as u64), "all pages were examined");
+}
+
+#[test]
+fn queries_whose_tickets_would_take_much_memory_are_rejected() {
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), 10);
+    let (_server, address) = serve(dir.path(), 8, None);
+    run(async {
+        let mut client = client(address).await;
+        let sites = |count: usize| vec![format!("site={}", "a".repeat(100)); count].join("&");
+        for (command, expected) in [
+            (sites(900), "query exceeds 32768 bytes"),
+            (format!("{}&shards=10000", sites(300)), "exceed 16777216 bytes"),
+        ] {
+            let rejected = client.get_flight_info(FlightDescriptor::new_cmd(command)).await.unwrap_err();
+            let FlightError::Tonic(status) = rejected else { panic!("{rejected}") };
+            assert_eq!(status.code(), Code::InvalidArgument);
+            assert!(status.message().contains(expected), "{status}");
+        }
+    });
+}
+
+#[test]
+fn idle_connections_are_limited_and_released() {
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), 10);
+    let (_server, address) = serve(dir.path(), 8, None);
+    // More connections than the server keeps open; the last ones are closed at once.
+    let idle: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let mut last = idle.last().unwrap();
+    last.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
+    let closed = last.read(&mut [0; 1]);
+    assert!(matches!(closed, Ok(0)) || closed.is_err_and(|error| error.kind() == ErrorKind::ConnectionReset));
+    drop(idle);
+    run(async {
+        // The server notices the closed connections one after another.
+        loop {
+            let endpoint = Endpoint::new(format!("http://{address}")).unwrap();
+            let Ok(channel) = endpoint.connect().await else { continue };
+            if open(&mut FlightClient::new(channel), "limit=1").await.is_ok() {
+                break;
+            }
+        }
     });
 }

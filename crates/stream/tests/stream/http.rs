@@ -3,20 +3,27 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use store::Snapshot;
-use stream::{RemoteAccess, RemoteError, RemoteStream, StreamLimits, StreamQuery, StreamWriter};
+use stream::{
+    RemoteAccess, RemoteError, RemoteStream, StreamLimits, StreamQuery, StreamService, StreamWriter,
+};
 
 use super::sample;
 
 /// Starts a server on loopback that runs until the process ends.
 pub(crate) fn serve(dir: &Path, limits: StreamLimits) -> SocketAddr {
+    serve_streams(&StreamService::new(dir, limits))
+}
+
+fn serve_streams(service: &Arc<StreamService>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let address = listener.local_addr().unwrap();
-    let router: axum::Router = stream::router(dir, limits);
+    let router: axum::Router = service.router();
     thread::spawn(move || {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
@@ -215,6 +222,56 @@ fn client_limits_apply_and_disconnected_clients_free_their_streams() {
     .unwrap();
     remote.download(&mut out).unwrap();
     assert!(out == local(dir.path(), ""));
+}
+
+#[test]
+fn a_stream_ends_soon_after_its_client_has_disconnected() {
+    const PAGES: usize = 3_000;
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), PAGES);
+    let all_columns = "columns=text,simplified_html,links,main_text,language";
+    for query in [
+        // Nothing is sent before the end: no byte is left after the skipped ones, or no page matches.
+        format!("format=jsonl&{all_columns}&byte_offset=1000000000000000"),
+        "format=text&byte_offset=18446744073709551615".to_owned(),
+        "format=jsonl&where=url+like+'%25nowhere%25'".to_owned(),
+        "status=404&verify=1".to_owned(),
+    ] {
+        let service = StreamService::new(dir.path(), StreamLimits::default());
+        let server = serve_streams(&service);
+        // On a busy machine a stream may end before the server sees the disconnect; one that goes on regardless always does.
+        let ended_early = (0..20).any(|_| pages_after_disconnect(&service, server, &query) < PAGES as u64);
+        assert!(ended_early, "{query}: all pages were examined");
+    }
+}
+
+/// Number of pages examined for a client that disconnects as soon as its stream is open.
+fn pages_after_disconnect(service: &StreamService, server: SocketAddr, query: &str) -> u64 {
+    let before = service.usage();
+    let mut client = TcpStream::connect(server).unwrap();
+    write!(client, "GET /stream?{query} HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    while service.usage() == before {
+        thread::yield_now();
+    }
+    drop(client);
+    while service.usage().open_streams > 0 {
+        thread::yield_now();
+    }
+    service.usage().pages_examined - before.pages_examined
+}
+
+#[test]
+fn a_stream_whose_client_waits_examines_all_pages() {
+    let dir = tempfile::tempdir().unwrap();
+    sample::make(dir.path(), 300);
+    let service = StreamService::new(dir.path(), StreamLimits::default());
+    let server = serve_streams(&service);
+    let (status, _, body) = get(server, "format=jsonl&status=404", "");
+    assert_eq!((status, body.len()), (200, 0));
+    while service.usage().open_streams > 0 {
+        thread::yield_now();
+    }
+    assert_eq!(service.usage().pages_examined, 300);
 }
 
 #[test]

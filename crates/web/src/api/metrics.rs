@@ -1,4 +1,4 @@
-//! Prometheus metrics: status of the last commit, and progress of a crawl in this process.
+//! Prometheus metrics: streams, status of the last commit, and progress of a crawl in this process.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -16,6 +16,13 @@ use crate::state::app_state::AppState;
 pub(crate) async fn text(State(state): State<Arc<AppState>>) -> Result<Response, ApiError> {
     let mut text = Text(String::new());
     text.metric("weir_build_info", "gauge", "Version of the program.", &[(VERSION.to_owned(), 1.0)]);
+    let streams = state.streams.usage();
+    text.gauge("weir_streams_open", "Open streams over HTTP.", streams.open_streams as f64);
+    text.counter(
+        "weir_stream_pages_examined_total",
+        "Pages considered by finished streams over HTTP, whether they matched or not.",
+        streams.pages_examined,
+    );
     if let Some(status) = state.latest_status(STATUS_TIMEOUT).await? {
         commit(&mut text, &status);
     }
@@ -87,6 +94,19 @@ fn crawl(text: &mut Text, live: &LiveStatus) {
     let flag = |is: bool| f64::from(u8::from(is));
     text.gauge("weir_crawl_running", "1 while the crawl runs, 0 after its end.", flag(!live.finished));
     text.gauge("weir_crawl_paused", "1 while the crawl is paused.", flag(progress.paused));
+    let fault = |status: harvest::LocalFaultStatus| (format!("{{fault=\"{}\"}}", status.fault.as_str()), 1.0);
+    let faults: Vec<(String, f64)> = progress.local_fault.map(fault).into_iter().collect();
+    text.metric(
+        "weir_crawl_local_fault",
+        "gauge",
+        "1 while a fault of this machine stops requests.",
+        &faults,
+    );
+    text.counter(
+        "weir_crawl_repeated_requests_total",
+        "Requests and DNS lookups repeated because of a fault of this machine.",
+        progress.repeated_requests,
+    );
     text.counter("weir_crawl_pages_fetched_total", "Pages fetched with content.", progress.pages_fetched);
     text.counter("weir_crawl_bytes_total", "Received body bytes, as transferred.", progress.bytes_received);
     text.counter("weir_crawl_requests_total", "Requests sent.", progress.requests);
@@ -99,6 +119,11 @@ fn crawl(text: &mut Text, live: &LiveStatus) {
     text.metric("weir_crawl_fetches_total", "counter", "Fetches by outcome.", &outcomes);
     text.counter("weir_crawl_links_total", "Links extracted.", progress.links);
     text.counter("weir_crawl_batches_total", "Batches created.", progress.batches);
+    text.counter(
+        "weir_crawl_rejected_items_total",
+        "Items of workers that contradict their batch, and segments in quarantine.",
+        progress.rejected_items,
+    );
     text.gauge("weir_crawl_active_sites", "Sites being fetched.", progress.active_sites as f64);
     text.gauge(
         "weir_crawl_queued_pages",

@@ -121,15 +121,29 @@ fn has_cookie(state: &AppState, headers: &HeaderMap) -> bool {
 }
 
 fn check_host(state: &AppState, request: &Request) -> Result<(), ApiError> {
-    let authority = header_text(request.headers(), "host").or(request.uri().host()).unwrap_or_default();
-    let name = host_of(authority);
-    let is_ip = name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
-    let is_allowed = name.eq_ignore_ascii_case("localhost")
-        || state.settings.allowed_hosts.iter().any(|host| host.eq_ignore_ascii_case(name));
-    if is_ip || is_allowed {
-        return Ok(());
+    let mut headers = request.headers().get_all(header::HOST).iter();
+    let in_header = headers.next().map(|value| value.to_str().unwrap_or_default());
+    // RFC 9112, section 3.2: a proxy in front of the server might use the other one.
+    if headers.next().is_some() {
+        return Err(ApiError::BadRequest("more than one Host header".to_owned()));
     }
-    Err(ApiError::UnknownHost(crate::sanitize::display_text::sanitize_line(name, 100)))
+    // A request line with an absolute URL names a host too.
+    let in_url = request.uri().authority().map(|authority| authority.as_str());
+    let mut names = in_header.into_iter().chain(in_url).map(host_of).peekable();
+    if names.peek().is_none() {
+        return Err(ApiError::UnknownHost(String::new()));
+    }
+    match names.find(|name| !is_allowed_host(state, name)) {
+        Some(name) => Err(ApiError::UnknownHost(crate::sanitize::display_text::sanitize_line(name, 100))),
+        None => Ok(()),
+    }
+}
+
+fn is_allowed_host(state: &AppState, name: &str) -> bool {
+    let is_ip = name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+    is_ip
+        || name.eq_ignore_ascii_case("localhost")
+        || state.settings.allowed_hosts.iter().any(|host| host.eq_ignore_ascii_case(name))
 }
 
 /// Rejects requests that a page of another site caused, except for navigation by a link.

@@ -1,36 +1,38 @@
 //! Limit on the connections of one client, so that no client can use all of them.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use model::AddressGroup;
 
 /// Maximum number of connections of one client: half of all.
 pub(crate) const MAX_CONNECTIONS_PER_CLIENT: usize = 128;
 
 /// Numbers of open connections by client network.
 #[derive(Default)]
-pub(crate) struct ConnectionLimits(Mutex<HashMap<IpAddr, usize>>);
+pub(crate) struct ConnectionLimits(Mutex<HashMap<AddressGroup, usize>>);
 
 /// Permit for one connection; released on drop.
 pub(crate) struct ConnectionPermit {
     limits: Arc<ConnectionLimits>,
-    network: IpAddr,
+    client: AddressGroup,
 }
 
 impl ConnectionLimits {
     /// Returns a permit for another connection of an IP address; `None` at the limit.
     pub(crate) fn acquire(self: &Arc<ConnectionLimits>, address: IpAddr) -> Option<ConnectionPermit> {
-        let network = network(address);
+        let client = AddressGroup::from(address);
         let mut connections = self.connections();
-        let own = connections.entry(network).or_default();
+        let own = connections.entry(client).or_default();
         if *own >= MAX_CONNECTIONS_PER_CLIENT {
             return None;
         }
         *own += 1;
-        Some(ConnectionPermit { limits: Arc::clone(self), network })
+        Some(ConnectionPermit { limits: Arc::clone(self), client })
     }
 
-    fn connections(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+    fn connections(&self) -> MutexGuard<'_, HashMap<AddressGroup, usize>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -38,20 +40,12 @@ impl ConnectionLimits {
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut connections = self.limits.connections();
-        if let Some(own) = connections.get_mut(&self.network) {
+        if let Some(own) = connections.get_mut(&self.client) {
             *own -= 1;
             if *own == 0 {
-                connections.remove(&self.network);
+                connections.remove(&self.client);
             }
         }
-    }
-}
-
-/// The network that counts as one client: an IPv4 address, or the /64 of an IPv6 address, since a client usually owns all of it.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
-        address => address,
     }
 }
 
@@ -67,18 +61,13 @@ mod tests {
             (0..MAX_CONNECTIONS_PER_CLIENT).map(|_| limits.acquire(ip("10.0.0.1")).unwrap()).collect();
         assert!(limits.acquire(ip("10.0.0.1")).is_none());
         assert!(limits.acquire(ip("::ffff:10.0.0.1")).is_none(), "the same address mapped to IPv6");
+        let ipv6 = limits.acquire(ip("2001:db8::1")).unwrap();
+        assert_eq!(*limits.connections().get(&ip("2001:db8::2").into()).unwrap(), 1, "one client owns a /64");
+        drop(ipv6);
         assert!(limits.acquire(ip("10.0.0.2")).is_some());
         held.pop();
         assert!(limits.acquire(ip("10.0.0.1")).is_some());
         drop(held);
         assert!(limits.connections().is_empty(), "clients without connections are removed");
-    }
-
-    #[test]
-    fn a_client_is_an_ipv6_network_or_an_ipv4_address() {
-        let network = |text: &str| network(text.parse().unwrap());
-        assert_eq!(network("2001:db8::1"), network("2001:db8::ffff:1"));
-        assert_ne!(network("2001:db8::1"), network("2001:db8:0:1::1"));
-        assert_ne!(network("10.0.0.1"), network("10.0.0.2"));
     }
 }

@@ -40,9 +40,9 @@ pub(crate) fn router(state: &Arc<AppState>) -> Router {
         router = router.route(path, handler);
     }
     router
-        .merge(stream::router(state.dir(), stream::StreamLimits::default()))
+        .merge(state.streams.router())
         .fallback(|| async { ApiError::NotFound("no such page".to_owned()) })
-        .method_not_allowed_fallback(|| async { ApiError::BadRequest("method not allowed".to_owned()) })
+        .method_not_allowed_fallback(|| async { ApiError::MethodNotAllowed })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(from_fn_with_state(Arc::clone(state), access_control))
         .layer(from_fn(render_errors))
@@ -138,7 +138,7 @@ async fn render_errors(request: Request, next: Next) -> Response {
 fn error_page(error: &ApiError) -> Response {
     let heading = match error {
         ApiError::NotFound(_) => "Not found",
-        ApiError::BadRequest(_) | ApiError::InvalidQuery { .. } => "Bad request",
+        ApiError::BadRequest(_) | ApiError::InvalidQuery { .. } | ApiError::MethodNotAllowed => "Bad request",
         ApiError::Forbidden(_) | ApiError::Unauthorized | ApiError::UnknownHost(_) => "Access denied",
         ApiError::NotReady(_) => "Not ready",
         ApiError::Overloaded | ApiError::Timeout(_) => "Server busy",

@@ -1,4 +1,5 @@
-//! Cached page: a stored version of a page in a sandboxed frame, below a banner.
+//! Cached page: a stored version of a page in a sandboxed frame, below a banner. Versions whose robots directives forbid copies are
+//! not shown.
 //!
 //! The frame contains the [sanitized](crate::sanitize::sanitizer) HTML. Its own content security policy forbids scripts, forms and
 //! all requests, and gives it an opaque origin: it can access neither this server nor the site it came from.
@@ -9,6 +10,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::{HeaderName, header};
 use axum::response::{Html, IntoResponse, Response};
+use model::UrlRules;
 use parse::ContentKind;
 use report::human;
 
@@ -19,6 +21,7 @@ use crate::sanitize::sanitizer::{SanitizedHtml, preformatted, sanitize};
 use crate::sanitize::stored_page::StoredVersion;
 use crate::state::api_error::ApiError;
 use crate::state::app_state::AppState;
+use crate::state::clock::now_ms;
 use crate::state::params::{Params, url_with_query};
 
 /// Policy of the frame. A click may replace the top page: links lead to other cached pages.
@@ -55,13 +58,21 @@ fn read(state: &AppState, params: &Params) -> Result<(model::CanonicalUrl, Store
     let snapshot = state.snapshot()?;
     let (url, page) = PageRef::resolve_known(state, &snapshot, params)?;
     let at_ms = params.number("at", 0..=i64::MAX)?;
-    let stored = StoredVersion::read(&snapshot, page, url.as_str(), at_ms)?;
+    let agent = &state.settings.crawl.robots.agent;
+    let stored = StoredVersion::read(&snapshot, page, url.as_str(), at_ms, agent)?;
     let stored = stored.ok_or_else(|| {
         let url = display_text::url(url.as_str());
         ApiError::NotFound(format!(
             "no stored version of {url}: it was not fetched, or its versions were deleted"
         ))
     })?;
+    let robots = stored.document(&url, agent).robots_directives;
+    if let Some(directive) = robots.forbids_copy((now_ms() / 1_000) as i64) {
+        return Err(ApiError::Forbidden(format!(
+            "no cached copy of {}: the page forbids it (robots directive {directive})",
+            display_text::url(url.as_str())
+        )));
+    }
     Ok((url, stored))
 }
 
@@ -70,7 +81,9 @@ fn view(state: &AppState, params: &Params) -> Result<View, ApiError> {
     let params = [("url", url.as_str()), ("at", params.get("at")?)];
     let is_text = stored.kind != ContentKind::Other;
     let mut note = String::new();
-    if !stored.is_complete {
+    if !stored.is_decoded {
+        note.push_str("Invalid content encoding. ");
+    } else if !stored.is_complete {
         note.push_str("Truncated. ");
     }
     if let Some(status) = stored.status.filter(|status| *status != 200) {
@@ -105,7 +118,7 @@ pub(crate) async fn content(
     state.run_blocking(move |state| {
         let (url, stored) = read(state, &params)?;
         let sanitized = match stored.kind {
-            ContentKind::Html => sanitize_page(state, &url, &stored.text(&url)),
+            ContentKind::Html => sanitize_page(&state.settings.crawl.gathering.rules, &url, &stored.text(&url)),
             _ => preformatted(&stored.text(&url)),
         };
         let end = if sanitized.is_truncated { "<p class=\"not-loaded\">Truncated here.</p>" } else { "" };
@@ -121,8 +134,8 @@ pub(crate) async fn content(
     .await
 }
 
-fn sanitize_page(state: &AppState, url: &model::CanonicalUrl, html: &str) -> SanitizedHtml {
-    let rules = &state.settings.crawl.gathering.rules;
+/// Sanitizes a stored page; its links lead to cached pages.
+pub(crate) fn sanitize_page(rules: &UrlRules, url: &model::CanonicalUrl, html: &str) -> SanitizedHtml {
     let join = |base: Option<&str>, reference: &str| {
         let base = base.and_then(|base| rules.join(url, base).ok());
         let target = rules.join(base.as_ref().unwrap_or(url), reference).ok()?;

@@ -45,7 +45,7 @@ struct View {
 #[derive(Template)]
 #[template(path = "dashboard_live.html")]
 struct LivePanel {
-    /// `running`, `paused`, `stopping`, `finished` or `none`; the style sheet depends on it.
+    /// `running`, `waiting`, `paused`, `stopping`, `finished` or `none`; the style sheet depends on it.
     state: &'static str,
     message: String,
     live: Option<LiveView>,
@@ -212,6 +212,9 @@ fn state(live: &LiveStatus) -> (&'static str, String) {
     if progress.paused {
         return ("paused", "Paused".to_owned());
     }
+    if let Some(status) = progress.local_fault {
+        return ("waiting", format!("Waiting: {}; {}", status.fault, status.fault.hint()));
+    }
     match (progress.idle_until_ms, progress.daily_limit_reached) {
         (0, _) => ("running", "Running".to_owned()),
         (until_ms, true) => (
@@ -263,7 +266,7 @@ fn worker_row(worker: &harvest::LiveWorker, now_ms: u64) -> WorkerRow {
     let since_heartbeat_ms = now_ms.saturating_sub(worker.last_heartbeat_ms);
     let note = match since_heartbeat_ms {
         MISSED_HEARTBEAT_MS.. => format!("no heartbeat for {}", human::duration(since_heartbeat_ms / 1_000)),
-        _ => String::new(),
+        _ => worker.local_fault.map(|fault| fault.to_string()).unwrap_or_default(),
     };
     WorkerRow {
         name: worker.name.clone(),

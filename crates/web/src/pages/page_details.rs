@@ -10,7 +10,7 @@ use inspect::{UrlReport, explain_url};
 use model::{CanonicalUrl, PageId};
 use report::human;
 use serde::Serialize;
-use store::{RankColumn, RankTarget, RankValue, Snapshot, list_ranks};
+use store::{Cancellation, RankColumn, RankTarget, RankValue, Snapshot, list_ranks};
 
 use crate::pages::layout::{Layout, NavItem, page};
 use crate::pages::page_ref::PageRef;
@@ -32,7 +32,12 @@ pub(crate) struct PageDetails {
     #[serde(flatten)]
     report: UrlReport,
     title: Option<String>,
+    /// Missing if the page forbids snippets.
     description: Option<String>,
+    /// Robots directives of the stored version: `noindex, noarchive`; empty if there are none.
+    robots_directives: String,
+    /// Whether `/cached` shows the stored version.
+    has_cached_page: bool,
     /// Ranks of the last analysis.
     ranks: Vec<Rank>,
     /// Newest first.
@@ -70,16 +75,18 @@ pub(crate) async fn api(
     State(state): State<Arc<AppState>>,
     params: Params,
 ) -> Result<Json<PageDetails>, ApiError> {
-    state.run_blocking(move |state| details(state, &params).map(Json)).await
+    state.run_cancellable(move |state, cancellation| details(state, &params, cancellation).map(Json)).await
 }
 
-fn details(state: &AppState, params: &Params) -> Result<PageDetails, ApiError> {
+fn details(state: &AppState, params: &Params, cancellation: &Cancellation) -> Result<PageDetails, ApiError> {
     let snapshot = state.snapshot()?;
     let PageRef { url, page } = PageRef::resolve(state, &snapshot, params)?;
     let mut details = PageDetails {
-        report: explain_url(&snapshot, &state.settings.crawl, url.as_str(), now_ms())?,
+        report: explain_url(&snapshot, &state.settings.crawl, url.as_str(), now_ms(), cancellation)?,
         title: None,
         description: None,
+        robots_directives: String::new(),
+        has_cached_page: false,
         ranks: Vec::new(),
         versions: Vec::new(),
         outlinks: Vec::new(),
@@ -94,14 +101,16 @@ fn details(state: &AppState, params: &Params) -> Result<PageDetails, ApiError> {
         is_revisit: version.is_revisit,
     };
     details.versions = versions(&snapshot, url.as_str(), MAX_VERSIONS)?.into_iter().map(version).collect();
-    if let Some(stored) = StoredVersion::read(&snapshot, page, url.as_str(), None)? {
+    if let Some(stored) =
+        StoredVersion::read(&snapshot, page, url.as_str(), None, &state.settings.crawl.robots.agent)?
+    {
         details.read(state, &snapshot, &url, &stored)?;
     }
     Ok(details)
 }
 
 impl PageDetails {
-    /// Adds title, description and outlinks of the stored version.
+    /// Adds title, description, robots directives and outlinks of the stored version.
     fn read(
         &mut self,
         state: &AppState,
@@ -109,9 +118,13 @@ impl PageDetails {
         url: &CanonicalUrl,
         stored: &StoredVersion,
     ) -> Result<(), ApiError> {
-        let document = stored.document(url);
+        let document = stored.document(url, &state.settings.crawl.robots.agent);
+        let robots = document.robots_directives;
+        self.robots_directives = robots.to_string();
+        self.has_cached_page = robots.forbids_copy((now_ms() / 1_000) as i64).is_none();
         let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        (self.title, self.description) = (some(&document.title), some(&document.description));
+        self.title = some(&document.title);
+        self.description = some(&document.description).filter(|_| !robots.nosnippet());
         let mut targets = Vec::new();
         document.resolve(url, &state.settings.crawl.gathering.rules, |resolved| {
             self.outlinks_total += 1;
@@ -190,7 +203,10 @@ pub(crate) async fn html(
     State(state): State<Arc<AppState>>,
     params: Params,
 ) -> Result<Html<String>, ApiError> {
-    state.run_blocking(move |state| page(&view(state, details(state, &params)?))).await
+    let work = move |state: &AppState, cancellation: &Cancellation| {
+        page(&view(state, details(state, &params, cancellation)?))
+    };
+    state.run_cancellable(work).await
 }
 
 fn view(state: &AppState, details: PageDetails) -> View {
@@ -201,7 +217,7 @@ fn view(state: &AppState, details: PageDetails) -> View {
         layout: Layout::new(state, NavItem::Other, &title),
         url: display_text::url(&url),
         original: Some(url.clone()).filter(|url| display_text::is_web_url(url)),
-        cached: (!details.versions.is_empty()).then(|| url_with_query("/cached", &[("url", &url)])),
+        cached: details.has_cached_page.then(|| url_with_query("/cached", &[("url", &url)])),
         similar: report.page_id.map(|_| url_with_query("/similar", &[("url", &url)])),
         site: report
             .site
@@ -212,7 +228,7 @@ fn view(state: &AppState, details: PageDetails) -> View {
             details.description.as_deref().unwrap_or_default(),
             display_text::TEXT_CHARACTERS,
         ),
-        facts: facts(report),
+        facts: facts(report, &details.robots_directives),
         terms: terms(report),
         fetches: report.fetches.iter().rev().map(fetch_row).collect(),
         versions: details.versions.iter().map(|version| version_row(&url, version)).collect(),
@@ -257,7 +273,7 @@ fn number(value: f64) -> String {
     }
 }
 
-fn facts(report: &UrlReport) -> Vec<(&'static str, String, String)> {
+fn facts(report: &UrlReport, robots_directives: &str) -> Vec<(&'static str, String, String)> {
     let Some(page) = &report.page else { return Vec::new() };
     let time = |ms: Option<u64>| ms.map_or_else(|| "never".to_owned(), |ms| human::timestamp(ms as i64));
     let count = |number: u32| human::number(u64::from(number));
@@ -279,6 +295,9 @@ fn facts(report: &UrlReport) -> Vec<(&'static str, String, String)> {
             robots.rule.as_deref().map(|rule| display_text::sanitize_line(rule, 80)).unwrap_or_default();
         let line = robots.line.map_or_else(String::new, |line| format!("line {line}: {rule}"));
         facts.push(("robots.txt", if robots.allowed { "allowed" } else { "disallowed" }.to_owned(), line));
+    }
+    if !robots_directives.is_empty() {
+        facts.push(("Robots directives", robots_directives.to_owned(), String::new()));
     }
     if let Some(original) = &page.duplicate_of {
         facts.push(("Duplicate of", display_text::url(original), String::new()));

@@ -10,6 +10,7 @@ use axum::response::Html;
 use inspect::CollectionStatus;
 use report::human;
 use search::{FacetCount, Hit, MAX_RESULT_WINDOW, SearchResult, Snippet};
+use store::Cancellation;
 
 use crate::pages::layout::{Layout, NavItem, page};
 use crate::pages::search_links::LinkBuilder;
@@ -17,6 +18,7 @@ use crate::pages::search_request::{SORTS, SearchRequest, run_search};
 use crate::sanitize::display_text;
 use crate::state::api_error::ApiError;
 use crate::state::app_state::AppState;
+use crate::state::clock::now_ms;
 use crate::state::params::{Params, url_with_query};
 
 /// Maximum wait for the first count of pages.
@@ -56,7 +58,8 @@ struct HitView {
     url: String,
     snippet: Vec<(String, bool)>,
     facts: Vec<String>,
-    cached: String,
+    /// Link to the cached page, unless the page forbids copies.
+    cached: Option<String>,
     details: String,
     similar: String,
     more: String,
@@ -76,7 +79,10 @@ pub(crate) async fn html(
 ) -> Result<Html<String>, ApiError> {
     let request = SearchRequest::parse(&params)?;
     let status = if request.is_empty() { state.latest_status(STATUS_TIMEOUT).await? } else { None };
-    state.run_blocking(move |state| page(&view(state, &params, &request, status.as_deref())?)).await
+    let work = move |state: &AppState, cancellation: &Cancellation| {
+        page(&view(state, &params, &request, status.as_deref(), cancellation)?)
+    };
+    state.run_cancellable(work).await
 }
 
 fn view(
@@ -84,6 +90,7 @@ fn view(
     params: &Params,
     request: &SearchRequest,
     status: Option<&CollectionStatus>,
+    cancellation: &Cancellation,
 ) -> Result<View, ApiError> {
     let title =
         if request.is_empty() { String::new() } else { display_text::sanitize_line(&request.query, 80) };
@@ -106,7 +113,7 @@ fn view(
         return start_page(state, status, view);
     }
     let start = Instant::now();
-    match run_search(state, request) {
+    match run_search(state, request, cancellation) {
         Ok(result) => {
             view.result = Some(result_view(&result, request, &links, start.elapsed().as_secs_f64()));
         }
@@ -188,7 +195,11 @@ fn hit_view(hit: &Hit, links: &LinkBuilder<'_>) -> HitView {
         url: display_text::url(&hit.url),
         snippet: highlighted(&hit.snippet, display_text::TEXT_CHARACTERS),
         facts,
-        cached: url_with_query("/cached", &url),
+        cached: hit
+            .robots
+            .forbids_copy((now_ms() / 1_000) as i64)
+            .is_none()
+            .then(|| url_with_query("/cached", &url)),
         details: url_with_query("/page", &url),
         similar: url_with_query("/similar", &url),
         more: links.with(&format!("site:{}", hit.site)),

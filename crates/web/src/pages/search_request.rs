@@ -13,7 +13,7 @@ use search::{
     LinkMatches, MAX_QUERY_BYTES, MAX_QUERY_LINK_CONDITIONS, MAX_RESULT_WINDOW, Query, SearchOptions,
     SearchResponse, SearchResult, Sort,
 };
-use store::Snapshot;
+use store::{Cancellation, Snapshot};
 
 use crate::state::api_error::ApiError;
 use crate::state::app_state::AppState;
@@ -82,11 +82,15 @@ impl SearchRequest {
     }
 }
 
-pub(crate) fn run_search(state: &AppState, request: &SearchRequest) -> Result<SearchResult, ApiError> {
+pub(crate) fn run_search(
+    state: &AppState,
+    request: &SearchRequest,
+    cancellation: &Cancellation,
+) -> Result<SearchResult, ApiError> {
     let query = request.combined_query()?;
     let searcher = state.searcher_cache.searcher()?;
     let links = resolve_links(searcher.snapshot(), state, &query)?;
-    Ok(searcher.search(&query, &links, &request.options)?)
+    Ok(searcher.search_cancellable(&query, &links, &request.options, cancellation)?)
 }
 
 /// Looks up the pages that match the link conditions of a query.
@@ -109,13 +113,13 @@ fn resolve_links(snapshot: &Snapshot, state: &AppState, query: &Query) -> Result
 
 pub(crate) async fn api(State(state): State<Arc<AppState>>, params: Params) -> Result<Response, ApiError> {
     state
-        .run_blocking(move |state| {
+        .run_cancellable(move |state, cancellation| {
             let request = SearchRequest::parse(&params)?;
             if request.is_empty() {
                 return Err(ApiError::BadRequest("missing parameter `q` (the query)".to_owned()));
             }
             let start = Instant::now();
-            let result = run_search(state, &request)?;
+            let result = run_search(state, &request, cancellation)?;
             let response = SearchResponse::new(&result, &request.options, start.elapsed().as_secs_f64());
             Ok(Json(response).into_response())
         })

@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::response::Html;
 use report::human;
 use serde::Serialize;
+use store::Cancellation;
 
 use crate::pages::layout::{Layout, NavItem, page};
 use crate::pages::page_ref::PageRef;
@@ -50,13 +51,13 @@ struct HitView {
     relation: String,
 }
 
-fn similar(state: &AppState, params: &Params) -> Result<Similar, ApiError> {
+fn similar(state: &AppState, params: &Params, cancellation: &Cancellation) -> Result<Similar, ApiError> {
     let snapshot = state.snapshot()?;
     let (url, page) = PageRef::resolve_known(state, &snapshot, params)?;
     let by = params.choice("by", &MEASURES)?;
     let limit = params.number("limit", 1..=MAX_LIMIT)?.unwrap_or(DEFAULT_LIMIT);
     // One thread per request: several requests run at the same time.
-    let found = similar_pages(&snapshot, page, by, limit, Threads(1))?;
+    let found = similar_pages(&snapshot, page, by, limit, Threads(1), cancellation)?;
     Ok(Similar { url: url.as_str().to_owned(), pages: found.pages, unavailable: found.unavailable })
 }
 
@@ -64,7 +65,7 @@ pub(crate) async fn api(
     State(state): State<Arc<AppState>>,
     params: Params,
 ) -> Result<Json<Similar>, ApiError> {
-    state.run_blocking(move |state| similar(state, &params).map(Json)).await
+    state.run_cancellable(move |state, cancellation| similar(state, &params, cancellation).map(Json)).await
 }
 
 pub(crate) async fn html(
@@ -72,8 +73,8 @@ pub(crate) async fn html(
     params: Params,
 ) -> Result<Html<String>, ApiError> {
     state
-        .run_blocking(move |state| {
-            let found = similar(state, &params)?;
+        .run_cancellable(move |state, cancellation| {
+            let found = similar(state, &params, cancellation)?;
             let messages = found.unavailable.iter();
             page(&View {
                 layout: Layout::new(state, NavItem::Other, "Similar pages"),

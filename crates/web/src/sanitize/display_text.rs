@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use model::{is_hidden_format, is_unsafe_to_print};
+
 /// Maximum length of a title or anchor text.
 pub(crate) const TITLE_CHARACTERS: usize = 160;
 /// Maximum displayed length of a URL; its link is never truncated.
@@ -23,7 +25,7 @@ pub(crate) fn sanitize_line(text: &str, max_characters: usize) -> String {
             gap = !out.is_empty();
             continue;
         }
-        if is_format(character) {
+        if is_hidden_format(character) {
             continue;
         }
         marks = if is_mark(character) { marks + 1 } else { 0 };
@@ -59,18 +61,11 @@ pub(crate) fn url(text: &str) -> String {
 
 /// Sanitizes text of several lines; line breaks and tabs are kept.
 pub(crate) fn sanitize_block(text: &str) -> Cow<'_, str> {
-    let is_unsafe = |character: char| {
-        (character.is_control() && !matches!(character, '\n' | '\t')) || is_format(character)
-    };
-    if text.contains(is_unsafe) { Cow::Owned(text.replace(is_unsafe, "")) } else { Cow::Borrowed(text) }
-}
-
-/// Invisible characters that change how other characters are displayed: bidirectional embeddings, overrides and isolates, byte order marks, tags,
-/// line separators. Joiners are kept, since scripts need them; so are directional marks, which do not affect other text.
-fn is_format(character: char) -> bool {
-    matches!(character,
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{206a}'..='\u{206f}' | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' | '\u{2028}' | '\u{2029}')
+    if text.contains(is_unsafe_to_print) {
+        Cow::Owned(text.replace(is_unsafe_to_print, ""))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 /// Combining marks, by the Unicode blocks that contain nothing else.

@@ -1,7 +1,8 @@
 //! Stored versions of a page, decoded for display.
 
 use model::{CanonicalUrl, PageId};
-use parse::{ContentKind, DecodeEnd, Document, decode, decode_content};
+use parse::html::Options;
+use parse::{ContentKind, DecodeEnd, Document, RobotsDirectives, decode, decode_content};
 use store::{PageVersion, Snapshot, VerifyLevel};
 
 use crate::state::api_error::ApiError;
@@ -14,20 +15,26 @@ pub(crate) struct StoredVersion {
     pub(crate) fetched_ms: i64,
     pub(crate) status: Option<u16>,
     pub(crate) content_type: String,
-    /// Body without content encoding.
+    /// Body without content encoding; empty if it cannot be decoded.
     pub(crate) body: Vec<u8>,
     /// Whether the body is complete.
     pub(crate) is_complete: bool,
+    /// Whether the content encoding could be decoded, at least in part.
+    pub(crate) is_decoded: bool,
     pub(crate) kind: ContentKind,
+    /// Robots directives of the response headers.
+    robots: RobotsDirectives,
 }
 
 impl StoredVersion {
-    /// Reads the version nearest to a time, by default the current one; `None` if no version is stored.
+    /// Reads the version nearest to a time, by default the current one; `None` if no version is stored. `agent` is the crawler
+    /// whose robots directives apply.
     pub(crate) fn read(
         snapshot: &Snapshot,
         page: PageId,
         url: &str,
         at_ms: Option<i64>,
+        agent: &str,
     ) -> Result<Option<StoredVersion>, ApiError> {
         let location = match at_ms {
             Some(at_ms) => snapshot.page_store.nearest(url, at_ms)?.map(|version| version.location),
@@ -40,19 +47,20 @@ impl StoredVersion {
         let encoded = stored.body();
         let decoded =
             decode_content(&encoded, &header("Content-Encoding").unwrap_or_default(), MAX_BODY_BYTES);
+        let is_decoded = decoded.end != DecodeEnd::Undecodable;
         let is_complete = decoded.end == DecodeEnd::Complete && stored.truncated().is_none();
         let body = decoded.bytes.into_owned();
-        let kind = ContentKind::detect(
-            Some(&content_type).filter(|name| !name.is_empty()).map(String::as_str),
-            &body,
-        );
+        let declared = Some(content_type.as_str()).filter(|name| !name.is_empty());
+        let kind = if is_decoded { ContentKind::detect(declared, &body) } else { ContentKind::Other };
         Ok(Some(StoredVersion {
             fetched_ms: stored.fetched_at_ms(),
             status: stored.status(),
             content_type,
             body,
             is_complete,
+            is_decoded,
             kind,
+            robots: RobotsDirectives::from_head(stored.head(), agent),
         }))
     }
 
@@ -65,11 +73,12 @@ impl StoredVersion {
         decode(&self.body, self.declared(), url.top_level_domain()).text.into_owned()
     }
 
-    /// Parses the body.
-    pub(crate) fn document(&self, url: &CanonicalUrl) -> Document {
+    /// Parses the body; the robots directives include those of the headers.
+    pub(crate) fn document(&self, url: &CanonicalUrl, agent: &str) -> Document {
         let mut document = Document::default();
-        let options = parse::html::Options::default();
+        let options = Options { agent: agent.to_ascii_lowercase(), ..Options::default() };
         document.read(&self.body, self.declared(), url.top_level_domain(), &options);
+        document.robots_directives = document.robots_directives.merge(self.robots);
         document
     }
 }

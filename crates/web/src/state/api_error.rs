@@ -18,6 +18,9 @@ pub(crate) enum ApiError {
     /// Syntax error of a query at a character, counted from 1; `pointer` is the query with a caret below that character.
     #[error("{message}")]
     InvalidQuery { pointer: String, column: usize, message: String },
+    /// The path exists, but not with this method.
+    #[error("method not allowed")]
+    MethodNotAllowed,
     /// The client has no permission.
     #[error("{0}")]
     Forbidden(String),
@@ -46,6 +49,7 @@ impl ApiError {
         match self {
             ApiError::NotFound(_) => StatusCode::NOT_FOUND,
             ApiError::BadRequest(_) | ApiError::InvalidQuery { .. } => StatusCode::BAD_REQUEST,
+            ApiError::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             ApiError::Forbidden(_) => StatusCode::FORBIDDEN,
             ApiError::Unauthorized => StatusCode::UNAUTHORIZED,
             ApiError::UnknownHost(_) => StatusCode::MISDIRECTED_REQUEST,
@@ -61,6 +65,7 @@ impl ApiError {
             ApiError::NotFound(_) => "not-found",
             ApiError::BadRequest(_) => "bad-request",
             ApiError::InvalidQuery { .. } => "invalid-query",
+            ApiError::MethodNotAllowed => "method-not-allowed",
             ApiError::Forbidden(_) => "forbidden",
             ApiError::Unauthorized => "unauthorized",
             ApiError::UnknownHost(_) => "unknown-host",

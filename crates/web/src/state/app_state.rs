@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use harvest::CrawlHandle;
 use inspect::CollectionStatus;
-use store::Snapshot;
+use store::{Cancellation, Snapshot};
+use stream::{StreamLimits, StreamService};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -24,8 +25,8 @@ use crate::state::status_cache::StatusCache;
 
 /// Maximum wait for a free thread.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum duration of a request. After it the client gets an error, but the work cannot be interrupted: it keeps its permit to
-/// its end, so that abandoned requests cannot use more threads than there are permits.
+/// Maximum duration of a request. After it the client gets an error, and the work is cancelled, as after a disconnect. It ends at
+/// its next check and keeps its permit until then, so that abandoned requests cannot use more threads than there are permits.
 const WORK_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Number of concurrent requests that are always quick (status, health).
@@ -41,6 +42,7 @@ pub(crate) struct AppState {
     pub(crate) searcher_cache: SearcherCache,
     pub(crate) status: Arc<StatusCache>,
     pub(crate) snapshots: Arc<SnapshotCache>,
+    pub(crate) streams: Arc<StreamService>,
     /// Name of the collection: that of its directory.
     pub(crate) name: String,
     permits: Arc<Semaphore>,
@@ -54,9 +56,14 @@ impl AppState {
         Ok(AppState {
             name: collection_name(&settings.dir),
             snapshots: Arc::new(SnapshotCache::new(settings.dir.clone())),
+            streams: StreamService::new(&settings.dir, StreamLimits::default()),
             status: Arc::new(StatusCache::new()),
             report: ReportCache::default(),
-            searcher_cache: SearcherCache::new(settings.dir.clone(), settings.ranking.clone()),
+            searcher_cache: SearcherCache::new(
+                settings.dir.clone(),
+                settings.ranking.clone(),
+                &settings.crawl.robots.agent,
+            ),
             secrets: SessionSecrets::new(settings.token.clone(), port, settings.tls.is_some())?,
             permits: Arc::new(Semaphore::new(permits)),
             quick_permits: Arc::new(Semaphore::new(QUICK_PERMITS)),
@@ -87,6 +94,14 @@ impl AppState {
         self: &Arc<AppState>,
         work: impl FnOnce(&AppState) -> std::result::Result<T, ApiError> + Send + 'static,
     ) -> std::result::Result<T, ApiError> {
+        self.run_cancellable(move |state, _| work(state)).await
+    }
+
+    /// Like [`AppState::run_blocking`], for work that may take long: it checks whether the client is still there.
+    pub(crate) async fn run_cancellable<T: Send + 'static>(
+        self: &Arc<AppState>,
+        work: impl FnOnce(&AppState, &Cancellation) -> std::result::Result<T, ApiError> + Send + 'static,
+    ) -> std::result::Result<T, ApiError> {
         self.run_with_permit(&self.permits, work).await
     }
 
@@ -95,19 +110,21 @@ impl AppState {
         self: &Arc<AppState>,
         work: impl FnOnce(&AppState) -> std::result::Result<T, ApiError> + Send + 'static,
     ) -> std::result::Result<T, ApiError> {
-        self.run_with_permit(&self.quick_permits, work).await
+        self.run_with_permit(&self.quick_permits, move |state, _| work(state)).await
     }
 
     async fn run_with_permit<T: Send + 'static>(
         self: &Arc<AppState>,
         permits: &Arc<Semaphore>,
-        work: impl FnOnce(&AppState) -> std::result::Result<T, ApiError> + Send + 'static,
+        work: impl FnOnce(&AppState, &Cancellation) -> std::result::Result<T, ApiError> + Send + 'static,
     ) -> std::result::Result<T, ApiError> {
         let permit = timeout(QUEUE_TIMEOUT, Arc::clone(permits).acquire_owned()).await;
         let Ok(Ok(permit)) = permit else { return Err(ApiError::Overloaded) };
-        let state = Arc::clone(self);
+        let (state, cancellation) = (Arc::clone(self), Cancellation::default());
+        // The future of a request is dropped when its client disconnects.
+        let _cancel_on_drop = cancellation.cancel_on_drop();
         let work = spawn_blocking(move || {
-            let result = work(&state);
+            let result = work(&state, &cancellation);
             drop(permit);
             result
         });

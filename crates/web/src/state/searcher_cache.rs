@@ -23,6 +23,7 @@ const MAX_SNAPSHOT_AGE: Duration = Duration::from_secs(60);
 pub(crate) struct SearcherCache {
     dir: PathBuf,
     ranking: Ranking,
+    agent: String,
     open: Refreshing<OpenSearcher>,
 }
 
@@ -35,8 +36,8 @@ struct OpenSearcher {
 }
 
 impl SearcherCache {
-    pub(crate) fn new(dir: PathBuf, ranking: Ranking) -> SearcherCache {
-        SearcherCache { dir, ranking, open: Refreshing::new(POLL_INTERVAL) }
+    pub(crate) fn new(dir: PathBuf, ranking: Ranking, agent: &str) -> SearcherCache {
+        SearcherCache { dir, ranking, agent: agent.to_owned(), open: Refreshing::new(POLL_INTERVAL) }
     }
 
     /// Returns the current searcher.
@@ -54,7 +55,8 @@ impl SearcherCache {
     }
 
     fn open(&self) -> Result<Arc<OpenSearcher>, ApiError> {
-        let searcher = Searcher::open(Snapshot::open(&self.dir, None)?, self.ranking.clone())?;
+        let snapshot = Snapshot::open(&self.dir, None)?;
+        let searcher = Searcher::open(snapshot, self.ranking.clone())?.with_agent(&self.agent);
         let index = searcher.index();
         let (generation, file_ids) = (index.generation()?, index.file_ids()?);
         Ok(Arc::new(OpenSearcher {

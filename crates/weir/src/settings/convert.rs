@@ -12,7 +12,7 @@ use frontier::{
 };
 use harvest::{CommitSettings, LookupLimits, RobotsSettings, SitemapSettings};
 use harvest::{CrawlSettings, Focus, GatherSettings, RevisitIntervals, SiteOverride};
-use model::{ParameterList, UrlRules};
+use model::{ParameterList, PortFilter, UrlRules};
 use parse::html::{Limits as ParseLimits, Options, TagAllowlist};
 use search::{IndexSettings, Ranking};
 use store::{PageStoreSettings, StoreSettings};
@@ -184,6 +184,11 @@ impl Settings {
         })
     }
 
+    /// Product token of the crawler.
+    pub(crate) fn agent(&self) -> &str {
+        &self.crawl.agent.0
+    }
+
     /// Ranking weights of the search.
     pub(crate) fn ranking(&self) -> Ranking {
         let search = &self.search;
@@ -205,6 +210,7 @@ impl Settings {
         Ok(Scope {
             accept: HostList::new(accept.iter().map(|suffix| &suffix.0)).map_err(invalid("scope.accept"))?,
             schemes: schemes.clone(),
+            ports: PortFilter::new(self.network.allowed_ports.clone()),
             reject: RejectPatterns::new(reject.iter().map(|pattern| &pattern.0))
                 .map_err(invalid("scope.reject"))?,
             extensions: self.extensions.lists(),
@@ -288,10 +294,12 @@ impl Settings {
             min_speed_grace: fetch.min_speed_grace,
             max_head_bytes: fetch.max_header_size.0 as usize,
             max_body_bytes: fetch.max_body_size.0 as usize,
+            max_body_memory_bytes: fetch.max_body_memory.0 as usize,
             http2: fetch.http2,
             accept_invalid_certificates: fetch.accept_invalid_certificates,
             extra_ca_pem: self.ca_pem(dir)?,
             network_filter: networks,
+            port_filter: PortFilter::new(self.network.allowed_ports.clone()),
             proxy: fetch.proxy.as_ref().map(|proxy| Proxy {
                 address: proxy.address,
                 credentials: proxy.basic_auth.as_ref().map(credentials),

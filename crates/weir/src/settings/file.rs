@@ -1,8 +1,9 @@
 //! Reading and writing of the settings file.
 
-use std::fmt::Write;
-use std::fs;
-use std::io::{self, Read};
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use super::section::{Section, SetError, SettingRow};
@@ -14,6 +15,8 @@ pub(crate) const FILE: &str = "weir.toml";
 
 /// Maximum size of a settings file. A file written by hand is far smaller.
 const MAX_FILE_BYTES: u64 = 16 << 20;
+/// Mode of a new settings file.
+const PRIVATE_MODE: u32 = 0o600;
 
 impl Settings {
     /// Reads the settings of a collection; the defaults if the file does not exist.
@@ -34,7 +37,7 @@ impl Settings {
 
     /// Parses the text of a settings file. The error is a message for the user.
     pub(crate) fn parse(text: &str) -> Result<Settings, String> {
-        let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
+        let table: toml::Table = toml::from_str(text).map_err(|error| syntax_error(text, &error))?;
         let mut settings = Settings::default();
         for (name, value) in &table {
             if name == SITE {
@@ -51,6 +54,12 @@ impl Settings {
             }
         }
         Ok(settings)
+    }
+
+    /// Creates the settings file of a new collection, readable by its owner only: it can contain passwords.
+    pub(crate) fn create_file(&self, path: &Path) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE_MODE).open(path)?;
+        file.write_all(self.to_toml().as_bytes())
     }
 
     /// Writes the settings as a commented file.
@@ -99,8 +108,21 @@ const SITE_EXAMPLE: &str = "\
 #   max_pages = 1000
 ";
 
+/// Appends `[[site]]` entries to a settings file.
+pub(crate) fn append_sites(path: &Path, sites: &[SiteSection]) -> io::Result<()> {
+    let mut file = OpenOptions::new().create(true).append(true).mode(PRIVATE_MODE).open(path)?;
+    file.write_all(sites_to_toml(sites).as_bytes())
+}
+
+/// Message of a syntax error, with its position. The line itself is not quoted: it may contain a password.
+fn syntax_error(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    format!("line {}, column {column}: {}", before.matches('\n').count() + 1, error.message().trim())
+}
+
 /// Writes `[[site]]` entries, each with the settings that differ from the defaults.
-pub(crate) fn sites_to_toml(sites: &[SiteSection]) -> String {
+fn sites_to_toml(sites: &[SiteSection]) -> String {
     let (mut text, default) = (String::new(), SiteSection::default());
     for site in sites {
         text.push_str("\n[[site]]\n");

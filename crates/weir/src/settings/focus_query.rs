@@ -7,7 +7,7 @@ use std::path::Path;
 use frontier::Strategy;
 use harvest::Focus;
 use model::UrlRules;
-use parse::{Document, decode_content};
+use parse::{DecodeEnd, Document, decode_content};
 use store::{Snapshot, VerifyLevel};
 
 use super::{FILE, Settings};
@@ -57,6 +57,9 @@ fn stored_text(dir: &Path, rules: &UrlRules, example: &str) -> Result<String, St
     let encoding = header("Content-Encoding").unwrap_or_default();
     let body = stored.body();
     let decoded = decode_content(&body, &encoding, MAX_EXAMPLE_BYTES as usize);
+    if decoded.end == DecodeEnd::Undecodable {
+        return Err(format!("content encoding {encoding} is invalid; save the page as a file"));
+    }
     Ok(text(&decoded.bytes, header("Content-Type").as_deref()))
 }
 

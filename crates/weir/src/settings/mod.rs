@@ -24,7 +24,7 @@ use sections::{
 
 pub(crate) use contact::checked_contact;
 pub(crate) use convert::warc_info;
-pub(crate) use file::{FILE, sites_to_toml};
+pub(crate) use file::{FILE, append_sites};
 pub(crate) use network_values::{HostSuffix, SiteMatch};
 pub(crate) use section::{Section, SetError};
 pub(crate) use sections::{SiteSection, parse_keep_versions};

@@ -198,7 +198,7 @@ impl Value for HostMap {
 }
 
 /// Request header field.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) name: String,
     pub(crate) value: String,
@@ -220,7 +220,8 @@ impl Value for Header {
     const KIND: &'static str = "header";
 
     fn read(written: &toml::Value) -> Result<Header, String> {
-        let invalid = || format!("invalid header {}; example: \"X-Purpose: research\"", quoted(written));
+        // The message does not quote the value, which may be a secret.
+        let invalid = || "invalid header; example: \"X-Purpose: research\"".to_owned();
         let (name, value) = written.as_str().and_then(|text| text.split_once(':')).ok_or_else(invalid)?;
         let (name, value) = (name.trim(), value.trim());
         let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
@@ -242,10 +243,23 @@ impl Value for Header {
 }
 
 /// User name and password.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct BasicAuth {
     pub(crate) user: String,
     pub(crate) password: String,
+}
+
+// Secrets must not appear in logs.
+impl fmt::Debug for Header {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Header").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for BasicAuth {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("BasicAuth").field("user", &self.user).finish_non_exhaustive()
+    }
 }
 
 impl BasicAuth {

@@ -88,6 +88,28 @@ fn an_unknown_name_is_reported_with_the_nearest_one() {
     );
     assert!(error("[[site]]\ndelay = '1s'").starts_with("entry 1 of [[site]] has no `match`; example: "));
     assert!(error("keep").contains("expected"), "{}", error("keep"));
+    assert!(error("[crawl]\n  keep").starts_with("line 2, column "), "{}", error("[crawl]\n  keep"));
+}
+
+#[test]
+fn messages_and_debug_output_do_not_contain_secrets() {
+    let error = |text: &str| Settings::parse(text).unwrap_err();
+    for text in [
+        "[fetch]\nproxy = 'user:geheim@proxy.example.org:3128'",
+        "[fetch]\nheaders = ['Authorization geheim']",
+        "[[site]]\nmatch = 'a.test'\ncookies = \"a=geheim\\u0007\"",
+        "[[site]]\nmatch = 'a.test'\nbasic_auth = 'geheim'",
+        "[[site]]\nmatch = 'a.test'\nbasic_auth = \"user:geheim\n",
+    ] {
+        assert!(!error(text).contains("geheim"), "{}", error(text));
+    }
+    let settings = Settings::parse(
+        "[fetch]\nproxy = 'user:geheim@192.0.2.1:3128'\nheaders = ['Authorization: geheim']\n\
+         [[site]]\nmatch = 'a.test'\nbasic_auth = 'user:geheim'\n",
+    );
+    let settings = settings.unwrap();
+    let typed = settings.crawl_settings(Path::new("")).unwrap();
+    assert!(!format!("{settings:?} {typed:?}").contains("geheim"));
 }
 
 /// Invalid values, with a part of the error message.

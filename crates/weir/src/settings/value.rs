@@ -106,7 +106,8 @@ impl Value for String {
             .as_str()
             .ok_or_else(|| format!("invalid string {}; write it in quotes", quoted(written)))?;
         if text.chars().any(char::is_control) {
-            return Err(format!("`{}` contains a control character; remove it", shortened(text)));
+            // The text is not quoted: it may be a cookie.
+            return Err("the string contains a control character; remove it".to_owned());
         }
         Ok(text.trim().to_owned())
     }

@@ -143,15 +143,17 @@ mod engine {
         let temp = collection(&[("https-by-tld.sql", &example())]);
         let out = temp.path().join("c-report");
         fs::create_dir(&out).unwrap();
+        let mark = format!("<meta name=\"generator\" content=\"{}\">", report::GENERATOR);
+        fs::write(out.join("report.html"), mark).unwrap();
         // A pipe without a reader: the report blocks here after its queries.
-        let page = out.join("report.html");
-        assert!(Command::new("mkfifo").arg(&page).status().unwrap().success());
+        let source = out.join("report.typ");
+        assert!(Command::new("mkfifo").arg(&source).status().unwrap().success());
         let mut child = Command::new(env!("CARGO_BIN_EXE_weir"))
             .arg("report")
             .arg(temp.path().join("c"))
             .spawn()
             .unwrap();
-        while !out.join("report.typ").exists() {
+        while !out.join("data").exists() {
             assert!(child.try_wait().unwrap().is_none(), "the report ended before it wrote a file");
             std::thread::sleep(std::time::Duration::from_millis(10));
         }

@@ -215,3 +215,23 @@ fn a_damaged_record_is_not_exported() {
         assert!(err.contains("c/pages/weir-000000.warc.gz is corrupt at byte"), "{err}");
     }
 }
+
+#[test]
+fn a_wacz_export_neither_removes_nor_packs_files_of_the_user() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    drop(sample::make(&dir.join("c"), 1));
+    let mut letters = Vec::new();
+    for name in ["c.wacz.dir", "c.wacz.parts", "c.wacz.tmp"] {
+        fs::create_dir(dir.join(name)).unwrap();
+        letters.push(dir.join(name).join("letter.gz"));
+    }
+    letters.iter().for_each(|letter| fs::write(letter, "dear").unwrap());
+    objects(dir, &["export", "DIR/c", "--format", "wacz", "DIR/c.wacz"]);
+    for letter in &letters {
+        assert_eq!(fs::read_to_string(letter).unwrap(), "dear");
+    }
+    let package = fs::read(dir.join("c.wacz")).unwrap();
+    assert!(!package.windows(9).any(|part| part == b"letter.gz"));
+    assert_eq!(fs::read_dir(dir).unwrap().count(), 5, "no temporary files are left");
+}

@@ -1,8 +1,25 @@
 //! `weir init`.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use super::{objects, run_text};
+
+#[test]
+fn only_the_owner_can_read_the_settings_file() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    fs::write(dir.join("seeds.txt"), "https://a.test/ basic_auth=user:password\n").unwrap();
+    let (code, _, err) = run_text(dir, &["init", "DIR/c", "--seeds", "DIR/seeds.txt"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let settings = dir.join("c/weir.toml");
+    assert!(fs::read_to_string(&settings).unwrap().contains("user:password"));
+    assert_eq!(fs::metadata(&settings).unwrap().permissions().mode() & 0o777, 0o600);
+    fs::remove_file(&settings).unwrap();
+    let (code, _, err) = run_text(dir, &["seeder", "DIR/c", "--seeds", "DIR/seeds.txt"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(fs::metadata(&settings).unwrap().permissions().mode() & 0o777, 0o600);
+}
 
 #[test]
 fn a_collection_is_created_with_its_seeds_and_settings() {
@@ -102,4 +119,21 @@ fn an_existing_directory_is_not_changed() {
     let (code, _, err) = run_text(dir, &["init", "DIR/d", "--accept", "a b"]);
     assert_eq!((code, dir.join("d").exists()), (2, false));
     assert!(err.contains("invalid host suffix `a b`; example: \".example.org\""), "{err}");
+}
+
+#[test]
+fn a_demo_replaces_only_what_a_demo_has_made() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    fs::write(dir.join("letter"), "dear").unwrap();
+    let refused = |marker: &str| {
+        fs::write(dir.join("demo"), marker).unwrap();
+        let (code, _, err) = run_text(dir, &["demo", "DIR", "--pages", "1", "--no-serve"]);
+        assert_eq!(code, 2, "{err}");
+        assert_eq!(fs::read_to_string(dir.join("letter")).unwrap(), "dear");
+        err
+    };
+    assert_eq!(refused("a file of a user"), "weir: DIR is not a demo; use an empty or new directory\n");
+    let marker = "made by weir demo, which replaces this directory\n";
+    assert_eq!(refused(marker), "weir: DIR/letter is not part of the demo; move it away\n");
 }

@@ -126,6 +126,16 @@ fn a_missing_collection_and_a_wrong_output_are_usage_errors() {
     };
     assert!(refused(&["DIR/nowhere"]).contains("DIR/nowhere"));
     assert!(refused(&["DIR/c", "--out", "DIR/file"]).contains("is not a directory"));
+    fs::create_dir(dir.join("documents")).unwrap();
+    fs::write(dir.join("documents/report.pdf"), "of a user").unwrap();
+    assert!(
+        refused(&["DIR/c", "--out", "DIR/documents"]).contains("has other files than those of `weir report`")
+    );
+    assert!(refused(&["DIR/c", "--out", "DIR/c"]).contains("use an empty or new directory"));
+    assert_eq!(fs::read_to_string(dir.join("documents/report.pdf")).unwrap(), "of a user");
+    for _ in 0..2 {
+        assert_eq!(run_text(dir, &["report", "DIR/c", "--out", "DIR/out"]).0, 0, "a report is replaced");
+    }
     if !report::HAS_PDF {
         assert!(refused(&["DIR/c", "--pdf"]).contains("--features pdf"));
     }

@@ -37,11 +37,7 @@ fn an_error_names_the_file_and_the_setting_and_has_an_example() {
     weir: weir.toml: fetch.ca_file: cannot read DIR/missing.pem: No such file or directory (os error 2)
     weir: DIR/weir.toml: crawl.strategy: invalid choice `fast`; use "wire" or "breadth-first" or "larger-sites-first" or "bfs-larger-sites" or "backlinks" or "opic" or "batch-pagerank" or "partial-pagerank" or "focused" or "random"
     weir: DIR/weir.toml: site.match: invalid site pattern `http://a.test/`; examples: "www.example.org", ".example.org", "org,example," (SURT prefix)
-    weir: DIR/weir.toml: TOML parse error at line 1, column 6
-      |
-    1 | [warc
-      |      ^
-    unclosed table, expected `]`
+    weir: DIR/weir.toml: line 1, column 6: unclosed table, expected `]`
     "#);
 }
 

@@ -41,6 +41,8 @@ fn invalid_and_duplicate_names_are_rejected() {
     };
     assert!(refused(&["--create", "12"]).contains("it must contain a letter"));
     assert!(refused(&["--create", ""]).contains("invalid snapshot name"));
+    let reversed = refused(&["--create", "a\u{202e}b"]);
+    assert!(reversed.contains("invalid snapshot name `a\\u{202e}b`"), "{reversed}");
     assert_eq!(run_text(dir, &["snapshots", "DIR", "--create", "a"]).0, 0);
     assert!(refused(&["--create", "a"]).contains("snapshot `a` already exists (generation 2)"));
     assert!(refused(&["--create", "b"]).contains("generation 2 already has the name `a`"));

@@ -114,6 +114,18 @@ mod engine {
     }
 
     #[test]
+    fn text_that_a_spreadsheet_would_run_is_marked_in_csv_and_not_in_json() {
+        let temp = collection();
+        let dir = temp.path();
+        let query = "select '=1+1' as a, -5 as b, '-3.5' as c, '@x,y' as d, null as e";
+        let (code, out, err) = run_text(dir, &["sql", "DIR", query, "--csv"]);
+        assert_eq!((code, out.as_str(), err.as_str()), (0, "a,b,c,d,e\n'=1+1,-5,-3.5,\"'@x,y\",\n", ""));
+        assert_eq!(objects(dir, &["sql", "DIR", query])[0]["a"], "=1+1");
+        let (_, out, _) = run_text(dir, &["sql", "DIR", "select null as e", "--csv"]);
+        assert_eq!(out, "e\n\"\"\n");
+    }
+
+    #[test]
     fn sql_queries_are_read_from_the_command_line_a_file_or_standard_input() {
         let temp = collection();
         let dir = temp.path();
@@ -257,9 +269,9 @@ mod engine {
         let rows = runtime.block_on(async {
             let engine = sql::Engine::open(dir, tables, settings).await.unwrap();
             let query = sql::Query::parse_all("select count(distinct url), count(*) from fetches").unwrap();
-            engine.run(&query[0]).await.unwrap().next().await.unwrap().unwrap().csv().unwrap()
+            engine.run(&query[0]).await.unwrap().next().await.unwrap().unwrap().cells().unwrap()
         });
-        assert_eq!(String::from_utf8(rows).unwrap(), "6,6\n");
+        assert_eq!(rows, [[Some("6".to_owned()), Some("6".to_owned())]]);
         assert_eq!(objects(dir, &["sql", "DIR", "select count(*) as n from fetches"])[0]["n"], 240);
     }
 }

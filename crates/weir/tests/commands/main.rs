@@ -7,4 +7,5 @@ mod parse;
 mod robots;
 mod simulate;
 mod simweb;
+mod terminal;
 mod url;

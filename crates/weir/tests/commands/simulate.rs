@@ -140,7 +140,11 @@ fn the_strategy_configured_uses_the_settings_of_the_collection() {
 fn usage_errors_have_exit_code_2() {
     let temp = tempfile::tempdir().unwrap();
     let no_collection = temp.path().to_str().unwrap();
-    let cases: [(&[&str], &str); 8] = [
+    let documents = tempfile::tempdir().unwrap();
+    std::fs::write(documents.path().join("table.csv"), "of a user").unwrap();
+    let documents = documents.path().to_str().unwrap();
+    let cases: [(&[&str], &str); 9] = [
+        (&["simulate", "--synthetic", "--out", documents], "has other files than those of `weir simulate`"),
         (&["simulate"], "required"),
         (&["simulate", "web", "--synthetic"], "cannot be used with"),
         (

@@ -8,6 +8,7 @@ mod clocks;
 mod concurrent_commands;
 mod hostile;
 mod kills;
+mod local_faults;
 mod politeness;
 mod process;
 mod reasons;

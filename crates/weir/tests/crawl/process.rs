@@ -69,6 +69,15 @@ impl Collection {
         Crawl::new(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
     }
 
+    /// Starts a crawl in a process that can open this number of files.
+    pub(crate) fn start_with_open_files(&self, max_open_files: u32, arguments: &[&str]) -> Crawl {
+        let mut command = Command::new("sh");
+        let script = format!("ulimit -n {max_open_files} && exec \"$0\" \"$@\"");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_weir")]);
+        command.args(["crawl", &self.dir(), "--json", "--progress"]).args(arguments);
+        Crawl::new(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    }
+
     /// Starts one of the four programs of a crawl.
     pub(crate) fn start_role(&self, name: &str) -> Crawl {
         self.start_as(&[name, &self.dir(), "--json"])

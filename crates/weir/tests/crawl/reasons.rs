@@ -53,3 +53,19 @@ fn the_domain_budget_is_the_reason_of_pages_beyond_it() {
     assert_eq!(held["reason"], "domain-budget", "{held}");
     assert!(held["summary"].as_str().unwrap().contains("registered domain"), "{held}");
 }
+
+#[test]
+fn a_port_of_another_protocol_is_the_reason_of_seeds_links_and_redirect_targets() {
+    let server = Server::site("five", [127, 77, 6, 5], |path, peer| match path {
+        "/" => peer.page("<a href=//127.77.6.5:25/link>mail</a><a href=/moved>moved</a>"),
+        "/moved" => peer.redirect("http://127.77.6.5:6667/target"),
+        _ => peer.status("404 Not Found", ""),
+    });
+    let seeds = [server.url("/"), "http://127.77.6.5:22/seed".to_owned()];
+    let collection = Collection::new(&seeds, &(hosts(&[&server]) + QUICK));
+    collection.crawl(&[]);
+    for url in [seeds[1].as_str(), "http://127.77.6.5:25/link", "http://127.77.6.5:6667/target"] {
+        let report = collection.why(url);
+        assert_eq!(report["reason"], "port-blocked", "{url}: {report:#}");
+    }
+}

@@ -46,7 +46,15 @@ impl Server {
         ip: impl Into<Ipv4Addr>,
         serve: impl Fn(&str, &mut Peer) + Send + Sync + 'static,
     ) -> Server {
-        let listener = TcpListener::bind((ip.into(), 0)).unwrap();
+        Server::start_at(name, SocketAddr::from((ip.into(), 0)), serve)
+    }
+
+    pub(crate) fn start_at(
+        name: &str,
+        address: SocketAddr,
+        serve: impl Fn(&str, &mut Peer) + Send + Sync + 'static,
+    ) -> Server {
+        let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
         let log = Arc::new(Mutex::new(Vec::new()));
         let (serve, kept) = (Arc::new(serve), Arc::clone(&log));
@@ -152,6 +160,15 @@ impl Peer {
 pub(crate) fn name_server(resolve: impl Fn(&str, usize) -> Option<Ipv4Addr> + Send + 'static) -> SocketAddr {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = socket.local_addr().unwrap();
+    serve_names(socket, resolve);
+    address
+}
+
+/// Responds to the queries that arrive at a socket.
+pub(crate) fn serve_names(
+    socket: UdpSocket,
+    resolve: impl Fn(&str, usize) -> Option<Ipv4Addr> + Send + 'static,
+) {
     std::thread::spawn(move || {
         let mut queries: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
         let mut buffer = [0; 1024];
@@ -167,7 +184,6 @@ pub(crate) fn name_server(resolve: impl Fn(&str, usize) -> Option<Ipv4Addr> + Se
             let _ = socket.send_to(&reply(&buffer[..end + 4], found), client);
         }
     });
-    address
 }
 
 /// Name of a query and the offset of its end.

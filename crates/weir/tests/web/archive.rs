@@ -14,9 +14,19 @@ pub(crate) struct Sample {
 impl Sample {
     /// Creates a collection of pages: URL and body.
     pub(crate) fn of(pages: &[(&str, &str)]) -> Sample {
+        let responses: Vec<(&str, &str, &str)> = pages.iter().map(|(url, body)| (*url, "", *body)).collect();
+        Sample::of_responses(&responses)
+    }
+
+    /// Creates a collection of pages: URL, additional header lines, and body.
+    pub(crate) fn of_responses(pages: &[(&str, &str, &str)]) -> Sample {
         let sample = Sample { folder: tempfile::tempdir().unwrap() };
         let archive = sample.folder.path().join("archive.warc");
-        fs::write(&archive, pages.iter().map(|(url, body)| record(url, body)).collect::<String>()).unwrap();
+        fs::write(
+            &archive,
+            pages.iter().map(|(url, head, body)| record(url, head, body)).collect::<String>(),
+        )
+        .unwrap();
         let dir = sample.dir();
         weir(&["init", &dir, "--seed", pages[0].0]);
         weir(&["import", &dir, archive.to_str().unwrap()]);
@@ -111,8 +121,8 @@ fn page(title: &str, language: &str, text: &str) -> String {
     format!("<!doctype html><html lang={language}><title>{title}</title><h1>{title}</h1><p>{text}</p></html>")
 }
 
-fn record(url: &str, body: &str) -> String {
-    let block = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n{body}");
+fn record(url: &str, head: &str, body: &str) -> String {
+    let block = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n{head}\r\n{body}");
     format!(
         "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2024-05-17T00:00:00Z\r\n\
          Content-Type: application/http\r\nContent-Length: {}\r\n\r\n{block}\r\n\r\n",

@@ -206,12 +206,17 @@ fn a_crawl_is_controlled_in_a_browser() {
     browser.until("document.querySelector('.state')?.dataset.state === 'paused'");
     // Requests in flight finish; then the numbers stay.
     browser.until("document.querySelectorAll('.gauge small')[2].textContent.startsWith('0 in flight')");
+    let await_samples = || {
+        browser.eval(
+            "(async () => { const poll = () => fetch('/api/v1/crawl?samples=600').then(response => response.json()); \
+             const samples = async () => (await poll()).crawl.samples.at(-1).time_ms; const start = await samples(); \
+             while (await samples() < start + 1500) await new Promise(done => setTimeout(done, 100)); })()",
+        )
+    };
+    // A response that has arrived is counted as a page only after it was parsed.
+    await_samples();
     let paused = browser.eval(pages).as_u64().unwrap();
-    browser.eval(
-        "(async () => { const poll = () => fetch('/api/v1/crawl?samples=600').then(response => response.json()); \
-         const samples = async () => (await poll()).crawl.samples.at(-1).time_ms; const start = await samples(); \
-         while (await samples() < start + 2000) await new Promise(done => setTimeout(done, 100)); })()",
-    );
+    await_samples();
     assert_eq!(browser.eval(pages).as_u64().unwrap(), paused);
     screenshots(&browser, "paused");
     browser.click("#resume");

@@ -8,6 +8,7 @@ mod browser;
 mod browsing;
 mod hostile;
 mod http_api;
+mod robots_directives;
 mod safety;
 mod schema;
 mod served;

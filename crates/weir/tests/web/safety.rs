@@ -35,6 +35,13 @@ fn only_allowed_hosts_are_accepted() {
     for host in [rebound.as_str(), "localhost.evil.example", "127.0.0.1.evil.example", "", "a b"] {
         assert_eq!(status(host), 421, "{host}");
     }
+    let raw = |lines: &str| served.send(format!("{lines}\r\nConnection: close\r\n\r\n").as_bytes()).status;
+    // The host of an absolute URL counts too, and two Host headers contradict each other.
+    assert_eq!(raw("GET http://localhost/health HTTP/1.1\r\nHost: localhost"), 200);
+    assert_eq!(raw("GET http://evil.example/health HTTP/1.1\r\nHost: localhost"), 421);
+    assert_eq!(raw("GET http://localhost/health HTTP/1.1\r\nHost: evil.example"), 421);
+    assert_eq!(raw("GET /health HTTP/1.1\r\nHost: localhost\r\nHost: evil.example"), 400);
+    assert_eq!(raw("GET /health HTTP/1.1"), 421);
 }
 
 #[test]
@@ -122,7 +129,7 @@ fn changes_need_cookie_and_csrf_token() {
     assert_eq!(served.get("/api/v1/snapshots").json()["snapshots"][0]["name"], "kept");
     // An invalid name.
     assert_eq!(create(&own_page, &format!("csrf_token={csrf_token}&name=7")), 400);
-    assert_eq!(served.request("GET", "/snapshots/create", &own_page, "").status, 400, "GET is not allowed");
+    assert_eq!(served.request("GET", "/snapshots/create", &own_page, "").status, 405, "GET is not allowed");
     // No crawl runs in this process.
     assert_eq!(served.request("POST", "/api/v1/crawl/pause", &own_page, &form).status, 409);
     assert_eq!(served.request("POST", "/api/v1/crawl/pause", &[], "").status, 403);
@@ -311,4 +318,20 @@ fn responses_have_security_headers() {
     let file = served.get("/cached/file?page_id=0");
     assert!(file.header("content-disposition").starts_with("attachment"), "{}", file.head);
     assert_eq!(file.header("content-type"), "application/octet-stream");
+}
+
+#[test]
+fn a_wrong_method_is_reported_with_the_allowed_ones() {
+    let sample = one_page();
+    let token = sample.file("token", TOKEN);
+    let served = Served::start(&sample.dir(), &["--token-file", token.to_str().unwrap()]);
+    let bearer = format!("Bearer {TOKEN}");
+    for (method, path) in
+        [("DELETE", "/api/v1/status"), ("PUT", "/api/v1/search"), ("GET", "/api/v1/crawl/pause")]
+    {
+        let reply = served.request(method, path, &[("Authorization", &bearer)], "");
+        assert_eq!(reply.status, 405, "{method} {path}: {reply:?}");
+        assert_eq!(reply.json()["error"], "method-not-allowed", "{method} {path}");
+        assert!(!reply.header("allow").is_empty(), "{method} {path}: {}", reply.head);
+    }
 }

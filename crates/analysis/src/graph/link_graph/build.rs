@@ -6,6 +6,7 @@ use std::path::Path;
 
 use store::{Link, Snapshot};
 
+use super::files::write_list;
 use super::transpose::transpose;
 use super::{
     BuildStage, GRAPH_DIR, GraphInfo, GraphSettings, INFO_FILE, LinkGraph, UNFINISHED, VERSION, graph_dirs,
@@ -44,6 +45,7 @@ impl LinkGraph {
             serde_json::to_vec_pretty(&info).map_err(|error| corrupt(&unfinished, error.to_string()))?;
         // Files are synced before the rename, and the parent after it: a directory with a plain number is complete.
         write_synced(&unfinished.join(INFO_FILE), &text)?;
+        write_list(collection, &unfinished, generation)?;
         sync_dir(&unfinished)?;
         remove_dir_if_exists(&dir)?;
         fs::rename(&unfinished, &dir).context("rename", &dir)?;

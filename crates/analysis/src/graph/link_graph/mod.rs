@@ -12,11 +12,13 @@
 //!   sites site-nodes             the sites in the order of their hosts; for each node, the position of its site there
 //!   sites.*                      arcs between different sites, by these positions; .weights: number of page arcs
 //!   STEP.json                    result of a step of the analysis; see [`crate::analyze()`]
+//!   FILES                        checksums of all files of the analysis, also of those outside of the directory
 //! ```
 //!
 //! Numbers are u32, little-endian, with XXH3 at the end of the file ([`crate::graph::checksummed_file`]).
 
 mod build;
+mod files;
 mod transpose;
 
 use std::fs::{self, File};
@@ -34,7 +36,7 @@ const GRAPH_DIR: &str = "graph";
 const INFO_FILE: &str = "info.json";
 const UNFINISHED: &str = "unfinished";
 /// Version of the file format.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Resources for building and traversing a graph.
 #[derive(Debug, Clone, Copy)]

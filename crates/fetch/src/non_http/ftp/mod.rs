@@ -6,7 +6,7 @@
 
 mod control;
 mod error;
-mod listing;
+pub(crate) mod listing;
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -45,11 +45,10 @@ pub(crate) async fn fetch(
     if !limits.accepts(200, Some(content_type.as_bytes())) {
         return Response::from_failure(Reason::MimeType);
     }
-    let mut session =
-        FtpSession { connector, request, max_body_bytes: limits.max_body_bytes, address, from, timer };
+    let mut session = FtpSession { connector, request, limits, address, from, timer };
     let mut response =
         session.fetch(&path, is_directory, content_type).await.unwrap_or_else(|error| match error {
-            FtpError::Exchange(reason) => Response::from_failure(reason),
+            FtpError::Exchange(error) => Response::from_failure(error),
             FtpError::Reply(code) => synthesized_response(http_status(code), None, Vec::new()),
         });
     response.protocols = &["ftp"];
@@ -68,7 +67,7 @@ fn http_status(code: u16) -> u16 {
 struct FtpSession<'v, 'j, 's> {
     connector: &'v Connector,
     request: &'v FetchRequest<'j>,
-    max_body_bytes: usize,
+    limits: ReadLimits<'v>,
     address: IpAddr,
     from: &'v str,
     timer: &'v mut ExchangeTimer<'s>,
@@ -83,6 +82,9 @@ impl FtpSession<'_, '_, '_> {
     ) -> Result<Response, FtpError> {
         let server = SocketAddr::new(self.address, self.request.url.port());
         let stream = self.connector.connect_tcp(server, self.timer).await?;
+        if self.request.is_late() {
+            return Err(Reason::ConnectTimeout.into());
+        }
         let mut control = ControlConnection::new(stream);
         control.login(self.from, self.timer).await?;
         if is_directory {
@@ -111,7 +113,7 @@ impl FtpSession<'_, '_, '_> {
             Err(error) => return Err(error),
         };
         response.body = listing::listing_page(self.request.url, &response.body, is_mlsd);
-        truncate_body(&mut response, self.max_body_bytes);
+        truncate_body(&mut response, self.limits.max_body_bytes);
         response.head = synthesized_response(200, Some(listing::CONTENT_TYPE), Vec::new()).head;
         Ok(response)
     }
@@ -125,9 +127,10 @@ impl FtpSession<'_, '_, '_> {
     ) -> Result<Response, FtpError> {
         let port = control.passive_port(self.timer).await?;
         self.timer.connect_started();
-        let mut data = self.connector.connect_tcp(SocketAddr::new(self.address, port), self.timer).await?;
+        let mut data =
+            self.connector.connect_ftp_data(SocketAddr::new(self.address, port), self.timer).await?;
         control.command(command, argument, self.timer).await?.expect(&[1])?;
-        let mut response = read_to_close(&mut data, self.max_body_bytes, self.timer).await;
+        let mut response = read_to_close(&mut data, &self.limits, self.timer).await;
         response.request = control.last_command.clone();
         drop(data);
         if response.truncation.is_none() && response.failure.is_none() {
@@ -135,7 +138,7 @@ impl FtpSession<'_, '_, '_> {
             control.finish_transfer(&mut response, self.timer).await;
         }
         if response.status == 0 {
-            return Err(FtpError::Exchange(response.failure.unwrap_or(Reason::ConnectionClosed)));
+            return Err(response.failure.unwrap_or(Reason::ConnectionClosed).into());
         }
         Ok(response)
     }

@@ -161,6 +161,7 @@ pub(crate) fn request_for(url: &CanonicalUrl) -> FetchRequest<'_> {
         max_body_bytes: 1000,
         any_mime_type: false,
         send_deadline: None,
+        first_byte: None,
     }
 }
 

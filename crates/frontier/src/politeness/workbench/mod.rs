@@ -3,7 +3,8 @@
 //! The idea is BUbiNG's (Boldi, Marino, Santini and Vigna, 2014): addresses are queued by the time at which they may be
 //! contacted, each with its sites, each site with its jobs. An address is ready when its own ready time and that of one of
 //! its sites with jobs have passed. Acquiring a site acquires its address too, so that neither gets two requests at the same
-//! time, however many host names one server has.
+//! time, however many host names one server has. Addresses of the same [`AddressGroup`] are one address here: a server that has
+//! a whole IPv6 network waits as one.
 //!
 //! The queue is fair: the entry that became ready first is acquired first, and no waiting entry is overtaken twice by the
 //! same other entry. To this end an entry that joins the queue gets at least the latest time seen so far as its ready time.
@@ -15,19 +16,19 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::Hash;
 use std::net::IpAddr;
 
-use model::SiteId;
+use model::{AddressGroup, SiteId};
 
 /// Sites and addresses with their ready times, and the jobs queued for them. `K` identifies a site.
 #[derive(Debug)]
 pub struct Workbench<K = SiteId> {
     sites: HashMap<K, Site>,
-    addresses: HashMap<IpAddr, Address>,
+    addresses: HashMap<AddressGroup, Address>,
     /// Acquired sites, each with the address it holds.
-    acquired: HashMap<K, IpAddr>,
+    acquired: HashMap<K, AddressGroup>,
     /// Sites that have jobs and are not acquired, grouped by address.
-    queued_sites: BTreeMap<(IpAddr, QueuePosition), K>,
+    queued_sites: BTreeMap<(AddressGroup, QueuePosition), K>,
     /// Addresses that have such sites and are not acquired.
-    queued_addresses: BTreeSet<(QueuePosition, IpAddr)>,
+    queued_addresses: BTreeSet<(QueuePosition, AddressGroup)>,
     /// Latest time seen.
     now_ms: u64,
     /// Last sequence number given to a queue position.
@@ -43,7 +44,7 @@ pub struct Workbench<K = SiteId> {
 pub struct AcquiredSite<K = SiteId> {
     /// Site to contact.
     pub site: K,
-    /// Address that is held; an IPv4-mapped IPv6 address appears as IPv4.
+    /// Address to contact, whose group is held; an IPv4-mapped IPv6 address appears as IPv4.
     pub address: IpAddr,
     /// Job to carry out.
     pub job: u32,
@@ -111,7 +112,7 @@ impl<K: Copy + Eq + Hash> Workbench<K> {
             None => {
                 let jobs = VecDeque::new();
                 self.sites.insert(site, Site { address, ready_ms, jobs, position: None });
-                self.address(address).sites += 1;
+                self.address(address.into()).sites += 1;
             }
             Some(known) if known.address == address => self.delay_site(site, ready_ms),
             Some(_) => {
@@ -144,7 +145,7 @@ impl<K: Copy + Eq + Hash> Workbench<K> {
         self.acquired.insert(site, address);
         self.address(address).is_acquired = true;
         self.dequeue_site(site);
-        Some(AcquiredSite { site, address, job })
+        Some(AcquiredSite { site, address: self.sites.get(&site)?.address, job })
     }
 
     /// Releases a site and its address, which are ready again at these times, or later if a delay was set meanwhile. Does
@@ -182,7 +183,7 @@ impl<K: Copy + Eq + Hash> Workbench<K> {
 
     /// Delays an address: it is not acquired before this time. The address need not have a site.
     pub fn delay_address(&mut self, address: IpAddr, until_ms: u64) {
-        let address = address.to_canonical();
+        let address = AddressGroup::from(address);
         let entry = self.address(address);
         entry.ready_ms = entry.ready_ms.max(until_ms);
         self.requeue_address(address);
@@ -203,7 +204,7 @@ impl<K: Copy + Eq + Hash> Workbench<K> {
     pub fn remove_site(&mut self, site: K) -> Vec<u32> {
         let jobs = self.drain(site);
         if let Some(gone) = self.sites.remove(&site) {
-            self.address(gone.address).sites -= 1;
+            self.address(gone.address.into()).sites -= 1;
         }
         jobs
     }
@@ -245,7 +246,7 @@ impl<K: Copy + Eq + Hash> Workbench<K> {
         self.last_seq += 1;
         let position = QueuePosition { ready_ms: entry.ready_ms.max(self.now_ms), seq: self.last_seq };
         entry.position = Some(position);
-        let address = entry.address;
+        let address = AddressGroup::from(entry.address);
         self.queued_sites.insert((address, position), site);
         self.requeue_address(address);
     }
@@ -254,13 +255,13 @@ impl<K: Copy + Eq + Hash> Workbench<K> {
     fn dequeue_site(&mut self, site: K) {
         let Some(entry) = self.sites.get_mut(&site) else { return };
         let Some(position) = entry.position.take() else { return };
-        let address = entry.address;
+        let address = AddressGroup::from(entry.address);
         self.queued_sites.remove(&(address, position));
         self.requeue_address(address);
     }
 
     /// Updates the position of an address after a change of its ready time or its sites.
-    fn requeue_address(&mut self, address: IpAddr) {
+    fn requeue_address(&mut self, address: AddressGroup) {
         let first = self.first_ready(address);
         let Some(entry) = self.addresses.get_mut(&address) else { return };
         let (old, ready) = (entry.position, first.filter(|_| !entry.is_acquired));
@@ -282,7 +283,7 @@ impl<K: Copy + Eq + Hash> Workbench<K> {
     }
 
     /// Site of an address that became ready first.
-    fn first_ready(&self, address: IpAddr) -> Option<(QueuePosition, K)> {
+    fn first_ready(&self, address: AddressGroup) -> Option<(QueuePosition, K)> {
         let start = (address, QueuePosition { ready_ms: 0, seq: 0 });
         let ((site_address, position), site) = self.queued_sites.range(start..).next()?;
         (*site_address == address).then_some((*position, *site))
@@ -315,12 +316,12 @@ impl<K: Copy + Eq + Hash> Workbench<K> {
         let Some(entry) = self.sites.get_mut(&site) else { return };
         entry.ready_ms = entry.ready_ms.max(ready_ms);
         let from = std::mem::replace(&mut entry.address, to);
-        self.address(from).sites -= 1;
-        self.address(to).sites += 1;
+        self.address(from.into()).sites -= 1;
+        self.address(to.into()).sites += 1;
     }
 
     /// Entry of an address, created if new.
-    fn address(&mut self, address: IpAddr) -> &mut Address {
+    fn address(&mut self, address: AddressGroup) -> &mut Address {
         if self.addresses.len() > self.sweep_threshold {
             self.sweep(address);
         }
@@ -328,7 +329,7 @@ impl<K: Copy + Eq + Hash> Workbench<K> {
     }
 
     /// Removes addresses without sites whose ready time has passed: they no longer delay anything.
-    fn sweep(&mut self, except: IpAddr) {
+    fn sweep(&mut self, except: AddressGroup) {
         let now_ms = self.now_ms;
         self.addresses.retain(|address, entry| {
             entry.sites > 0 || entry.is_acquired || entry.ready_ms > now_ms || *address == except

@@ -15,6 +15,11 @@ fn mapped(number: u8) -> IpAddr {
     Ipv4Addr::new(192, 0, 2, number).to_ipv6_mapped().into()
 }
 
+/// One of the addresses of a server that has a whole IPv6 network.
+fn ipv6(last: u16) -> IpAddr {
+    Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, last).into()
+}
+
 /// Operation on a workbench; delays are counted from now.
 #[derive(Debug, Clone)]
 enum WorkbenchOp {
@@ -34,9 +39,8 @@ enum WorkbenchOp {
 
 fn any_op() -> impl Strategy<Value = WorkbenchOp> {
     let site = || 0u32..8;
-    let address = || {
-        prop_oneof![(0u8..3).prop_map(address), (0u8..3).prop_map(mapped), Just(Ipv6Addr::LOCALHOST.into())]
-    };
+    let address =
+        || prop_oneof![(0u8..3).prop_map(address), (0u8..3).prop_map(mapped), (0u16..3).prop_map(ipv6)];
     let delay = || prop_oneof![Just(0u64), 0u64..10, 0u64..1_000];
     prop_oneof![
         2 => (site(), address(), delay()).prop_map(|(site, address, delay)| WorkbenchOp::Add { site, address, delay }),
@@ -67,7 +71,7 @@ struct NaiveSite {
 struct Pair {
     real: Workbench,
     sites: BTreeMap<u32, NaiveSite>,
-    address_times: BTreeMap<IpAddr, u64>,
+    address_times: BTreeMap<AddressGroup, u64>,
     acquired: BTreeMap<u32, IpAddr>,
     now_ms: u64,
     next_job: u32,
@@ -77,9 +81,10 @@ impl Pair {
     /// Time at which a site could be acquired if only time passed.
     fn ready_ms(&self, number: u32) -> Option<u64> {
         let site = &self.sites[&number];
-        let is_held =
-            self.acquired.contains_key(&number) || self.acquired.values().any(|held| *held == site.address);
-        let ready_ms = self.address_times.get(&site.address).copied().unwrap_or(0);
+        let group = AddressGroup::from(site.address);
+        let is_held = self.acquired.contains_key(&number)
+            || self.acquired.values().any(|held| AddressGroup::from(*held) == group);
+        let ready_ms = self.address_times.get(&group).copied().unwrap_or(0);
         (!site.jobs.is_empty() && !is_held).then_some(ready_ms.max(site.ready_ms))
     }
 
@@ -114,7 +119,7 @@ impl Pair {
             }
             WorkbenchOp::DelayAddress { address, delay } => {
                 self.real.delay_address(address, now_ms + delay);
-                self.raise(address.to_canonical(), now_ms + delay);
+                self.raise(address, now_ms + delay);
             }
             WorkbenchOp::Drain { site } => {
                 let expected = self.sites.get_mut(&site).map(|site| std::mem::take(&mut site.jobs));
@@ -176,7 +181,7 @@ impl Pair {
     }
 
     fn raise(&mut self, address: IpAddr, until_ms: u64) {
-        let ready_ms = self.address_times.entry(address).or_default();
+        let ready_ms = self.address_times.entry(address.into()).or_default();
         *ready_ms = until_ms.max(*ready_ms);
     }
 
@@ -319,6 +324,23 @@ fn a_server_with_many_host_names_gets_one_request_at_a_time() {
         assert_eq!((bench.acquire(now_ms), bench.next_ready_ms()), (None, None));
         bench.release(acquired_site.site, now_ms + 15_000, now_ms + 2_000);
         now_ms += 2_000;
+    }
+}
+
+#[test]
+fn the_addresses_of_an_ipv6_network_get_one_request_at_a_time() {
+    let mut bench = Workbench::new();
+    for site in 0..3u16 {
+        bench.add_site(SiteId(site.into()), ipv6(site), 0);
+        bench.push(SiteId(site.into()), site.into());
+    }
+    for site in 0..3u16 {
+        let now_ms = 2_000 * u64::from(site);
+        let acquired_site = bench.acquire(now_ms).unwrap();
+        assert_eq!((acquired_site.site, acquired_site.address), (SiteId(site.into()), ipv6(site)));
+        assert_eq!(bench.acquire(now_ms), None);
+        bench.release(acquired_site.site, now_ms + 15_000, now_ms + 2_000);
+        assert_eq!(bench.acquire(now_ms + 1_999), None, "the delay of the address");
     }
 }
 

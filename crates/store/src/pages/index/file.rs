@@ -2,13 +2,13 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::entry::IndexEntry;
+use crate::disk::File;
 use crate::error::{Context, Result, corrupt};
 use crate::file::blocks::{BlockReader, BlockWriter};
 use crate::file::immutable_file::ImmutableFileWriter;
@@ -138,7 +138,8 @@ impl CdxjFileReader {
         let mut chunk = vec![0; length as usize];
         self.file.read_exact_at(&mut chunk, offset).context("read", &self.path)?;
         let found = xxh3_64_with_seed(&chunk, offset);
-        if found != stored {
+        // Fuzz targets change the content without its checksum.
+        if found != stored && !cfg!(fuzzing) {
             return Err(broken(format!("checksum {found:016x}, expected {stored:016x}")));
         }
         String::from_utf8(chunk).map_err(|error| broken(error.to_string()))

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::entry::IndexEntry;
 use super::file::{CdxjFileReader, CdxjWriter, merge, names};
+use crate::disk;
 use crate::error::{Context, Result, corrupt};
 use crate::failpoint::failpoint;
 use crate::file::merge_policy::choose_merge;
@@ -137,7 +138,7 @@ pub(crate) fn move_from_scratch(dir: &Path, mut entry: FileEntry) -> Result<File
     let from = dir.join(&entry.name);
     if let Some(name) = entry.name.strip_prefix(SCRATCH) {
         entry.name = format!("pages{name}");
-        std::fs::rename(&from, dir.join(&entry.name)).context("rename", &from)?;
+        disk::rename(&from, &dir.join(&entry.name)).context("rename", &from)?;
     }
     Ok(entry)
 }

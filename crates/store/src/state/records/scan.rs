@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
 use super::RecordTable;
 use crate::error::Result;
+use crate::parallel;
 
 /// Number of records per chunk: sixteen blocks of a column of four bytes.
 const CHUNK_RECORDS: u64 = 16 * 4094;
@@ -57,7 +57,7 @@ impl<const N: usize> RecordTable<N> {
     ) -> Result<Vec<S>> {
         let per_segment = u64::from(self.schema.segment_records).div_ceil(CHUNK_RECORDS);
         let next = AtomicU64::new(0);
-        on_all_cores(|| {
+        parallel::on_all_cores(|| {
             let mut state = S::default();
             let empty = vec![Vec::new(); self.schema.column_bytes.len()];
             let mut chunk = ColumnChunk { first: 0, records: 0, columns: empty };
@@ -98,17 +98,4 @@ impl<const N: usize> RecordTable<N> {
         }
         Ok(())
     }
-}
-
-/// Runs `worker` once on each core; returns all results, also after an error.
-pub(crate) fn on_all_cores<R: Send>(worker: impl Fn() -> Result<R> + Sync) -> Result<Vec<R>> {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        let others: Vec<_> = (1..cores).map(|_| scope.spawn(&worker)).collect();
-        let own = worker();
-        let others = others
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        std::iter::once(own).chain(others.collect::<Vec<_>>()).collect()
-    })
 }

@@ -52,7 +52,7 @@ table! {
         content_charset: NullableUtf8,
         /// Detected language.
         content_languages: NullableUtf8,
-        /// Reason why the body is incomplete: `length`, `time`, `disconnect`.
+        /// Reason why the body is incomplete: `length`, `time`, `disconnect`; `unspecified` for an invalid content encoding, see `reason`.
         content_truncated: NullableUtf8,
         /// WARC file, relative to the directory of the collection; null if nothing was stored.
         warc_filename: NullableUtf8,

@@ -12,7 +12,6 @@ pub(crate) mod ranks;
 pub(crate) mod rejected_links;
 pub(crate) mod sites;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use parquet::arrow::ArrowWriter;
@@ -21,6 +20,7 @@ use super::rows::Rows;
 use super::view::VIEW;
 use super::{COMMITTED, failed, properties};
 use crate::collection_dir::sync_dir;
+use crate::disk;
 use crate::error::{Context, Result};
 use crate::file::immutable_file::ImmutableFileWriter;
 use crate::layout;
@@ -51,7 +51,10 @@ impl<R: Rows> DerivedTable<R> {
     /// Creates the table for a commit.
     pub fn create(collection: &Path, generation: u64) -> Result<DerivedTable<R>> {
         let dir = collection.join(VIEW).join(R::NAME);
-        fs::create_dir_all(&dir).context("create", &dir)?;
+        disk::create_dir_all(&dir).context("create", &dir)?;
+        // Without this, a power failure could lose the directory with all tables of earlier analyses.
+        sync_dir(&collection.join(VIEW))?;
+        sync_dir(collection)?;
         let file = ImmutableFileWriter::create(&dir, &unfinished(R::NAME))?;
         let schema = R::schema();
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties(&schema)))
@@ -71,15 +74,15 @@ impl<R: Rows> DerivedTable<R> {
         let DerivedTable { dir, file_name, writer, .. } = self;
         writer.into_inner().map_err(|error| failed(&dir, &error))?.finish()?;
         // The old file is deleted first: a crash in between leaves no table, instead of two whose rows would count twice.
-        for entry in fs::read_dir(&dir).context("list", &dir)? {
-            let entry = entry.context("list", &dir)?;
-            if generation_of(R::NAME, &entry.file_name().to_string_lossy()).is_some() {
-                fs::remove_file(entry.path()).context("remove", &entry.path())?;
+        for entry in disk::list(&dir).context("list", &dir)? {
+            if generation_of(R::NAME, &entry.text()).is_some() {
+                let path = dir.join(entry.name);
+                disk::remove_file(&path).context("remove", &path)?;
             }
         }
         sync_dir(&dir)?;
         let path = dir.join(&file_name);
-        fs::rename(dir.join(unfinished(R::NAME)), &path).context("rename", &path)?;
+        disk::rename(&dir.join(unfinished(R::NAME)), &path).context("rename", &path)?;
         sync_dir(&dir)
     }
 
@@ -96,20 +99,21 @@ impl<R: Rows> DerivedTable<R> {
 pub fn list_derived(collection: &Path) -> Result<Vec<DerivedTableInfo>> {
     let view = collection.join(VIEW);
     let mut entries = Vec::new();
-    if !view.exists() {
+    if !disk::exists(&view).context("list", &view)? {
         return Ok(entries);
     }
-    for dir in fs::read_dir(&view).context("list", &view)? {
-        let dir = dir.context("list", &view)?.path();
-        let table = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if COMMITTED.contains(&table.as_str()) || !dir.is_dir() {
+    for entry in disk::list(&view).context("list", &view)? {
+        let (dir, table) = (view.join(&entry.name), entry.text());
+        if COMMITTED.contains(&table.as_str()) || !entry.is_dir {
             continue;
         }
-        for file in fs::read_dir(&dir).context("list", &dir)? {
-            let path = file.context("list", &dir)?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if let Some(generation) = generation_of(&table, &name) {
-                entries.push(DerivedTableInfo { table: table.clone(), generation, path });
+        for file in disk::list(&dir).context("list", &dir)? {
+            if let Some(generation) = generation_of(&table, &file.text()) {
+                entries.push(DerivedTableInfo {
+                    table: table.clone(),
+                    generation,
+                    path: dir.join(file.name),
+                });
             }
         }
     }
@@ -132,6 +136,8 @@ fn unfinished(table: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::tables::{DomainRow, DomainRows, TableReader};
 

@@ -14,6 +14,7 @@ use crate::exit::UsageError;
 use crate::human::plural;
 use crate::output::Printer;
 use crate::site_selection;
+use crate::terminal_text::{EscapeStyle, TerminalWriter};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -167,7 +168,7 @@ fn write_pages(dir: &Path, query: &StreamQuery, printer: &mut Printer) -> anyhow
     let snapshot = Snapshot::open(dir, query.snapshot().as_deref())?;
     site_selection::find(&snapshot, &query.request.filter)?;
     let mut writer = StreamWriter::open(&snapshot, query)?;
-    let mut out = Sink::new()?;
+    let mut out = Sink::new(query.output.format)?;
     let mut damaged = 0;
     while let Some(item) = writer.write_next(&mut out.pending)? {
         if let StreamItem::Corrupt(position, error) = item {
@@ -190,8 +191,9 @@ fn write_remote_pages(args: &Args, query: StreamQuery) -> anyhow::Result<ExitCod
         token: token.map(|token| token.trim().to_owned()),
         ca_pem: ca_pem.unwrap_or_default(),
     };
+    let format = query.output.format;
     let downloaded = RemoteStream::new(&args.source, &access, query)
-        .and_then(|mut remote| remote.download(&mut stdout()?));
+        .and_then(|mut remote| remote.download(&mut stdout(format)?));
     match downloaded {
         Ok(_) => Ok(ExitCode::SUCCESS),
         Err(RemoteError::Write(error)) => Err(error).context("cannot write to standard output"),
@@ -202,9 +204,14 @@ fn write_remote_pages(args: &Args, query: StreamQuery) -> anyhow::Result<ExitCod
     }
 }
 
-/// Standard output without the line buffer of the standard library.
-fn stdout() -> Result<File, RemoteError> {
-    io::stdout().as_fd().try_clone_to_owned().map(File::from).map_err(RemoteError::Write)
+/// Standard output without the line buffer of the standard library: byte for byte, unless it is a terminal, which pages must not control.
+fn stdout(format: OutputFormat) -> Result<Box<dyn Write>, RemoteError> {
+    let file = io::stdout().as_fd().try_clone_to_owned().map(File::from).map_err(RemoteError::Write)?;
+    if !file.is_terminal() {
+        return Ok(Box::new(file));
+    }
+    let style = if format == OutputFormat::Jsonl { EscapeStyle::Json } else { EscapeStyle::Text };
+    Ok(Box::new(TerminalWriter::new(file, style)))
 }
 
 /// Size of a write: the capacity of a pipe on Linux.
@@ -212,19 +219,19 @@ const PENDING_BYTES: usize = 64 << 10;
 
 /// Buffered writer to standard output.
 struct Sink {
-    file: File,
+    out: Box<dyn Write>,
     pending: Vec<u8>,
 }
 
 impl Sink {
-    fn new() -> anyhow::Result<Sink> {
-        Ok(Sink { file: stdout()?, pending: Vec::with_capacity(2 * PENDING_BYTES) })
+    fn new(format: OutputFormat) -> anyhow::Result<Sink> {
+        Ok(Sink { out: stdout(format)?, pending: Vec::with_capacity(2 * PENDING_BYTES) })
     }
 
     /// Writes the buffer if it has more than this number of bytes.
     fn write_if(&mut self, more_than: usize) -> anyhow::Result<()> {
         if self.pending.len() > more_than {
-            self.file.write_all(&self.pending).context("cannot write to standard output")?;
+            self.out.write_all(&self.pending).context("cannot write to standard output")?;
             self.pending.clear();
         }
         Ok(())

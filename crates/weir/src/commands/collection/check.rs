@@ -20,7 +20,8 @@ Examples:
 
 Changes nothing. The exit code is 0 without errors and 1 otherwise. Files are compared with the
 checksums of their commit, records with their digests, and pages with their URLs, states and
-records.";
+records; files of the analysis and of the text index with the lists of their checksums. A damaged
+analysis or text index can be deleted and made again.";
 
 /// Verify checksums and references; list damaged files and what they affect.
 #[derive(clap::Args)]
@@ -56,6 +57,7 @@ struct SummaryOutput<'r> {
     pages: u32,
     records: u64,
     unreferenced_files: &'r [String],
+    remarks: &'r [String],
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
@@ -70,6 +72,12 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         printed.and(report.map_err(anyhow::Error::from))
     })?;
     print_summary(&report, printer)?;
+    if !printer.json() {
+        for item in crawl::list_quarantine(&args.dir)? {
+            let line = format!("{} cannot be ingested: {}", item.path, item.cause);
+            printer.line(&printer.style(TextStyle::Dim, &line))?;
+        }
+    }
     Ok(if report.corruptions == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -125,6 +133,11 @@ fn affected(scope: &CorruptionScope) -> String {
         CorruptionScope::PageIndex => "the CDXJ index".to_owned(),
         CorruptionScope::Links => "the links of some pages".to_owned(),
         CorruptionScope::Table(name) => format!("rows of the table {name}"),
+        CorruptionScope::SnapshotName => "the name of a snapshot".to_owned(),
+        CorruptionScope::LinkGraph => "the link graph of the last analysis".to_owned(),
+        CorruptionScope::Ranks(column) => format!("the ranks {column} of the last analysis"),
+        CorruptionScope::Statistics => "statistics for reports".to_owned(),
+        CorruptionScope::TextIndex => "the text index".to_owned(),
         _ => "an unknown component".to_owned(),
     }
 }
@@ -138,7 +151,8 @@ fn ids(thing: &str, range: Option<&Range<u32>>) -> String {
 }
 
 fn print_summary(report: &CheckReport, printer: &mut Printer) -> anyhow::Result<()> {
-    let CheckReport { generation, files, bytes, pages, records, corruptions, unreferenced_files } = report;
+    let CheckReport { generation, files, bytes, pages, records, corruptions, unreferenced_files, remarks } =
+        report;
     if printer.json() {
         let (generation, files, bytes) = (*generation, *files, *bytes);
         let (pages, records, corruptions) = (*pages, *records, *corruptions);
@@ -151,10 +165,12 @@ fn print_summary(report: &CheckReport, printer: &mut Printer) -> anyhow::Result<
             pages,
             records,
             unreferenced_files,
+            remarks,
         });
     }
-    for name in unreferenced_files {
-        let remark = format!("{name} is not referenced by any commit");
+    let unreferenced =
+        unreferenced_files.iter().map(|name| format!("{name} is not referenced by any commit"));
+    for remark in unreferenced.chain(remarks.iter().cloned()) {
         printer.line(&printer.style(TextStyle::Dim, &remark))?;
     }
     let read = format!(

@@ -72,6 +72,7 @@ struct ExportOutput {
     files: u64,
     bytes: u64,
     decode_errors: u64,
+    skipped: u64,
 }
 
 #[derive(Serialize)]
@@ -98,9 +99,9 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         ExportFormat::Mirror => export_mirror(&snapshot, &selection, &args.out)?,
         ExportFormat::Webgraph => return webgraph(args, &snapshot, printer),
     };
-    let ExportSummary { records, files, bytes, decode_errors } = exported;
+    let ExportSummary { records, files, bytes, decode_errors, skipped } = exported;
     if printer.json() {
-        printer.object(&ExportOutput { records, files, bytes, decode_errors })?;
+        printer.object(&ExportOutput { records, files, bytes, decode_errors, skipped })?;
         return Ok(ExitCode::SUCCESS);
     }
     let files = format!("{}, {}", plural(files, "file"), human::bytes(bytes));
@@ -111,6 +112,12 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     printer.line(&format!("exported {exported} to {}", args.out.display()))?;
     if decode_errors > 0 {
         printer.warn(&format!("{} with truncated content encoding", plural(decode_errors, "page")))?;
+    }
+    if skipped > 0 {
+        let pages = plural(skipped, "page");
+        printer.warn(&format!(
+            "{pages} not written: invalid content encoding, too large, or no free file name"
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -129,7 +129,7 @@ pub(crate) fn create_collection(
     let mut collection = Collection::create(dir, settings.store_settings())?;
     crawl::add_seeds(&mut collection, &settings.scope()?.extensions, &settings.limits(), seeds)?;
     let path = dir.join(settings::FILE);
-    fs::write(&path, settings.to_toml()).with_context(|| format!("cannot write {}", path.display()))?;
+    settings.create_file(&path).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(collection)
 }
 

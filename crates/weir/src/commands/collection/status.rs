@@ -59,6 +59,10 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         let name = printer.style(TextStyle::Dim, &format!("{name:8}"));
         printer.line(&format!("  {name}  {value}"))?;
     }
+    for item in &status.quarantine {
+        let name = printer.style(TextStyle::Bad, "quarantine");
+        printer.line(&format!("  {name}  {}: {}", item.path, item.cause))?;
+    }
     if !status.pages_by_reason.is_empty() {
         printer.line("pages not fetched, by reason")?;
     }

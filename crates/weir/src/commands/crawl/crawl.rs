@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crawl::{CrawlLimits, CrawlSummary};
+use fetch::LocalFault;
 use harvest::{CrawlHandle, CrawlSettings, DirBroker, Transport};
 use inspect::CollectionStatus;
 use model::{CanonicalUrl, PageId, Reason};
@@ -25,7 +26,7 @@ use crate::output::{Printer, TextStyle};
 use crate::server_auth::{ServerAuth, ServerAuthArgs};
 use crate::settings::{self, Settings};
 use crate::transport::{self, LeaseArgs, TransportArgs};
-use crate::{crawl_control, system};
+use crate::{crawl_control, open_files, system};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -130,6 +131,10 @@ struct CrawlOutput {
     stopped_early: bool,
     /// Time at which the next page is due, in Unix milliseconds.
     next_due_ms: Option<u64>,
+    /// Fault of this machine at the end.
+    local_fault: Option<LocalFault>,
+    /// Requests and DNS lookups that were repeated because of a fault of this machine.
+    repeated_requests: u64,
     /// Pages in the text index, with `--index`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pages_indexed: Option<u64>,
@@ -142,7 +147,9 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let settings = load_settings(&args.dir, &args.fetch)?;
     let mut collection = Collection::open(&args.dir, settings.store_settings())?;
     settings.require_contact(&seeds(&collection, &settings)?, &args.dir.join(settings::FILE))?;
-    let handle = CrawlHandle::new(settings.crawl_settings(&args.dir)?);
+    let mut typed = settings.crawl_settings(&args.dir)?;
+    let notice = open_files::fit_to_threads(&mut typed);
+    let handle = CrawlHandle::new(typed);
     let auth = args.server_auth.read()?;
     // The server runs until the end of this function, also after an error.
     let _server =
@@ -152,6 +159,10 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let leased = leased_batches(&args.dir);
     if remote.is_none() && leased > 0 {
         writeln!(io::stderr(), "{}", leased_batches_notice(leased))?;
+    }
+    // Workers have limits of their own.
+    if let Some(notice) = notice.filter(|_| remote.is_none()) {
+        writeln!(io::stderr(), "weir: {notice}")?;
     }
     if remote.is_some() && local_workers == 0 {
         writeln!(io::stderr(), "waiting for workers; start one with `{}`", args.worker_command())?;
@@ -170,7 +181,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         let next = next_step(&args.dir, &summary, harvest::open_batches(&args.dir)?.len());
         printer.line(&printer.style(TextStyle::Dim, &next))?;
     }
-    Ok(exit::completion_code(interrupted))
+    Ok(exit::crawl_code(interrupted, &handle.progress()))
 }
 
 impl Args {
@@ -307,7 +318,8 @@ pub(crate) fn run_crawl(
     let reload = || {
         let read = || {
             let new = load_settings(&dir, fetch)?;
-            let typed = new.crawl_settings(&dir)?;
+            let mut typed = new.crawl_settings(&dir)?;
+            open_files::fit_to_threads(&mut typed);
             crawl::check_ranks(&dir, &typed)?;
             if let Some(remote) = remote {
                 *remote.settings.lock().unwrap_or_else(PoisonError::into_inner) = new.to_toml();
@@ -330,6 +342,7 @@ pub(crate) fn run_crawl(
             Ok((crawled?, indexed))
         })?;
     let indexed = indexed.map(|indexed| indexed.pages);
+    let summary = CrawlSummary { progress: handle.progress(), ..summary };
     print_summary(&dir, &summary, system::cpu_seconds() - cpu_before, indexed, printer)?;
     Ok((summary, interrupted))
 }
@@ -394,6 +407,8 @@ fn print_summary(
             pages_this_run,
             stopped_early: stopped,
             next_due_ms,
+            local_fault: progress.local_fault.map(|status| status.fault),
+            repeated_requests: progress.repeated_requests,
             pages_indexed,
         };
         return printer.object(&output);
@@ -416,6 +431,9 @@ fn print_summary(
     if let Some(pages) = pages_indexed {
         printer.line(&format!("{} in the text index", plural(pages, "page")))?;
     }
+    if let Some(message) = crawl_control::local_fault_summary(&progress) {
+        printer.warn(&message)?;
+    }
     match common_cause(&status, pages_this_run) {
         Some(message) => printer.warn(&message),
         None => Ok(()),
@@ -433,6 +451,7 @@ fn common_cause(status: &CollectionStatus, pages_this_run: u64) -> Option<String
         Reason::DnsNotFound | Reason::DnsFailed => "; check the seeds and dns.servers",
         Reason::ConnectFailed | Reason::ConnectTimeout => "; check the network connection",
         Reason::IpBlocked => "; set network.allowed_networks",
+        Reason::PortBlocked => "; set network.allowed_ports",
         Reason::InvalidCertificate => "; set fetch.ca_file or fetch.accept_invalid_certificates",
         _ => "",
     };

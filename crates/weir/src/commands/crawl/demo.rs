@@ -19,6 +19,7 @@ use crate::commands::crawl::crawl as crawl_command;
 use crate::commands::crawl::crawl::{CrawlJob, FetchArgs};
 use crate::commands::query::{report, search};
 use crate::exit::{self, UsageError};
+use crate::open_files;
 use crate::output::{Printer, TextStyle};
 use crate::server_auth::ServerAuth;
 use crate::settings::Settings;
@@ -56,10 +57,13 @@ pub(crate) struct Args {
     fetch: FetchArgs,
 }
 
-/// File that marks a directory as a demo; a directory without it is never replaced.
+/// File that marks a directory as a demo, and its content; a directory without it is never replaced.
 const DEMO_MARKER: &str = "demo";
+const DEMO_MARKER_TEXT: &str = "made by weir demo, which replaces this directory\n";
 /// File with the CA certificate of the synthetic sites, in the collection directory.
 const CA_FILE: &str = "authority.pem";
+/// Directory of the report, in the collection directory.
+const REPORT_DIR: &str = "report";
 /// Page limit per site: some synthetic sites are crawler traps.
 const MAX_PAGES_PER_SITE: u32 = 500;
 /// Time limit of the crawl: some synthetic servers never respond.
@@ -78,12 +82,14 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         printer.finish()?;
     }
     let mut collection = init::create_collection(&args.dir, &settings, std::slice::from_ref(&portal))?;
-    for (name, text) in [(DEMO_MARKER, ""), (CA_FILE, web.authority_pem.as_str())] {
+    for (name, text) in [(DEMO_MARKER, DEMO_MARKER_TEXT), (CA_FILE, web.authority_pem.as_str())] {
         let path = args.dir.join(name);
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let limits = CrawlLimits { duration: Some(MAX_CRAWL_TIME), ..CrawlLimits::default() };
-    let handle = CrawlHandle::new(settings.crawl_settings(&args.dir)?);
+    let mut typed = settings.crawl_settings(&args.dir)?;
+    open_files::fit_to_threads(&mut typed);
+    let handle = CrawlHandle::new(typed);
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let start_server =
         || crawl_command::start_dashboard(&args.dir, &settings, &handle, listen, ServerAuth::default());
@@ -98,7 +104,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     };
     let (_, interrupted) = crawl_command::run_crawl(&mut collection, &job, printer)?;
     web.stop().context("cannot stop the synthetic Web")?;
-    let report = report::write_report(&args.dir, &args.dir.join("report"))?;
+    let report = report::write_report(&args.dir, &args.dir.join(REPORT_DIR))?;
     // Again, since the analysis has collected the anchor texts.
     let on_progress = &mut |_| std::ops::ControlFlow::Continue(());
     ::search::index(&store::Snapshot::open(&args.dir, None)?, &settings.index_settings()?, on_progress)?;
@@ -134,9 +140,18 @@ fn remove_old_demo(dir: &Path) -> anyhow::Result<()> {
     if is_empty {
         return Ok(());
     }
-    if !dir.join(DEMO_MARKER).exists() {
+    if fs::read_to_string(dir.join(DEMO_MARKER)).ok().as_deref() != Some(DEMO_MARKER_TEXT) {
         let message = format!("{} is not a demo; use an empty or new directory", dir.display());
         return Err(UsageError(message).into());
+    }
+    let own = [DEMO_MARKER, CA_FILE, REPORT_DIR];
+    for entry in fs::read_dir(dir)? {
+        let name = entry?.file_name();
+        let is_own = |name: &str| own.contains(&name) || store::is_collection_entry(name);
+        if !name.to_str().is_some_and(is_own) {
+            let message = format!("{} is not part of the demo; move it away", dir.join(name).display());
+            return Err(UsageError(message).into());
+        }
     }
     fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))
 }

@@ -18,8 +18,9 @@ Examples:
   weir gatherer web
   scp -r other:harvest-000002 web/harvests/000002 && weir gatherer web && weir seeder web
 
-A harvest is stored completely or not at all; then its directory and that of its batch are
-deleted.";
+A harvest is stored by one commit; then its directory and that of its batch are deleted. Items
+that contradict the batch are dropped, and a damaged harvest is moved to `quarantine`; their
+pages are fetched again.";
 
 /// Store and parse harvested pages.
 ///
@@ -40,6 +41,7 @@ struct GathererOutput {
     bytes: u64,
     pages_with_links: u64,
     pages_not_fetched: u64,
+    rejected_items: u64,
     seconds: f64,
 }
 
@@ -48,7 +50,16 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let settings = Settings::load(&args.dir)?;
     let mut collection = Collection::open(&args.dir, settings.store_settings())?;
     let summary = gather(&mut collection, &Arc::new(settings.crawl_settings(&args.dir)?))?;
-    let GatherSummary { harvests, pages, bytes, pages_with_links, pages_not_fetched } = summary;
+    let GatherSummary {
+        harvests,
+        pages,
+        bytes,
+        pages_with_links,
+        pages_not_fetched,
+        rejected_items,
+        warnings,
+    } = summary;
+    warnings.iter().try_for_each(|warning| printer.warn(warning))?;
     let seconds = start.elapsed().as_secs_f64();
     if printer.json() {
         printer.object(&GathererOutput {
@@ -57,6 +68,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
             bytes,
             pages_with_links,
             pages_not_fetched,
+            rejected_items,
             seconds,
         })?;
     } else {

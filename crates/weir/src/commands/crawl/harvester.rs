@@ -12,6 +12,7 @@ use crate::crawl_control;
 use crate::crawl_progress::ProgressMode;
 use crate::exit::{self, UsageError};
 use crate::human::{self, duration, plural, rate};
+use crate::open_files;
 use crate::output::Printer;
 use crate::settings::{FILE, Settings};
 
@@ -97,7 +98,8 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
-    let (typed, settings) = args.load()?;
+    let (mut typed, settings) = args.load()?;
+    let notice = open_files::fit_to_threads(&mut typed);
     if let Some(dir) = args.dir.as_ref().filter(|dir| !dir.join("MANIFEST").exists()) {
         let dir = dir.display();
         let message =
@@ -110,14 +112,19 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let handle = CrawlHandle::new(typed);
     let mode = ProgressMode::choose(printer.json(), args.fetch.progress);
     let reload = || reload(&settings, args.load(), &handle);
-    let (summary, interrupted) = crawl_control::run_with_signals(&handle, mode, reload, |_| {
+    let (summary, interrupted) = crawl_control::run_with_signals(&handle, mode, reload, |notifier| {
+        notice.into_iter().for_each(|notice| notifier.warn(notice));
         Ok(match (&args.dir, &args.batch, &args.out) {
             (None, Some(batch), Some(out)) => harvest_batch(batch, out, &handle)?,
             (dir, ..) => harvest_collection(dir.as_deref().unwrap_or(Path::new(".")), &handle)?,
         })
     })?;
+    let summary = HarvestSummary { progress: handle.progress(), ..summary };
     print_summary(&summary, printer)?;
-    Ok(exit::completion_code(interrupted))
+    if let Some(message) = crawl_control::local_fault_summary(&summary.progress).filter(|_| !printer.json()) {
+        printer.warn(&message)?;
+    }
+    Ok(exit::crawl_code(interrupted, &summary.progress))
 }
 
 fn print_summary(summary: &HarvestSummary, printer: &mut Printer) -> anyhow::Result<()> {

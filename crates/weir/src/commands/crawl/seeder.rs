@@ -1,7 +1,5 @@
 //! `weir seeder`: adds discovered links and new seeds to the collection.
 
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,7 +13,7 @@ use store::Collection;
 use crate::commands::collection::init::SeedArgs;
 use crate::human::plural;
 use crate::output::Printer;
-use crate::settings::{self, Settings, SiteSection, sites_to_toml};
+use crate::settings::{self, Settings, SiteSection};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -86,7 +84,5 @@ fn add_sites(dir: &Path, sites: &[SiteSection]) -> anyhow::Result<()> {
         return Ok(());
     }
     let path = dir.join(settings::FILE);
-    let file = OpenOptions::new().create(true).append(true).open(&path);
-    let written = file.and_then(|mut file| file.write_all(sites_to_toml(sites).as_bytes()));
-    written.with_context(|| format!("cannot write {}", path.display()))
+    settings::append_sites(&path, sites).with_context(|| format!("cannot write {}", path.display()))
 }

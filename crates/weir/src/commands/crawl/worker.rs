@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use harvest::{CrawlHandle, CrawlSettings, DirBroker, WorkerConfig, WorkerSummary, work};
 use serde::Serialize;
@@ -11,6 +12,7 @@ use crate::crawl_control;
 use crate::crawl_progress::ProgressMode;
 use crate::exit;
 use crate::human::{self, duration, plural, rate};
+use crate::open_files;
 use crate::output::Printer;
 use crate::settings::Settings;
 use crate::transport::{self, Transport, TransportArgs};
@@ -71,27 +73,35 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         None => transport::connect(&args.transport, transport::Role::Worker)?,
     };
     let settings_dir = args.dir.as_ref().unwrap_or(&args.settings_dir);
-    let settings = |text: &str| -> Result<CrawlSettings, String> {
-        let settings = Settings::parse(text)?;
-        settings
-            .crawl_settings(settings_dir)
-            .map_err(|error| format!("{error} (--settings-dir {})", settings_dir.display()))
-    };
-    let plan = WorkerConfig {
-        broker: &*broker,
-        blobs: &*blob_store,
-        name: &name,
-        max_batches: usize::from(args.concurrent_batches),
-        parse_settings: &settings,
-    };
     let handle = CrawlHandle::new(CrawlSettings::default());
     if !printer.json() {
         writeln!(io::stderr(), "worker {name}: waiting for a crawl")?;
     }
     let mode = ProgressMode::choose(printer.json(), args.progress);
     let reload = || "settings are sent by the crawl; reload them there".to_owned();
-    let (summary, interrupted) =
-        crawl_control::run_with_signals(&handle, mode, reload, |_| Ok(work(&plan, &handle)?))?;
+    let (summary, interrupted) = crawl_control::run_with_signals(&handle, mode, reload, |notifier| {
+        let has_warned = AtomicBool::new(false);
+        // A harvester and a dispatcher for each batch.
+        let threads = 2 * usize::from(args.concurrent_batches);
+        let settings = |text: &str| -> Result<CrawlSettings, String> {
+            let mut settings = Settings::parse(text)?
+                .crawl_settings(settings_dir)
+                .map_err(|error| format!("{error} (--settings-dir {})", settings_dir.display()))?;
+            let notice = open_files::fit_connections(&mut settings, threads);
+            if let Some(notice) = notice.filter(|_| !has_warned.swap(true, Relaxed)) {
+                notifier.warn(notice);
+            }
+            Ok(settings)
+        };
+        let config = WorkerConfig {
+            broker: &*broker,
+            blobs: &*blob_store,
+            name: &name,
+            max_batches: usize::from(args.concurrent_batches),
+            parse_settings: &settings,
+        };
+        Ok(work(&config, &handle)?)
+    })?;
     print_summary(&summary, printer)?;
     Ok(exit::completion_code(interrupted))
 }

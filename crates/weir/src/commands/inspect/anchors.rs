@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use model::SiteId;
 use serde::Serialize;
-use store::{Inlink, Snapshot, inlinks};
+use store::{Cancellation, Inlink, Snapshot, inlinks};
 
 use crate::human;
 use crate::output::{Printer, TextStyle, printable};
@@ -62,7 +62,14 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         .canonical(&args.url)
         .map_err(|rejected| inspect::invalid_url_error(&snapshot, &args.url, rejected))?;
     let page = snapshot.urls.find(&url)?;
-    let links = inlinks(snapshot.dir(), &snapshot.manifest, page, url.as_str(), MAX_LINKING_PAGES)?;
+    let links = inlinks(
+        snapshot.dir(),
+        &snapshot.manifest,
+        page,
+        url.as_str(),
+        MAX_LINKING_PAGES,
+        &Cancellation::default(),
+    )?;
     let anchors = anchor_counts(&snapshot, &links)?;
     if anchors.is_empty() && !printer.json() {
         printer.line(&format!("no page of {} links to {}", args.dir.display(), printable(url.as_str())))?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use analysis::{SimilarBy, SimilarPage, Threads, similar_pages};
 use clap::ValueEnum;
-use store::Snapshot;
+use store::{Cancellation, Snapshot};
 
 use crate::exit::UsageError;
 use crate::human::plural;
@@ -67,7 +67,14 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         .canonical(&args.url)
         .map_err(|rejected| inspect::invalid_url_error(&snapshot, &args.url, rejected))?;
     let page = snapshot.urls.find(&url)?.ok_or_else(|| unknown(&snapshot, args, url.as_str()))?;
-    let found = similar_pages(&snapshot, page, args.by.into(), args.limit, Threads::available())?;
+    let found = similar_pages(
+        &snapshot,
+        page,
+        args.by.into(),
+        args.limit,
+        Threads::available(),
+        &Cancellation::default(),
+    )?;
     // A single measure must be available; of both, one suffices.
     let is_unavailable = found.unavailable.len() == if args.by == By::All { 2 } else { 1 };
     match found.unavailable.first() {

@@ -24,6 +24,8 @@ section! {
         min_speed_grace: Duration = 20 * SECOND, within SECOND..=HOUR;
         /// Maximum body size; longer bodies are truncated and marked.
         max_body_size: Size = Size(400_000), within Size(1_000)..=Size(1 << 30), wire "harvester/maxfilesize";
+        /// Maximum memory of all bodies in reception or before the parser; further responses wait, large bodies are truncated after 10 s.
+        max_body_memory: Size = Size(512 << 20), within Size(1 << 20)..=Size(1 << 40);
         /// Maximum size of the response headers.
         max_header_size: Size = Size(64 << 10), within Size(1 << 10)..=Size(1 << 20);
         /// MIME types to store, `*` as subtype; other responses are aborted after the headers.
@@ -74,12 +76,9 @@ impl Value for ProxyAddress {
     const KIND: &'static str = "proxy";
 
     fn read(written: &toml::Value) -> Result<ProxyAddress, String> {
-        let invalid = || {
-            format!(
-                "invalid proxy {}; examples: \"192.0.2.1:3128\", \"user:password@192.0.2.1:3128\"",
-                quoted(written)
-            )
-        };
+        // The message does not quote the value, which may contain a password.
+        let invalid =
+            || "invalid proxy; examples: \"192.0.2.1:3128\", \"user:password@192.0.2.1:3128\"".to_owned();
         let text =
             written.as_str().ok_or_else(invalid)?.trim().trim_start_matches("http://").trim_end_matches('/');
         let (basic_auth, address) = match text.rsplit_once('@') {

@@ -37,7 +37,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
     let settings = Settings::load(&args.dir)?.crawl_settings(&args.dir)?;
-    let report = inspect::explain_url(&snapshot, &settings, &args.url, now_ms())?;
+    let report =
+        inspect::explain_url(&snapshot, &settings, &args.url, now_ms(), &store::Cancellation::default())?;
     if printer.json() {
         printer.object(&report)?;
     } else {

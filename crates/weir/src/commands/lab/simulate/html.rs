@@ -5,6 +5,9 @@ use simulate::{Comparison, Experiment, ExperimentResult};
 
 use super::{figures, summary};
 
+/// Generator named in the page, by which a later simulation recognises an earlier one.
+pub(crate) const GENERATOR: &str = "weir simulate";
+
 /// HTML page and its figures, each with a file name.
 pub(crate) struct Page {
     pub(crate) text: String,
@@ -23,6 +26,7 @@ pub(crate) fn page(comparison: &Comparison, title: &str, conditions: &[String]) 
     let text = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
+         <meta name=\"generator\" content=\"{GENERATOR}\">\n\
          <title>Comparison of crawl strategies</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n\
          <h1>Comparison of crawl strategies</h1>\n<p class=\"what\">Simulation on {title}</p>\n{findings}{figures_html}\
          <h2>Results</h2>\n{table}<h2>Legend</h2>\n{LEGEND}\

@@ -20,6 +20,7 @@ use store::Snapshot;
 use crate::exit::UsageError;
 use crate::human::{self, duration};
 use crate::output::Printer;
+use crate::output_dir;
 use crate::progress_line::ProgressLine;
 use crate::settings::{self, Settings};
 
@@ -109,8 +110,8 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         Some(dir) => Settings::load(dir)?.crawl_settings(dir)?,
         None => CrawlSettings::default(),
     };
-    if let Some(file) = args.out.as_ref().filter(|out| out.exists() && !out.is_dir()) {
-        return Err(UsageError(format!("--out: {} is not a directory", file.display())).into());
+    if let Some(out) = &args.out {
+        output_dir::check(out, files::PAGE, html::GENERATOR)?;
     }
     let objective = args.objective.unwrap_or(settings.priority.objective);
     let experiments = experiments(args, &settings, objective, printer)?;

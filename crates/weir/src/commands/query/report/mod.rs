@@ -15,6 +15,7 @@ use crate::commands::query::analyze::analyze;
 use crate::exit::UsageError;
 use crate::human::{plural, timestamp};
 use crate::output::{Printer, TextStyle};
+use crate::output_dir;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,7 +24,8 @@ Examples:
   weir report web --compare other          two collections side by side
   weir report web --compare spring         a snapshot of the same collection
 
-Runs `weir analyze` first if the analysis is out of date. A snapshot can be compared if it was
+Runs `weir analyze` first if the analysis is out of date. An earlier report in the output directory
+is replaced. A snapshot can be compared if it was
 analysed before the next commit. Custom figures are SQL files in DIR/figures (docs/report.md);
 they need a build with `--features sql`.";
 
@@ -62,9 +64,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         return Err(UsageError(message.to_owned()).into());
     }
     let out = args.out.clone().unwrap_or_else(|| default_output_dir(&args.dir));
-    if out.exists() && !out.is_dir() {
-        return Err(UsageError(format!("--out: {} is not a directory", out.display())).into());
-    }
+    output_dir::check(&out, report::HTML_FILE, report::GENERATOR)?;
     // Before the analysis, which may take hours: an invalid custom figure is reported at once.
     #[cfg(feature = "sql")]
     let custom = custom_figures::read(&args.dir)?;

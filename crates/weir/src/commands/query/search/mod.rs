@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let settings = Settings::load(&args.dir)?;
     let snapshot = Snapshot::open(&args.dir, None)?;
     let links = resolve_links(&settings.url_rules(), &snapshot, &query)?;
-    let searcher = Searcher::open(snapshot, settings.ranking())?;
+    let searcher = Searcher::open(snapshot, settings.ranking())?.with_agent(settings.agent());
     let options = SearchOptions {
         offset: args.offset,
         limit: args.limit,

@@ -1,17 +1,19 @@
 //! Execution of queries and output of their results as text table, JSON or CSV.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use model::csv_field;
 use sql::{Engine, Query, QueryResult, Table};
 
 use super::engine_session::with_engine;
 use super::text_table::TextTable;
 use crate::exit::INTERRUPTED;
 use crate::human::plural;
-use crate::output::{Printer, printable};
+use crate::output::Printer;
 use crate::signals::ShutdownSignal;
 use crate::system;
 
@@ -85,8 +87,9 @@ impl QuerySession {
         let mut table = match self.format {
             RowFormat::Table(columns) => Some(TextTable::new(result.columns(), columns)),
             RowFormat::Csv => {
-                let names = result.columns().iter().map(|column| csv_value(&column.name));
-                printer.line(&names.collect::<Vec<_>>().join(","))?;
+                let names: Vec<String> =
+                    result.columns().iter().map(|column| csv_field(&column.name).into_owned()).collect();
+                printer.text(&format!("{}\n", names.join(",")))?;
                 None
             }
             RowFormat::Json => None,
@@ -98,8 +101,8 @@ impl QuerySession {
             count += rows.count() as u64;
             match (&mut table, self.format) {
                 (Some(table), _) => table.add(rows.cells()?, printer)?,
-                (None, RowFormat::Csv) => printer.text(&rows.csv()?)?,
-                (None, _) => printer.text(&rows.json()?)?,
+                (None, RowFormat::Csv) => printer.text(&csv_lines(&rows.cells()?))?,
+                (None, _) => printer.json_text(&rows.json()?)?,
             }
         }
         if let Some(table) = &mut table {
@@ -109,12 +112,14 @@ impl QuerySession {
     }
 }
 
-/// Column name as a CSV field, quoted if needed.
-fn csv_value(name: &str) -> String {
-    let name = printable(name);
-    if name.contains(['"', ',', '\n']) {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    } else {
-        name.into_owned()
-    }
+/// Rows as comma-separated values; null is empty.
+fn csv_lines(rows: &[Vec<Option<String>>]) -> String {
+    let line = |row: &Vec<Option<String>>| {
+        let fields: Vec<Cow<'_, str>> =
+            row.iter().map(|cell| csv_field(cell.as_deref().unwrap_or_default())).collect();
+        // An empty line would be no row.
+        let is_blank = fields.len() == 1 && fields[0].is_empty();
+        if is_blank { "\"\"\n".to_owned() } else { fields.join(",") + "\n" }
+    };
+    rows.iter().map(line).collect()
 }

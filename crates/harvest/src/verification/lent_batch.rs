@@ -1,0 +1,406 @@
+//! Batch that was lent, with the state of its pages and sites.
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::ops::Range;
+
+use model::{AddressGroup, PageId, Reason, SiteId};
+use parse::MAX_ROBOTS_BYTES;
+
+use crate::item::batch::Batch;
+use crate::item::harvest_event::{HarvestEvent, SiteResult, SitemapUrl};
+use crate::item::harvest_item::HarvestItem;
+use crate::item::robots_response::RobotsResponse;
+use crate::settings::crawl_settings::CrawlSettings;
+use crate::verification::rejections::Rejections;
+use crate::verification::time_bounds::TimeBounds;
+
+/// Maximum length of the name of a site: scheme, host name of 253 bytes, and port.
+const MAX_SITE_NAME_BYTES: usize = 300;
+
+/// Batch that was lent to a worker. Each page is delivered once.
+#[derive(Debug)]
+pub struct LentBatch {
+    /// Id.
+    pub id: u64,
+    lent_ms: u64,
+    pages: Vec<LentPage>,
+    index_by_id: HashMap<PageId, u32>,
+    sites: HashMap<SiteId, LentSite>,
+    /// Sites, and hosts that their robots.txt files redirect to.
+    names: HashSet<String>,
+    accepts_other_hosts: bool,
+}
+
+#[derive(Debug)]
+struct LentPage {
+    page: PageId,
+    site: SiteId,
+    url: String,
+    state: LentPageState,
+}
+
+/// State of a lent page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LentPageState {
+    /// Without a result.
+    Open,
+    /// A result was received.
+    Delivered,
+    /// The site was finished, or the result dropped: the page was returned on behalf of the worker.
+    Returned,
+}
+
+#[derive(Debug)]
+struct LentSite {
+    name: String,
+    address: Option<AddressGroup>,
+    earliest_request_ms: u64,
+    is_done: bool,
+    sitemap_urls: usize,
+    /// Indexes of its pages.
+    pages: Range<u32>,
+}
+
+/// Items of a worker that passed the verification, and those that did not.
+#[derive(Debug, Default)]
+pub struct VerifiedItems {
+    /// Items.
+    pub items: Vec<HarvestItem>,
+    /// Dropped items.
+    pub rejections: Rejections,
+}
+
+/// Settings and clocks by which a batch is verified.
+#[derive(Clone, Copy)]
+pub struct VerificationContext<'c> {
+    /// Settings of the crawl.
+    pub settings: &'c CrawlSettings,
+    /// Current time, in Unix milliseconds.
+    pub now_ms: u64,
+    /// Converts a time of the worker's clock to this one, both in Unix milliseconds.
+    pub to_local_ms: &'c dyn Fn(u64) -> u64,
+}
+
+/// Page of a batch that a worker may deliver now.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenPage<'b> {
+    pub(crate) url: &'b str,
+    /// Addresses at which it was to be fetched; `None` if the site had none.
+    pub(crate) address: Option<AddressGroup>,
+}
+
+impl LentBatch {
+    /// Describes a batch that was lent at `lent_ms`, in Unix milliseconds, and of which nothing was delivered.
+    pub fn new(batch: Batch, lent_ms: u64) -> LentBatch {
+        let mut lent = LentBatch {
+            id: batch.id,
+            lent_ms,
+            pages: Vec::with_capacity(batch.pages()),
+            index_by_id: HashMap::with_capacity(batch.pages()),
+            sites: HashMap::with_capacity(batch.sites.len()),
+            names: HashSet::new(),
+            accepts_other_hosts: false,
+        };
+        for site in batch.sites {
+            let start = lent.pages.len() as u32;
+            for page in site.pages {
+                lent.index_by_id.insert(page.page, lent.pages.len() as u32);
+                let state = LentPageState::Open;
+                lent.pages.push(LentPage { page: page.page, site: site.site, url: page.url, state });
+            }
+            lent.names.extend(site.robots_redirects.into_iter().map(|redirect| redirect.name));
+            lent.names.insert(site.name.clone());
+            let described = LentSite {
+                name: site.name,
+                address: site.address.map(AddressGroup::from),
+                earliest_request_ms: site.earliest_request_ms,
+                is_done: false,
+                sitemap_urls: 0,
+                pages: start..lent.pages.len() as u32,
+            };
+            lent.sites.insert(site.site, described);
+        }
+        lent
+    }
+
+    /// Accepts cooldowns of hosts outside of the batch: a harvester of several batches reports them with any of these.
+    pub fn accepting_other_hosts(self) -> LentBatch {
+        LentBatch { accepts_other_hosts: true, ..self }
+    }
+
+    /// Marks the pages as delivered that are not open, and the sites as finished that are done, after a restart.
+    pub fn restore(
+        &mut self,
+        mut is_open: impl FnMut(PageId) -> bool,
+        mut is_done: impl FnMut(SiteId) -> bool,
+    ) {
+        for page in &mut self.pages {
+            if !is_open(page.page) {
+                page.state = LentPageState::Delivered;
+            }
+        }
+        for (site, lent) in &mut self.sites {
+            lent.is_done = is_done(*site);
+        }
+    }
+
+    /// Bounds on the times of this batch.
+    pub fn time_bounds(&self, context: &VerificationContext<'_>) -> TimeBounds {
+        TimeBounds::new(context.settings, self.lent_ms, context.now_ms)
+    }
+
+    /// Page with this index, if it is open.
+    pub(crate) fn open_page(&self, index: u32) -> Result<OpenPage<'_>, &'static str> {
+        let page = self.pages.get(index as usize).ok_or("the batch has no page with this index")?;
+        if page.state != LentPageState::Open {
+            return Err("the page was delivered before");
+        }
+        let address = self.sites.get(&page.site).and_then(|site| site.address);
+        Ok(OpenPage { url: &page.url, address })
+    }
+
+    /// Index of a page with this URL, if it is open.
+    pub fn find_open(&self, page: PageId, url: &str) -> Option<u32> {
+        let index = *self.index_by_id.get(&page)?;
+        self.open_page(index).ok().filter(|page| page.url == url).map(|_| index)
+    }
+
+    /// Records that a page was delivered.
+    pub fn deliver(&mut self, index: u32) {
+        if let Some(page) = self.pages.get_mut(index as usize) {
+            page.state = LentPageState::Delivered;
+        }
+    }
+
+    /// Returns a page on behalf of the worker, so that it can be selected again; `None` if it has a result.
+    pub fn return_page(&mut self, index: u32) -> Option<HarvestItem> {
+        let page = self.pages.get_mut(index as usize).filter(|page| page.state == LentPageState::Open)?;
+        page.state = LentPageState::Returned;
+        Some(HarvestItem::Event(HarvestEvent::PageReturned { page: page.page, reason: None }))
+    }
+
+    /// Returns all open pages.
+    pub fn return_all(&mut self) -> Vec<HarvestItem> {
+        (0..self.pages.len() as u32).filter_map(|index| self.return_page(index)).collect()
+    }
+
+    /// Verifies an event. Its times are those of the worker's clock and are converted.
+    pub fn accept_event(
+        &mut self,
+        mut event: HarvestEvent,
+        context: &VerificationContext<'_>,
+        out: &mut VerifiedItems,
+    ) {
+        event.convert_times(context.to_local_ms);
+        let name = event_name(&event);
+        match self.verify_event(event, context, &mut out.rejections) {
+            Ok(Some(event)) => {
+                let finished = match &event {
+                    HarvestEvent::SiteDone(result) => Some(result.site),
+                    _ => None,
+                };
+                out.items.push(HarvestItem::Event(event));
+                // A page without a result would stay queued.
+                let pages =
+                    finished.and_then(|site| self.sites.get(&site)).map_or(0..0, |site| site.pages.clone());
+                for index in pages {
+                    out.items.extend(self.return_page(index));
+                }
+            }
+            Ok(None) => {}
+            Err(cause) => out.rejections.add(name, cause),
+        }
+    }
+
+    /// Verifies an event; `None` if it has no effect.
+    fn verify_event(
+        &mut self,
+        event: HarvestEvent,
+        context: &VerificationContext<'_>,
+        rejections: &mut Rejections,
+    ) -> Result<Option<HarvestEvent>, &'static str> {
+        let bounds = self.time_bounds(context);
+        match event {
+            HarvestEvent::PageSkipped { page, reason } => {
+                if !matches!(reason, Reason::RobotsDisallowed | Reason::RejectedByPattern) {
+                    return Err("a worker does not skip pages for this reason");
+                }
+                Ok(self.take_page(page)?.then_some(event))
+            }
+            HarvestEvent::PageReturned { page, reason } => {
+                if reason.is_some_and(|reason| !is_reason_of_return(reason)) {
+                    return Err("a worker does not return pages for this reason");
+                }
+                Ok(self.take_page(page)?.then_some(event))
+            }
+            HarvestEvent::RobotsFetched { site, response } => {
+                self.site(site)?;
+                let response = verify_robots(response, &bounds)?;
+                Ok(Some(HarvestEvent::RobotsFetched { site, response }))
+            }
+            HarvestEvent::RobotsRedirect { site, ref name } => {
+                self.site(site)?;
+                verify_site_name(name, context.settings)?;
+                Ok(Some(event))
+            }
+            HarvestEvent::SiteBackedOff { site, until_ms, .. } => {
+                self.site(site)?;
+                bounds.allows_wait(until_ms).then_some(Some(event)).ok_or(TOO_LONG_WAIT)
+            }
+            HarvestEvent::HostContacted { ref name, address, ended_ms, until_ms } => {
+                if !self.names.contains(name) {
+                    if !self.accepts_other_hosts {
+                        return Err("the batch does not have this host");
+                    }
+                    verify_site_name(name, context.settings)?;
+                }
+                verify_address(address, context.settings)?;
+                if !bounds.contains(ended_ms) {
+                    return Err(IMPOSSIBLE_TIME);
+                }
+                bounds.allows_wait(until_ms).then_some(Some(event)).ok_or(TOO_LONG_WAIT)
+            }
+            HarvestEvent::SitemapUrls { site, urls } => {
+                let urls = self.verify_sitemap(site, urls, context, &bounds, rejections)?;
+                Ok((!urls.is_empty()).then_some(HarvestEvent::SitemapUrls { site, urls }))
+            }
+            HarvestEvent::SiteDone(result) => {
+                self.verify_site_result(&result, context, &bounds)?;
+                if let Some(site) = self.sites.get_mut(&result.site) {
+                    site.is_done = true;
+                }
+                Ok(Some(HarvestEvent::SiteDone(result)))
+            }
+        }
+    }
+
+    fn site(&self, site: SiteId) -> Result<&LentSite, &'static str> {
+        self.sites.get(&site).ok_or("the batch does not have this site")
+    }
+
+    /// Delivers a page without content; false if it was returned before on behalf of the worker.
+    fn take_page(&mut self, page: PageId) -> Result<bool, &'static str> {
+        let index = self.index_by_id.get(&page).ok_or("the batch does not have this page")?;
+        let page = &mut self.pages[*index as usize];
+        match page.state {
+            LentPageState::Open => {
+                page.state = LentPageState::Delivered;
+                Ok(true)
+            }
+            LentPageState::Returned => Ok(false),
+            LentPageState::Delivered => Err("the page was delivered before"),
+        }
+    }
+
+    fn verify_site_result(
+        &self,
+        result: &SiteResult,
+        context: &VerificationContext<'_>,
+        bounds: &TimeBounds,
+    ) -> Result<(), &'static str> {
+        let site = self.site(result.site)?;
+        if site.is_done {
+            return Err("the site was finished before");
+        }
+        verify_address(result.address, context.settings)?;
+        // A site that was not contacted keeps the time that was lent.
+        let is_lent = result.next_request_ms <= (context.to_local_ms)(site.earliest_request_ms);
+        let waits = is_lent || bounds.allows_wait(result.next_request_ms);
+        if !waits
+            || !bounds.allows_wait(result.back_off_until_ms)
+            || !bounds.allows_delay(result.throttle_delay_ms)
+        {
+            return Err(TOO_LONG_WAIT);
+        }
+        let is_past = bounds.is_past(result.resolved_s) && bounds.is_past(result.sitemaps_read_s);
+        if !is_past || !bounds.allows_expiry(result.address_expires_s) {
+            return Err(IMPOSSIBLE_TIME);
+        }
+        Ok(())
+    }
+
+    /// URLs of a sitemap that belong to the site, within the limit.
+    fn verify_sitemap(
+        &mut self,
+        site: SiteId,
+        mut urls: Vec<SitemapUrl>,
+        context: &VerificationContext<'_>,
+        bounds: &TimeBounds,
+        rejections: &mut Rejections,
+    ) -> Result<Vec<SitemapUrl>, &'static str> {
+        let gathering = &context.settings.gathering;
+        let lent = self.sites.get_mut(&site).ok_or("the batch does not have this site")?;
+        let before = urls.len();
+        urls.retain(|entry| {
+            let url = gathering.rules.canonical(&entry.url).ok().filter(|url| url.as_str() == entry.url);
+            url.is_some_and(|url| url.site() == lent.name && gathering.scope.check(&url).is_ok())
+                && bounds.is_past(entry.modified_s)
+        });
+        urls.truncate((context.settings.sitemaps.max_urls as usize).saturating_sub(lent.sitemap_urls));
+        lent.sitemap_urls += urls.len();
+        if urls.len() < before {
+            let cause = "URLs of another site, out of scope, with impossible dates or beyond the maximum";
+            rejections.add(format_args!("{} URLs of a sitemap", before - urls.len()), cause);
+        }
+        Ok(urls)
+    }
+}
+
+/// Causes of rejections.
+pub(crate) const IMPOSSIBLE_TIME: &str = "a time is far from the present";
+const TOO_LONG_WAIT: &str = "a delay is longer than any that the settings allow";
+
+/// Whether a page is returned for this reason: its site or the robots.txt failed, or requests to the site had no response.
+fn is_reason_of_return(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::RobotsUnreachable | Reason::SiteFailing | Reason::SchemeNotAllowed | Reason::PortBlocked
+    ) || (Reason::DnsNotFound..=Reason::ProxyFailed).contains(&reason)
+}
+
+/// Verifies that the crawl may contact an address.
+pub fn verify_address(address: Option<IpAddr>, settings: &CrawlSettings) -> Result<(), &'static str> {
+    match address {
+        Some(address) if !settings.fetch.network_filter.permits(address) => {
+            Err("the settings do not permit the IP address")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn verify_robots(mut response: RobotsResponse, bounds: &TimeBounds) -> Result<RobotsResponse, &'static str> {
+    if response.status != 0 && !(100..1_000).contains(&response.status) {
+        return Err("the status of robots.txt is invalid");
+    }
+    if response.text.len() > MAX_ROBOTS_BYTES {
+        return Err("robots.txt is longer than the maximum");
+    }
+    if !(200..300).contains(&response.status) {
+        // Only a successful response has rules.
+        response.text.clear();
+    }
+    bounds.contains(u64::from(response.fetched_s) * 1_000).then_some(response).ok_or(IMPOSSIBLE_TIME)
+}
+
+/// Verifies that a text is the name of a site: scheme, host and port, in canonical form.
+fn verify_site_name(name: &str, settings: &CrawlSettings) -> Result<(), &'static str> {
+    let is_short = name.len() <= MAX_SITE_NAME_BYTES;
+    let url = is_short.then(|| settings.gathering.rules.canonical(&format!("{name}/")).ok()).flatten();
+    let is_name = url.is_some_and(|url| url.site() == name && url.path_and_query() == "/");
+    is_name.then_some(()).ok_or("the name of the host is invalid")
+}
+
+/// Kind and subject of an event, for messages.
+fn event_name(event: &HarvestEvent) -> String {
+    match event {
+        HarvestEvent::PageSkipped { page, .. } => format!("skipped page {}", page.0),
+        HarvestEvent::PageReturned { page, .. } => format!("returned page {}", page.0),
+        HarvestEvent::RobotsFetched { site, .. } => format!("robots.txt of site {}", site.0),
+        HarvestEvent::RobotsRedirect { site, .. } => format!("robots.txt redirect of site {}", site.0),
+        HarvestEvent::SiteBackedOff { site, .. } => format!("back-off of site {}", site.0),
+        HarvestEvent::HostContacted { .. } => "contacted host".to_owned(),
+        HarvestEvent::SitemapUrls { site, .. } => format!("sitemap of site {}", site.0),
+        HarvestEvent::SiteDone(result) => format!("result of site {}", result.site.0),
+    }
+}

@@ -1,0 +1,123 @@
+//! Connections of the Flight server: limited in number, and closed if they do not begin with a request.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use futures_core::Stream;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Sleep, sleep};
+use tonic::transport::server::{Connected, TcpConnectInfo, TcpIncoming};
+
+/// Maximum number of open connections, as of the web server; further ones are closed at once.
+const MAX_CONNECTIONS: usize = 256;
+
+/// Timeout for the first bytes of a connection; keep-alive pings detect dead clients afterwards.
+const PREFACE_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Length of the preface of HTTP/2 (RFC 9113, section 3.4); a TLS handshake is longer.
+const PREFACE_BYTES: usize = 24;
+
+/// Accepts connections up to the limit.
+pub(super) struct LimitedIncoming {
+    incoming: TcpIncoming,
+    permits: Arc<Semaphore>,
+}
+
+impl LimitedIncoming {
+    pub(super) fn new(incoming: TcpIncoming) -> LimitedIncoming {
+        LimitedIncoming { incoming, permits: Arc::new(Semaphore::new(MAX_CONNECTIONS)) }
+    }
+}
+
+impl Stream for LimitedIncoming {
+    type Item = io::Result<LimitedConnection>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            let socket = match ready!(Pin::new(&mut self.incoming).poll_next(context)) {
+                Some(Ok(socket)) => socket,
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
+            };
+            // A connection over the limit is closed by dropping its socket.
+            if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+                return Poll::Ready(Some(Ok(LimitedConnection {
+                    socket,
+                    missing_bytes: PREFACE_BYTES,
+                    timeout: Box::pin(sleep(PREFACE_TIMEOUT)),
+                    _permit: permit,
+                })));
+            }
+        }
+    }
+}
+
+/// Connection that counts against the limit until it is closed.
+pub(super) struct LimitedConnection {
+    socket: TcpStream,
+    /// Bytes of the preface that were not received yet.
+    missing_bytes: usize,
+    timeout: Pin<Box<Sleep>>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Connected for LimitedConnection {
+    type ConnectInfo = TcpConnectInfo;
+
+    fn connect_info(&self) -> TcpConnectInfo {
+        self.socket.connect_info()
+    }
+}
+
+impl AsyncRead for LimitedConnection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.socket).poll_read(context, buffer);
+        let received = buffer.filled().len() - before;
+        self.missing_bytes = self.missing_bytes.saturating_sub(received);
+        if read.is_pending() && self.missing_bytes > 0 {
+            ready!(self.timeout.as_mut().poll(context));
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        read
+    }
+}
+
+impl AsyncWrite for LimitedConnection {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.socket).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.socket).poll_write_vectored(context, buffers)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.socket.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_shutdown(context)
+    }
+}
