@@ -240,7 +240,7 @@ impl LogListener {
             Ok(LogRecord::Events { worker, ahead_ms, events }) => {
                 let mut verified = VerifiedItems::default();
                 self.with_clock_of(&worker, ahead_ms, |context| {
-                    let events = events.into_iter().map(|entry| entry.into_event());
+                    let events = events.into_iter().map(harvest::files::journal::JournalEntry::into_event);
                     events.for_each(|event| lent.accept_event(event, context, &mut verified));
                 });
                 (worker, verified)

@@ -24,7 +24,7 @@ use crate::state::stages::requeue_unowned;
 /// Backend that fetches and parses pages.
 pub(crate) enum FetchBackend {
     Local(LocalBackend),
-    Remote(Coordinator),
+    Remote(Box<Coordinator>),
 }
 
 /// Harvester threads of this process.

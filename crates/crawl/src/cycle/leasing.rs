@@ -185,5 +185,5 @@ pub(super) fn start_coordinator(
     let outstanding = OutstandingClaims::without_workers(collection)?;
     leased_sites.extend(outstanding.sites.iter().copied());
     requeue_unowned(collection, &leased_sites)?;
-    Ok((FetchBackend::Remote(coordinator), outstanding))
+    Ok((FetchBackend::Remote(Box::new(coordinator)), outstanding))
 }

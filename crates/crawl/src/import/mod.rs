@@ -115,7 +115,7 @@ impl ArchiveFeeder<'_> {
 
     fn read(&mut self, mut records: WarcReader) -> std::result::Result<(), PipelineClosed> {
         let mut end = Ok(());
-        while let Some(record) = records.next() {
+        for record in records.by_ref() {
             let record = match record {
                 Ok(record) => record,
                 Err(error) => {

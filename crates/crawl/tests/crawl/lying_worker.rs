@@ -224,9 +224,9 @@ fn send_page(worker: &mut FakeWorker<'_>, victim: &Victim, page: &FetchedPage) {
     worker.send(writer.finish().unwrap(), &[victim.index]);
 }
 
-fn send_event(worker: &mut FakeWorker<'_>, event: HarvestEvent) {
+fn send_event(worker: &mut FakeWorker<'_>, event: &HarvestEvent) {
     let mut writer = SegmentWriter::default();
-    writer.push_event(&event);
+    writer.push_event(event);
     worker.send(writer.finish().unwrap(), &[]);
 }
 
@@ -248,17 +248,17 @@ const LIES: &[(&str, Lie)] = &[
         });
     }),
     ("a result of a site out of range", |worker, victim| {
-        send_event(worker, HarvestEvent::SiteDone(site_result(SiteId(77_777), victim.address)));
+        send_event(worker, &HarvestEvent::SiteDone(site_result(SiteId(77_777), victim.address)));
     }),
     ("a page out of range", |worker, _| {
-        send_event(worker, HarvestEvent::PageReturned { page: PageId(u32::MAX), reason: None });
+        send_event(worker, &HarvestEvent::PageReturned { page: PageId(u32::MAX), reason: None });
     }),
     ("a reason of another program", |worker, victim| {
-        send_event(worker, HarvestEvent::PageSkipped { page: victim.page, reason: Reason::SiteAlias });
+        send_event(worker, &HarvestEvent::PageSkipped { page: victim.page, reason: Reason::SiteAlias });
     }),
     ("a page returned for a reason of another program", |worker, victim| {
         let reason = Some(Reason::CollectionLimit);
-        send_event(worker, HarvestEvent::PageReturned { page: victim.page, reason });
+        send_event(worker, &HarvestEvent::PageReturned { page: victim.page, reason });
     }),
     ("an index out of range", |worker, victim| {
         let mut writer = SegmentWriter::default();
@@ -290,28 +290,28 @@ const LIES: &[(&str, Lie)] = &[
     ("a long robots.txt", |worker, victim| {
         send_event(
             worker,
-            HarvestEvent::RobotsFetched { site: victim.site, response: robots(vec![b'#'; 3 << 20]) },
+            &HarvestEvent::RobotsFetched { site: victim.site, response: robots(vec![b'#'; 3 << 20]) },
         );
     }),
     ("a back-off without end", |worker, victim| {
         let (site, until_ms) = (victim.site, u64::MAX);
-        send_event(worker, HarvestEvent::SiteBackedOff { site, until_ms, consecutive_errors: 1 });
+        send_event(worker, &HarvestEvent::SiteBackedOff { site, until_ms, consecutive_errors: 1 });
     }),
     ("a host outside of the batch", |worker, _| {
         let (name, now_ms) = ("http://victim.example".to_owned(), CrawlClock::start().now_ms());
         let event =
             HarvestEvent::HostContacted { name, address: None, ended_ms: now_ms, until_ms: now_ms + 1 };
-        send_event(worker, event);
+        send_event(worker, &event);
     }),
     ("a redirect of robots.txt to no host", |worker, victim| {
-        send_event(worker, HarvestEvent::RobotsRedirect { site: victim.site, name: "x\ny".to_owned() });
+        send_event(worker, &HarvestEvent::RobotsRedirect { site: victim.site, name: "x\ny".to_owned() });
     }),
     ("a sitemap of another site", |worker, victim| {
         let urls = vec![SitemapUrl { url: "http://victim.example/x".to_owned(), modified_s: 0 }];
-        send_event(worker, HarvestEvent::SitemapUrls { site: victim.site, urls });
+        send_event(worker, &HarvestEvent::SitemapUrls { site: victim.site, urls });
     }),
     ("a result with a private address", |worker, victim| {
-        send_event(worker, HarvestEvent::SiteDone(site_result(victim.site, [192, 168, 1, 1].into())));
+        send_event(worker, &HarvestEvent::SiteDone(site_result(victim.site, [192, 168, 1, 1].into())));
     }),
     ("a corrupt segment", |worker, victim| {
         let mut writer = SegmentWriter::default();
@@ -362,7 +362,9 @@ fn the_lies_of_a_worker_are_reported_and_have_no_effect() {
     // The next run fetches every page once.
     let mut crawled = Collection::open(temp.path(), PageStoreSettings::default().into()).unwrap();
     let handle = CrawlHandle::new(settings(sites));
-    crawl_with(&mut crawled, &handle, CrawlLimits::default(), |worker, batch| worker.send_honest(batch));
+    crawl_with(&mut crawled, &handle, CrawlLimits::default(), |worker, batch| {
+        worker.send_honest(batch);
+    });
     assert_eq!(handle.progress().rejected_items, 0, "{:#?}", handle.status().warnings);
     assert_eq!(
         urls(&crawled, |record| record.fetch_count == 1 && record.stage == PageStage::Fetched).len(),

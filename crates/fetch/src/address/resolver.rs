@@ -185,7 +185,7 @@ impl Resolver {
             || self.is_healthy(None).await
             || self.health.has_responded_since(now)
         {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

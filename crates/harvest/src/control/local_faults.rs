@@ -289,6 +289,13 @@ impl Admission {
         self.is_trial
     }
 
+    /// Whether this is the trial during a fault of the network.
+    pub(crate) fn is_network_trial(&self) -> bool {
+        let is_network_fault = |incident: &Incident| is_network_fault(incident.fault);
+        self.is_trial
+            && self.faults.lock().incidents[self.activity as usize].as_ref().is_some_and(is_network_fault)
+    }
+
     /// Records that the request or lookup failed by a local fault.
     pub(crate) fn fail(mut self, fault: LocalFault, in_flight: u64, now: Instant) {
         let (activity, is_trial) = (self.activity, std::mem::take(&mut self.is_trial));

@@ -44,15 +44,21 @@ impl Harvester<'_> {
         lost_since_ms + delay_ms
     }
 
-    /// Records a request that failed by a fault of this machine. The errors and the back-off of the site stay as they were.
-    pub(super) fn fail_locally(&mut self, job: &RequestJob, admission: Admission, fault: LocalFault) {
+    /// Records a request that failed by a fault of this machine, or by one that has ended meanwhile (`None`). The errors and the
+    /// back-off of the site stay as they were.
+    pub(super) fn fail_locally(&mut self, job: &RequestJob, admission: Admission, fault: Option<LocalFault>) {
         let counters = &self.context.counters;
-        admission.fail(fault, counters.requests_in_flight.load(Relaxed), local_faults::now());
+        match fault {
+            Some(fault) => {
+                admission.fail(fault, counters.requests_in_flight.load(Relaxed), local_faults::now());
+            }
+            None => admission.complete(),
+        }
         counters.requests.fetch_sub(1, Relaxed);
         if matches!(job, RequestJob::Page { .. }) {
             self.context.return_page();
         }
-        if fault == LocalFault::TooManyOpenFiles {
+        if fault == Some(LocalFault::TooManyOpenFiles) {
             self.idle_connections.clear();
         }
     }

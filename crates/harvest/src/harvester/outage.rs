@@ -189,7 +189,7 @@ fn has_responded(response: &Response) -> bool {
 }
 
 /// Whether a failure can be caused by the network.
-fn is_suspicious(response: &Response) -> bool {
+pub(super) fn is_suspicious(response: &Response) -> bool {
     response.is_unreachable
         || matches!(
             response.failure,

@@ -35,7 +35,7 @@ impl Fixture {
             clocks_lost_since_ms,
             address_cooldowns: &[],
         });
-        Fixture { harvester, items, requests, handle: handle }
+        Fixture { harvester, items, requests, handle }
     }
 
     /// Adds the site of the tests, whose robots.txt was fetched just now.
@@ -203,4 +203,21 @@ fn the_same_failure_without_a_local_fault_is_one_of_the_site() {
     assert!(matches!(fixture.events()[..], [HarvestEvent::SiteBackedOff { .. }, ..]));
     assert_eq!(fixture.harvester.sites[&SiteId(3)].consecutive_errors, test_site().consecutive_errors + 1);
     assert!(fixture.handle.progress().local_fault.is_none());
+}
+
+#[test]
+fn a_timeout_of_the_trial_is_repeated_even_if_the_outage_has_ended() {
+    let mut fixture = Fixture::new(None);
+    fixture.add_site(404, "");
+    let before = fixture.harvester.sites[&SiteId(3)].result();
+    let faults = Arc::clone(&fixture.harvester.context.local_faults);
+    let start = Instant::now();
+    let long_ago = start.checked_sub(std::time::Duration::from_secs(60)).unwrap();
+    faults.admit(Activity::Requests, 0, long_ago).unwrap().fail(LocalFault::NetworkOutage, 0, long_ago);
+    let timeout =
+        Response { failure: Some(Reason::ConnectTimeout), is_unreachable: true, ..Response::default() };
+    end_request(&mut fixture, timeout);
+    assert!(fixture.events().is_empty());
+    assert_eq!(fixture.harvester.sites[&SiteId(3)].result(), before);
+    assert!(fixture.handle.progress().local_fault.is_none(), "the outage has ended");
 }

@@ -128,7 +128,7 @@ fn check_host(state: &AppState, request: &Request) -> Result<(), ApiError> {
         return Err(ApiError::BadRequest("more than one Host header".to_owned()));
     }
     // A request line with an absolute URL names a host too.
-    let in_url = request.uri().authority().map(|authority| authority.as_str());
+    let in_url = request.uri().authority().map(axum::http::uri::Authority::as_str);
     let mut names = in_header.into_iter().chain(in_url).map(host_of).peekable();
     if names.peek().is_none() {
         return Err(ApiError::UnknownHost(String::new()));

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 const COLLECTIONS: [&str; 6] = ["DIR", "DIR2", "chile", "example", "test-2026", "web"];
 
 /// Commands that are not run here, by a part of their line and the reason.
-const NOT_RUN: [(&str, &str); 15] = [
+const NOT_RUN: [(&str, &str); 16] = [
     ("weir crawl", "needs the sites"),
     ("weir demo", "creates the collection of this test"),
     ("weir serve", "runs until it is stopped"),
@@ -23,6 +23,7 @@ const NOT_RUN: [(&str, &str); 15] = [
     ("--compare DIR2", "the same collection twice is refused"),
     ("--compare test-2026", "needs the collection of the next year"),
     ("weir snapshots", "a commit has only one name, and no crawl makes another"),
+    ("--compare NAME", "a name of an example"),
     (" /srv/", "a path of an example"),
     (" /backup/", "a path of an example"),
 ];

@@ -131,7 +131,7 @@ fn invalid_encodings() -> Vec<Case> {
     let large_window = [&[0x11, 0x1e, 0xfe, 0xff, 0xff, 0xff][..], &[0; 1000]].concat();
     vec![
         encoded(14, "cut-gzip", invalid, "gzip", gzip[..gzip.len() - 12].to_vec()),
-        encoded(15, "garbage-brotli", invalid, "br", vec![0xb7, 0x01, 0xfe, 0x10].repeat(300)),
+        encoded(15, "garbage-brotli", invalid, "br", [0xb7, 0x01, 0xfe, 0x10].repeat(300)),
         encoded(16, "garbage-zstd", invalid, "gzip, zstd", gzip.clone()),
         encoded(17, "large-window", invalid, "br", large_window),
         encoded(18, "plain", None, "gzip", page),

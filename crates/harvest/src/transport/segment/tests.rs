@@ -163,7 +163,7 @@ const RECORD_LIES: &[(&str, Lie)] = &[
     }),
     ("a document of no response", |line, _| (line.record, line.failure) = (None, Some(49))),
     ("no response without a reason", |line, _| {
-        (line.record, line.document, line.links) = (None, None, Vec::new())
+        (line.record, line.document, line.links) = (None, None, Vec::new());
     }),
     ("links without a document", |line, _| line.document = None),
     ("bytes that are no gzip member", |_, records| records.fill(b'x')),
@@ -173,7 +173,7 @@ const RECORD_LIES: &[(&str, Lie)] = &[
     }),
     ("a record that is cut", |line, _| line.record = line.record.map(|(start, length)| (start, length - 1))),
     ("a record behind the end", |line, _| {
-        line.record = line.record.map(|(start, length)| (start + 1, length))
+        line.record = line.record.map(|(start, length)| (start + 1, length));
     }),
     ("a record at an impossible offset", |line, _| line.record = Some((u64::MAX, 2))),
     ("two records", |line, records| {

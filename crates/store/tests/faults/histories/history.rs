@@ -59,13 +59,6 @@ enum Operation {
     PowerCut,
 }
 
-impl Operation {
-    /// Whether it uses only the directory, and not the open collection.
-    fn is_beside_commits(self) -> bool {
-        matches!(self, Operation::CreateSnapshot | Operation::DeleteSnapshot | Operation::Analyze)
-    }
-}
-
 /// Operations; those that are listed more often occur more often.
 const OPERATIONS: [Operation; 23] = [
     Operation::WritePages,
@@ -191,13 +184,29 @@ impl History {
             }
             Err(error) => {
                 self.note(format!("failed: {error}"));
-                if operation.is_beside_commits() && self.disk.has_power() && self.random.one_in(2) {
-                    self.collection = Some(collection);
-                    self.settle();
-                } else {
-                    self.recover(collection);
+                match operation {
+                    Operation::Analyze if self.disk.has_power() && self.random.one_in(2) => {
+                        self.repeat_analysis();
+                        self.collection = Some(collection);
+                    }
+                    // Nothing was acknowledged, so it may exist now and not later: a power cut decides.
+                    Operation::CreateSnapshot | Operation::DeleteSnapshot | Operation::Analyze => {
+                        drop(collection);
+                        self.disk.restart();
+                        self.reopen();
+                    }
+                    _ => self.recover(collection),
                 }
             }
+        }
+    }
+
+    /// Repeats an analysis that has failed, while the collection is open.
+    fn repeat_analysis(&mut self) {
+        self.plan(None);
+        if let Some((part, analysis)) = self.uncertain_analysis.take() {
+            part.write(&self.dir, analysis).unwrap();
+            self.analyses.insert(part, analysis);
         }
     }
 
