@@ -1,4 +1,4 @@
-//! Reads any bytes as a segment of a worker: only pages of the batch that was lent are accepted, each once, with index lines
+//! Reads any bytes as a segment of a worker: only pages of the batch that was leased are accepted, each once, with index lines
 //! of one line; after an error nothing of the batch has changed.
 //!
 //! The input is the length of the WARC records (two bytes), the records, and the items without compression and checksum.
@@ -7,7 +7,7 @@
 use harvest::item::harvest_event::HarvestEvent;
 use harvest::item::harvest_item::HarvestItem;
 use harvest::transport::segment::{SegmentWriter, read_segment};
-use harvest::verification::lent_batch::{LentBatch, VerificationContext};
+use harvest::verification::leased_batch::{LeasedBatch, VerificationContext};
 use harvest::{Batch, BatchPage, BatchSite, CrawlSettings, Validators};
 use libfuzzer_sys::fuzz_target;
 use model::{PageId, SiteId};
@@ -21,7 +21,7 @@ const FIRST_PAGE: u32 = 10;
 
 static SETTINGS: LazyLock<CrawlSettings> = LazyLock::new(CrawlSettings::default);
 
-fn lent_batch() -> LentBatch {
+fn leased_batch() -> LeasedBatch {
     let page = |(number, url): (u32, &&str)| BatchPage {
         page: PageId(number),
         url: (*url).to_owned(),
@@ -41,7 +41,7 @@ fn lent_batch() -> LentBatch {
         sitemaps_due: true,
         pages: (FIRST_PAGE..).zip(&URLS).map(page).collect(),
     };
-    LentBatch::new(Batch { id: 7, sites: vec![site], ..Batch::default() }, LENT_MS)
+    LeasedBatch::new(Batch { id: 7, sites: vec![site], ..Batch::default() }, LENT_MS)
 }
 
 /// Builds a segment with a valid checksum.
@@ -59,7 +59,7 @@ fn seal(records: &[u8], items: &[u8]) -> Vec<u8> {
 fuzz_target!(|data: &[u8]| {
     let context =
         VerificationContext { settings: &SETTINGS, now_ms: NOW_MS, to_local_ms: &|time_ms| time_ms };
-    let mut batch = lent_batch();
+    let mut batch = leased_batch();
     assert!(read_segment(data, &mut batch, &context).is_err(), "a segment without a checksum");
     assert_eq!(batch.return_all().len(), URLS.len(), "an error changed the batch");
 
@@ -67,7 +67,7 @@ fuzz_target!(|data: &[u8]| {
     let records = usize::from(u16::from_be_bytes([*high, *low])).min(rest.len());
     let (records, items) = rest.split_at(records);
     let segment = seal(records, items);
-    let mut batch = lent_batch();
+    let mut batch = leased_batch();
     let Ok(first) = read_segment(&segment, &mut batch, &context) else {
         assert_eq!(batch.return_all().len(), URLS.len(), "an error changed the batch");
         return;

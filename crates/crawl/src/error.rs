@@ -41,13 +41,11 @@ pub enum Error {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// A segment that cannot be ingested cannot be kept either.
-    #[error(
-        "cannot write segment {segment} to the directory `quarantine`: {source}; free disk space and start the crawl again"
-    )]
+    /// A segment or harvest that cannot be ingested cannot be kept either.
+    #[error("cannot move {item} to the directory `quarantine`: {source}; free disk space and try again")]
     Quarantine {
-        /// Name of the segment in the blob store.
-        segment: String,
+        /// Segment or harvest.
+        item: String,
         /// Error of the operating system.
         source: io::Error,
     },

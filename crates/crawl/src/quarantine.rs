@@ -70,25 +70,25 @@ pub(crate) fn keep_segment(
     Ok(target)
 }
 
-/// Moves the harvest of a batch away. Returns its path in the collection. It is an error if there is no room.
+/// Moves the harvest of a batch away. Returns its path in the collection; `None` if there is only room for the cause.
 pub(crate) fn keep_harvest(
     collection: &Path,
     batch: u64,
     harvest: &Path,
     cause: &str,
-) -> io::Result<PathBuf> {
+) -> io::Result<Option<PathBuf>> {
     let target = target(collection, &format!("harvest-{batch:06}"))?;
     if target.exists() {
         fs::remove_dir_all(&target)?;
     }
     if !has_room(collection)? {
         keep_cause(&target, cause)?;
-        return Err(io::Error::other("it has reached its maximum size"));
+        return Ok(None);
     }
     fs::rename(harvest, &target)?;
     // On a full disk the harvest can be moved, and only its cause not written: the caller reports it too.
     let _ = keep_cause(&target, cause);
-    Ok(target)
+    Ok(Some(target))
 }
 
 fn target(collection: &Path, name: &str) -> io::Result<PathBuf> {
@@ -181,7 +181,7 @@ mod tests {
             fs::create_dir_all(harvest.join("pages")).unwrap();
             // A sparse file, which takes no space.
             File::create(harvest.join("pages/records")).unwrap().set_len(bytes).unwrap();
-            keep_harvest(temp.path(), batch, &harvest, &"long ".repeat(1_000)).is_ok()
+            keep_harvest(temp.path(), batch, &harvest, &"long ".repeat(1_000)).unwrap().is_some()
         };
         assert!(keep(1, MAX_BYTES));
         assert!(!keep(2, 1));

@@ -1,4 +1,4 @@
-//! Text from outside that is displayed or written to tables: characters that change the display of others, and cells that
+//! Text from outside that is displayed or written to tables: characters that change how other text is displayed, and cells that
 //! spreadsheets run as formulas.
 
 use std::borrow::Cow;

@@ -5,6 +5,7 @@
 
 mod admission;
 mod client;
+mod connection_limits;
 mod export;
 #[cfg(feature = "flight")]
 mod flight;
@@ -17,6 +18,7 @@ mod writer;
 
 pub use admission::{StreamLimits, StreamUsage};
 pub use client::{RemoteAccess, RemoteError, RemoteStream};
+pub use connection_limits::{ConnectionLimits, ConnectionPermit, MAX_CONNECTIONS_PER_CLIENT};
 pub use export::{ExportSummary, export_mirror, export_tables, export_wacz, export_warc};
 #[cfg(feature = "flight")]
 pub use flight::{FlightServer, FlightSettings, TokenCheck};

@@ -156,8 +156,8 @@ impl FaultNotices {
     fn next(&mut self, now: Instant, progress: &Progress) -> Option<String> {
         let Some(status) = progress.local_fault else {
             return std::mem::take(&mut self.is_open).then(|| {
-                let repeated = human::plural(progress.repeated_requests, "request");
-                format!("fetching again; {repeated} repeated so far")
+                let retried = human::plural(progress.retried_requests, "request");
+                format!("fetching again; {retried} retried so far")
             });
         };
         let is_known = self.announced.is_some_and(|(fault, time)| {
@@ -168,7 +168,7 @@ impl FaultNotices {
         }
         (self.announced, self.is_open) = (Some((status.fault, now)), true);
         Some(format!(
-            "cannot fetch: {}; {}. Requests are repeated until it works, and no site is marked as failed",
+            "cannot fetch: {}; {}. Requests are retried until it works, and no site is marked as failed",
             status.fault,
             status.fault.hint()
         ))
@@ -177,7 +177,7 @@ impl FaultNotices {
 
 /// Message at the end of a crawl about faults of this machine.
 pub(crate) fn local_fault_summary(progress: &Progress) -> Option<String> {
-    let repeated = human::plural(progress.repeated_requests, "request");
+    let retried = human::plural(progress.retried_requests, "request");
     match (progress.local_fault, progress.last_local_fault) {
         (Some(status), _) => Some(format!(
             "stopped during a fault of this machine: {} for {}; {}",
@@ -186,7 +186,7 @@ pub(crate) fn local_fault_summary(progress: &Progress) -> Option<String> {
             status.fault.hint()
         )),
         (None, Some(fault)) => {
-            Some(format!("{repeated} repeated because of faults of this machine, last: {fault}"))
+            Some(format!("{retried} retried because of faults of this machine, last: {fault}"))
         }
         (None, None) => None,
     }
@@ -202,7 +202,7 @@ mod tests {
     fn each_fault_is_announced_once_with_its_end() {
         let with = |fault: Option<LocalFault>| Progress {
             local_fault: fault.map(|fault| LocalFaultStatus { fault, duration_ms: 1_000 }),
-            repeated_requests: 3,
+            retried_requests: 3,
             ..Progress::default()
         };
         let (mut notices, now) = (FaultNotices::default(), Instant::now());
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(notices.next(now, &with(None)), None);
         assert!(notices.next(now, &files).unwrap().starts_with("cannot fetch: too many open files; raise"));
         assert_eq!(notices.next(now, &files), None);
-        assert_eq!(notices.next(now, &with(None)).unwrap(), "fetching again; 3 requests repeated so far");
+        assert_eq!(notices.next(now, &with(None)).unwrap(), "fetching again; 3 requests retried so far");
         assert_eq!(notices.next(now, &with(None)), None);
         assert_eq!(notices.next(now + Duration::from_secs(10), &files), None, "it comes and goes");
         let proxy = with(Some(LocalFault::ProxyUnavailable));

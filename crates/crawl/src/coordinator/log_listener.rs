@@ -23,7 +23,7 @@ use harvest::transport::clock_skew::ClockSkew;
 use harvest::transport::messages::{ControlMessage, LogRecord, PROTOCOL, WorkerReport, plain_worker_name};
 use harvest::transport::segment::{MAX_SEGMENT_BYTES, read_segment};
 use harvest::transport::{Transport, messages};
-use harvest::verification::lent_batch::{LentBatch, VerificationContext, VerifiedItems};
+use harvest::verification::leased_batch::{LeasedBatch, VerificationContext, VerifiedItems};
 use harvest::verification::rejections::Rejections;
 use model::SiteId;
 use tokio::sync::mpsc::Sender;
@@ -228,12 +228,12 @@ impl LogListener {
     /// Forwards the items of a log entry; false if the receiver is gone.
     pub(super) fn accept(&mut self, entry: &LogEntry) -> Result<bool, Error> {
         let LogEntry { batch, seq, .. } = *entry;
-        let (before, lent) = match self.config.open.lock().get_mut(&batch) {
-            Some(log) if seq > log.last_seq => (std::mem::replace(&mut log.last_seq, seq), log.lent.take()),
+        let (before, leased) = match self.config.open.lock().get_mut(&batch) {
+            Some(log) if seq > log.last_seq => (std::mem::replace(&mut log.last_seq, seq), log.leased.take()),
             Some(_) => return Ok(true),
             None => return self.ignore(batch),
         };
-        let Some(mut lent) = lent else { return Ok(true) };
+        let Some(mut leased) = leased else { return Ok(true) };
         let mut cursor = LogCursor { batch, seq, finished_sites: Vec::new(), segment: None, end: None };
         let (worker, verified) = match LogRecord::read(&entry.message) {
             Ok(LogRecord::Started { worker }) => (worker, VerifiedItems::default()),
@@ -241,13 +241,13 @@ impl LogListener {
                 let mut verified = VerifiedItems::default();
                 self.with_clock_of(&worker, ahead_ms, |context| {
                     let events = events.into_iter().map(harvest::files::journal::JournalEntry::into_event);
-                    events.for_each(|event| lent.accept_event(event, context, &mut verified));
+                    events.for_each(|event| leased.accept_event(event, context, &mut verified));
                 });
                 (worker, verified)
             }
             Ok(LogRecord::Segment { worker, ahead_ms, key, number, pages, .. }) => {
                 let name = messages::segment_blob_name(batch, key, number);
-                let verified = self.read_segment(&name, (&worker, ahead_ms), &mut lent, &pages)?;
+                let verified = self.read_segment(&name, (&worker, ahead_ms), &mut leased, &pages)?;
                 cursor.segment = Some(name);
                 verified.items.iter().for_each(|item| self.context.counters.count_item(item));
                 (worker, verified)
@@ -264,7 +264,7 @@ impl LogListener {
                 ("unknown".to_owned(), verified)
             }
         };
-        self.config.open.put_back(lent);
+        self.config.open.put_back(leased);
         self.report_rejections(&worker, batch, &verified.rejections);
         let mut chunk = verified.items;
         cursor.finished_sites = finished_sites(&chunk);
@@ -316,7 +316,7 @@ impl LogListener {
         &mut self,
         name: &str,
         (worker, ahead_ms): (&str, Option<i64>),
-        lent: &mut LentBatch,
+        leased: &mut LeasedBatch,
         pages: &[u32],
     ) -> Result<VerifiedItems, Error> {
         let (content, cause) = match self.fetch(name)? {
@@ -325,7 +325,7 @@ impl LogListener {
                 (Some(content), "the crawl ended twice while it ingested the segment".to_owned())
             }
             Ok(content) => {
-                let read = |context: &VerificationContext<'_>| read_segment(&content, lent, context);
+                let read = |context: &VerificationContext<'_>| read_segment(&content, leased, context);
                 match self.with_clock_of(worker, ahead_ms, read) {
                     Ok(verified) => return Ok(verified),
                     Err(error) => (Some(content), error.to_string()),
@@ -335,11 +335,11 @@ impl LogListener {
         let described = format!("{cause} (worker `{}`)", plain_worker_name(worker));
         // The segment is deleted from the blob store later, so it must have been kept.
         let kept = quarantine::keep_segment(&self.dir, name, content.as_deref(), &described)
-            .map_err(|source| Error::Quarantine { segment: name.to_owned(), source })?;
+            .map_err(|source| Error::Quarantine { item: format!("segment {name}"), source })?;
         let mut verified = VerifiedItems::default();
         let cause = format_args!("{cause}; see {}", kept.display());
         verified.rejections.add(format_args!("segment {name}"), cause);
-        verified.items = pages.iter().filter_map(|index| lent.return_page(*index)).collect();
+        verified.items = pages.iter().filter_map(|index| leased.return_page(*index)).collect();
         Ok(verified)
     }
 
@@ -455,7 +455,7 @@ mod tests {
         let (temp, open) = (tempfile::tempdir().unwrap(), OpenLogs::default());
         let (mut listener, mut items) = listener(temp.path(), &open);
         let batch = Batch { id: 7, sites: vec![batch_site((0, vec![0]))], ..Batch::default() };
-        open.insert(LentBatch::new(batch, listener.context.clock.now_ms()), 0);
+        open.insert(LeasedBatch::new(batch, listener.context.clock.now_ms()), 0);
         listener.transport.blobs.put(&messages::segment_blob_name(7, 1, 1), b"corrupt".to_vec()).unwrap();
         // Nothing can be written to a directory of this name.
         fs::write(temp.path().join("quarantine"), b"").unwrap();

@@ -28,7 +28,7 @@ use harvest::settings::stop_mode::StopMode;
 use harvest::transport::broker::{BrokerError, LogEntry, RETRY_INTERVAL};
 use harvest::transport::messages::LogRecord;
 use harvest::transport::{Transport, broker, messages};
-use harvest::verification::lent_batch::LentBatch;
+use harvest::verification::leased_batch::LeasedBatch;
 use model::{PageId, SiteId};
 use store::{Collection, PageStage};
 use tokio::sync::mpsc::{Receiver, channel};
@@ -113,7 +113,7 @@ impl Coordinator {
         retry(&self.context, || self.transport.broker.delete_batch(batch.id))?;
         batch.write(&WorkDir::Leased.path(collection.dir(), batch.id))?;
         // Before it is published, so that no entry of its log is ignored.
-        self.open.insert(LentBatch::new(batch.clone(), self.context.clock.now_ms()), 0);
+        self.open.insert(LeasedBatch::new(batch.clone(), self.context.clock.now_ms()), 0);
         publish(&self.transport, batch, &self.context)
     }
 
@@ -250,7 +250,7 @@ fn recover(
             continue;
         }
         let mut batch = Batch::read(&path)?;
-        open.insert(lent_before(collection, &path, &batch, &finished_sites, context)?, committed);
+        open.insert(leased_before(collection, &path, &batch, &finished_sites, context)?, committed);
         if log.is_empty() {
             // It may never have been published.
             publish(transport, &batch, context)?;
@@ -261,14 +261,14 @@ fn recover(
     Ok(recovered)
 }
 
-/// Batch that was lent by an earlier process. The pages that are still queued have no result.
-fn lent_before(
+/// Batch that was leased by an earlier process. The pages that are still queued have no result.
+fn leased_before(
     collection: &Collection,
     path: &Path,
     batch: &Batch,
     finished_sites: &HashSet<SiteId>,
     context: &CrawlContext,
-) -> Result<LentBatch, Error> {
+) -> Result<LeasedBatch, Error> {
     let mut pages: Vec<PageId> = Vec::with_capacity(batch.pages());
     for site in batch.sites.iter().filter(|site| !finished_sites.contains(&site.site)) {
         pages.extend(site.pages.iter().map(|page| page.page));
@@ -282,9 +282,9 @@ fn lent_before(
         .filter(|(_, record)| record.stage == PageStage::Queued)
         .map(|(page, _)| page)
         .collect();
-    let mut lent = LentBatch::new(batch.clone(), written_ms(path, context.clock.now_ms()));
-    lent.restore(|page| open.contains(&page), |site| finished_sites.contains(&site));
-    Ok(lent)
+    let mut leased = LeasedBatch::new(batch.clone(), written_ms(path, context.clock.now_ms()));
+    leased.restore(|page| open.contains(&page), |site| finished_sites.contains(&site));
+    Ok(leased)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Logs of leased batches that the listener polls, with their cursors and the batches that were lent.
+//! Logs of leased batches that the listener polls, with their cursors and the batches that were leased.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use harvest::verification::lent_batch::LentBatch;
+use harvest::verification::leased_batch::LeasedBatch;
 
 /// Open logs, by batch id.
 #[derive(Clone, Default)]
@@ -13,8 +13,8 @@ pub(crate) struct OpenLogs(Arc<Mutex<BTreeMap<u64, OpenLog>>>);
 pub(crate) struct OpenLog {
     /// Sequence number of the last entry received.
     pub(crate) last_seq: u64,
-    /// Batch that was lent; `None` while the listener reads an entry.
-    pub(crate) lent: Option<LentBatch>,
+    /// Batch that was leased; `None` while the listener reads an entry.
+    pub(crate) leased: Option<LeasedBatch>,
 }
 
 impl OpenLogs {
@@ -23,14 +23,14 @@ impl OpenLogs {
     }
 
     /// Adds the log of a batch, of which everything up to `last_seq` was received.
-    pub(crate) fn insert(&self, lent: LentBatch, last_seq: u64) {
-        self.lock().insert(lent.id, OpenLog { last_seq, lent: Some(lent) });
+    pub(crate) fn insert(&self, leased: LeasedBatch, last_seq: u64) {
+        self.lock().insert(leased.id, OpenLog { last_seq, leased: Some(leased) });
     }
 
     /// Puts a batch back after the listener has read an entry.
-    pub(crate) fn put_back(&self, lent: LentBatch) {
-        if let Some(log) = self.lock().get_mut(&lent.id) {
-            log.lent = Some(lent);
+    pub(crate) fn put_back(&self, leased: LeasedBatch) {
+        if let Some(log) = self.lock().get_mut(&leased.id) {
+            log.leased = Some(leased);
         }
     }
 }

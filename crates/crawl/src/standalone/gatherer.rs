@@ -24,7 +24,7 @@ use harvest::item::harvest_item::HarvestItem;
 use harvest::settings::clock::CrawlClock;
 use harvest::settings::crawl_settings::CrawlSettings;
 use harvest::verification::fetched::verify_fetched;
-use harvest::verification::lent_batch::{LentBatch, VerificationContext, VerifiedItems};
+use harvest::verification::leased_batch::{LeasedBatch, VerificationContext, VerifiedItems};
 use harvest::verification::rejections::Rejections;
 use harvest::verification::time_bounds::TimeBounds;
 use model::{PageId, Reason};
@@ -75,15 +75,14 @@ pub fn gather(collection: &mut Collection, settings: &Arc<CrawlSettings>) -> Res
     let dir = collection.dir().to_owned();
     for (number, harvest) in WorkDir::Harvests.list(&dir)? {
         if ingest_progress::of_batch(&CrawlState::load(collection)?, number) == IngestProgress::None {
-            let broken = run.ingest_harvest(collection, number, &harvest)?;
+            if let Some(cause) = run.ingest_harvest(collection, number, &harvest)? {
+                // Before the commit: after a crash in between, the batch is harvested again.
+                run.quarantine(&dir, number, &harvest, &cause)?;
+            }
             let progress = IngestProgress::Pages { lines: 0 };
             CrawlState::update(collection, |state| ingest_progress::record(state, number, progress))?;
             collection.commit(clock.now_ms() as i64)?;
             run.summary.harvests += 1;
-            if let Some(cause) = broken {
-                WorkDir::Batches.remove(&dir, number)?;
-                run.quarantine(&dir, number, &harvest, &cause);
-            }
         }
         // The batch is removed first: without its harvest it would be fetched again.
         WorkDir::Batches.remove(&dir, number)?;
@@ -123,8 +122,8 @@ impl GatherRun<'_> {
             Ok(_) => return Err(Error::OrphanHarvest { harvest: harvest.to_owned(), batch }),
         };
         let now_ms = CrawlClock::start().now_ms().max(self.settings.start_clock().now_ms());
-        let lent_ms = written_ms(&batch, self.settings.start_clock().now_ms());
-        let mut lent = LentBatch::new(Batch::read(&batch)?, lent_ms).accepting_other_hosts();
+        let leased_ms = written_ms(&batch, self.settings.start_clock().now_ms());
+        let mut leased = LeasedBatch::new(Batch::read(&batch)?, leased_ms).accepting_other_hosts();
         // Left over from a run that crashed before its commit.
         WorkDir::Outlinks.remove(dir, number)?;
         let mut outlinks = OutlinksWriter::create(&WorkDir::Outlinks.path(dir, number), number)?;
@@ -134,14 +133,14 @@ impl GatherRun<'_> {
         match reader {
             Err(cause) => result.broken = Some(cause),
             Ok(reader) => {
-                let bounds = lent.time_bounds(&context);
-                result = self.store_harvest(collection, reader, bounds, &mut lent, &mut outlinks)?;
+                let bounds = leased.time_bounds(&context);
+                result = self.store_harvest(collection, reader, bounds, &mut leased, &mut outlinks)?;
             }
         }
         let mut verified = VerifiedItems { rejections: result.rejections, ..VerifiedItems::default() };
         // A site is finished after its pages, which were parsed in the meantime.
-        result.events.into_iter().for_each(|event| lent.accept_event(event, &context, &mut verified));
-        verified.items.extend(lent.return_all());
+        result.events.into_iter().for_each(|event| leased.accept_event(event, &context, &mut verified));
+        verified.items.extend(leased.return_all());
         let events = verified.items.into_iter().filter_map(|item| match item {
             HarvestItem::Event(event) => Some(event),
             _ => None,
@@ -165,7 +164,7 @@ impl GatherRun<'_> {
         collection: &mut Collection,
         reader: HarvestReader,
         bounds: TimeBounds,
-        lent: &mut LentBatch,
+        leased: &mut LeasedBatch,
         outlinks: &mut OutlinksWriter,
     ) -> Result<StoreResult, Error> {
         let settings = self.settings;
@@ -177,7 +176,7 @@ impl GatherRun<'_> {
             pool::start(scope, &jobs, &settings.gathering);
             scope.spawn(move || feeder.run());
             // Owns the receiver, so that an error here ends the reader thread, and with it the parsers.
-            self.store(collection, steps, lent, outlinks)
+            self.store(collection, steps, leased, outlinks)
         })
     }
 
@@ -195,12 +194,15 @@ impl GatherRun<'_> {
     }
 
     /// Moves a harvest away that cannot be read to its end.
-    fn quarantine(&mut self, dir: &Path, batch: u64, harvest: &Path, cause: &str) {
-        let place = match quarantine::keep_harvest(dir, batch, harvest, cause) {
-            Ok(path) => format!("it is in {}", path.display()),
-            Err(error) => format!("it is deleted, because it cannot be moved to the quarantine: {error}"),
+    fn quarantine(&mut self, dir: &Path, batch: u64, harvest: &Path, cause: &str) -> Result<(), Error> {
+        let kept = quarantine::keep_harvest(dir, batch, harvest, cause)
+            .map_err(|source| Error::Quarantine { item: harvest.display().to_string(), source })?;
+        let location = match kept {
+            Some(path) => format!("it is in {}", path.display()),
+            None => "it is deleted, because the quarantine has reached its maximum size".to_owned(),
         };
-        self.summary.warnings.push(format!("cannot read harvest {batch} to its end: {cause}; {place}"));
+        self.summary.warnings.push(format!("cannot read harvest {batch} to its end: {cause}; {location}"));
+        Ok(())
     }
 
     /// Stores the pages and writes their outlinks.
@@ -208,7 +210,7 @@ impl GatherRun<'_> {
         &mut self,
         collection: &mut Collection,
         steps: Receiver<HarvestStep>,
-        lent: &mut LentBatch,
+        leased: &mut LeasedBatch,
         outlinks: &mut OutlinksWriter,
     ) -> Result<StoreResult, Error> {
         let (mut pages, mut bytes, mut result) = (Vec::new(), 0, StoreResult::default());
@@ -217,13 +219,13 @@ impl GatherRun<'_> {
                 HarvestStep::Pages { ids, pending } => {
                     // A parser thread that has panicked closes its channel; the scope propagates the panic.
                     for (id, page) in ids.into_iter().zip(pending.recv()) {
-                        let Some(index) = lent.find_open(id, page.url.as_str()) else {
+                        let Some(index) = leased.find_open(id, page.url.as_str()) else {
                             result
                                 .rejections
                                 .add(page.url.as_str(), "it is not a page of the batch, or the second one");
                             continue;
                         };
-                        lent.deliver(index);
+                        leased.deliver(index);
                         bytes += page.content_bytes;
                         pages.push(page);
                     }
@@ -455,6 +457,11 @@ mod tests {
         let mut warc = fs::read(&path).unwrap();
         *warc.last_mut().unwrap() ^= 1;
         fs::write(&path, warc).unwrap();
+        // A harvest that cannot be moved away is not deleted either.
+        fs::write(test.dir.path().join("quarantine"), "").unwrap();
+        let error = gather(&mut test.collection, &Arc::default()).unwrap_err();
+        assert!(matches!(error, Error::Quarantine { .. }) && dir.exists(), "{error}");
+        fs::remove_file(test.dir.path().join("quarantine")).unwrap();
         let summary = gather(&mut test.collection, &Arc::default()).unwrap();
         assert_eq!((summary.pages, summary.pages_not_fetched), (0, 4));
         assert!(summary.warnings[0].contains("pages.warc.gz is corrupt"), "{summary:?}");

@@ -68,8 +68,8 @@ pub struct Progress {
     pub paused: bool,
     /// Current fault of this machine, which pauses requests or DNS lookups.
     pub local_fault: Option<LocalFaultStatus>,
-    /// Requests and DNS lookups that were repeated because of a fault of this machine.
-    pub repeated_requests: u64,
+    /// Requests and DNS lookups that were retried because of a fault of this machine.
+    pub retried_requests: u64,
     /// Last fault of this machine.
     pub last_local_fault: Option<LocalFault>,
 }
@@ -155,7 +155,7 @@ impl Counters {
             daily_limit_reached: self.daily_limit_reached.load(Relaxed),
             paused: false,
             local_fault: None,
-            repeated_requests: 0,
+            retried_requests: 0,
             last_local_fault: None,
         }
     }

@@ -109,11 +109,11 @@ impl CrawlHandle {
 
     /// Counters.
     pub fn progress(&self) -> Progress {
-        let (repeated_requests, last_local_fault) = self.local_faults.repeated();
+        let (retried_requests, last_local_fault) = self.local_faults.retried();
         Progress {
             paused: self.control.borrow().paused,
             local_fault: self.local_faults.status(Instant::now()),
-            repeated_requests,
+            retried_requests,
             last_local_fault,
             ..self.counters.progress()
         }

@@ -1,13 +1,13 @@
 //! Local faults of a process: a circuit breaker for requests and one for DNS lookups, shared by all threads.
 //!
-//! A fault of this machine says nothing about the site that was to be contacted: the request is repeated, and the state of the
-//! site stays as it was. Since the next request would fail, too, none starts for a while; then a single one is the trial. If
+//! A fault of this machine says nothing about the site that was to be contacted: the request is retried, and the state of the
+//! site stays as it was. Since the next request would fail, too, none starts for a while; then a single one is the probe. If
 //! it fails by a local fault again, the back-off doubles, otherwise everything continues.
 //!
 //! Missing descriptors, memory and ports also reduce the number of requests in flight, which grows again slowly.
 //!
 //! A network that fails silently gives timeouts, as a dead server does. Therefore this module remembers the servers that have
-//! responded; the check that tells the two apart is in `harvester/outage.rs`.
+//! responded; the check that distinguishes the two is in `harvester/outage.rs`.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -21,7 +21,7 @@ use tokio::sync::watch;
 
 /// Back-off after the first fault. Descriptors are often free again at once.
 const INITIAL_BACK_OFF: Duration = Duration::from_millis(250);
-/// Maximum back-off: a network that works again should not wait for long, and a trial costs little.
+/// Maximum back-off: a network that works again should not wait for long, and a probe costs little.
 pub(crate) const MAX_BACK_OFF: Duration = Duration::from_secs(15);
 /// Interval at which the limit of requests in flight grows by one request.
 const LIMIT_GROWTH_INTERVAL: Duration = Duration::from_secs(2);
@@ -74,8 +74,8 @@ struct State {
     /// By [`Activity`].
     incidents: [Option<Incident>; 2],
     limit: Option<RequestLimit>,
-    /// Requests and lookups that were repeated because of a local fault, and the last fault.
-    repeated: u64,
+    /// Requests and lookups that were retried because of a local fault, and the last fault.
+    retried: u64,
     last_fault: Option<LocalFault>,
     /// Servers that have responded, each address once, with the time of the last response, the least recent first.
     responders: VecDeque<(SocketAddr, Instant)>,
@@ -91,8 +91,8 @@ struct Incident {
     since: Instant,
     back_off: Duration,
     not_before: Instant,
-    /// Start of the last trial, if it has not ended.
-    trial_since: Option<Instant>,
+    /// Start of the last probe, if it has not ended.
+    probe_since: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -101,12 +101,12 @@ struct RequestLimit {
     since: Instant,
 }
 
-/// Permission to start a request or a lookup. Dropping it without a result leaves the trial to the next one.
+/// Permission to start a request or a lookup. Dropping it without a result leaves the probe to the next one.
 #[derive(Debug)]
 pub(crate) struct Admission {
     faults: Arc<LocalFaults>,
     activity: Activity,
-    is_trial: bool,
+    is_probe: bool,
 }
 
 impl Default for LocalFaults {
@@ -129,26 +129,26 @@ impl LocalFaults {
         in_flight: u64,
         now: Instant,
     ) -> Result<Admission, Instant> {
-        let mut is_trial = false;
+        let mut is_probe = false;
         if !self.is_normal.load(Relaxed) {
             let mut state = self.lock();
             if let Some(incident) = &mut state.incidents[activity as usize] {
-                // The end of the trial wakes all threads. A server that never responds must not prolong the fault.
+                // The end of the probe wakes all threads. A server that never responds must not prolong the fault.
                 if let Some(next) =
-                    incident.trial_since.map(|since| since + MAX_BACK_OFF).filter(|next| now < *next)
+                    incident.probe_since.map(|since| since + MAX_BACK_OFF).filter(|next| now < *next)
                 {
                     return Err(next);
                 }
                 if now < incident.not_before {
                     return Err(incident.not_before);
                 }
-                incident.trial_since = Some(now);
-                is_trial = true;
+                incident.probe_since = Some(now);
+                is_probe = true;
             } else if activity == Activity::Requests && !state.is_within_limit(in_flight, now) {
                 return Err(now + LIMIT_CHECK_INTERVAL);
             }
         }
-        Ok(Admission { faults: Arc::clone(self), activity, is_trial })
+        Ok(Admission { faults: Arc::clone(self), activity, is_probe })
     }
 
     /// Changes of the state, which wake waiting threads.
@@ -219,10 +219,10 @@ impl LocalFaults {
         Some(LocalFaultStatus { fault: incident.fault, duration_ms })
     }
 
-    /// Number of requests and lookups that were repeated, and the fault of the last one.
-    pub(crate) fn repeated(&self) -> (u64, Option<LocalFault>) {
+    /// Number of requests and lookups that were retried, and the fault of the last one.
+    pub(crate) fn retried(&self) -> (u64, Option<LocalFault>) {
         let state = self.lock();
-        (state.repeated, state.last_fault)
+        (state.retried, state.last_fault)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -254,25 +254,25 @@ impl State {
         &mut self,
         activity: Activity,
         fault: LocalFault,
-        is_trial: bool,
+        is_probe: bool,
         in_flight: u64,
         now: Instant,
     ) -> bool {
-        self.repeated += 1;
+        self.retried += 1;
         self.last_fault = Some(fault);
         let incident = &mut self.incidents[activity as usize];
         match incident {
             // Requests that started before the fault was known end with it one after the other.
-            Some(_) if !is_trial => return false,
+            Some(_) if !is_probe => return false,
             Some(incident) => {
-                incident.trial_since = None;
+                incident.probe_since = None;
                 incident.fault = fault;
                 incident.back_off = (incident.back_off * 2).min(MAX_BACK_OFF);
                 incident.not_before = now + incident.back_off;
             }
             None => {
                 let (back_off, not_before) = (INITIAL_BACK_OFF, now + INITIAL_BACK_OFF);
-                *incident = Some(Incident { fault, since: now, back_off, not_before, trial_since: None });
+                *incident = Some(Incident { fault, since: now, back_off, not_before, probe_since: None });
             }
         }
         if matches!(fault, LocalFault::TooManyOpenFiles | LocalFault::OutOfMemory | LocalFault::NoLocalPort) {
@@ -285,21 +285,21 @@ impl State {
 
 impl Admission {
     /// Whether this is the only request that is admitted during a fault, to find out whether it has ended.
-    pub(crate) fn is_trial(&self) -> bool {
-        self.is_trial
+    pub(crate) fn is_probe(&self) -> bool {
+        self.is_probe
     }
 
-    /// Whether this is the trial during a fault of the network.
-    pub(crate) fn is_network_trial(&self) -> bool {
+    /// Whether this is the probe during a fault of the network.
+    pub(crate) fn is_network_probe(&self) -> bool {
         let is_network_fault = |incident: &Incident| is_network_fault(incident.fault);
-        self.is_trial
+        self.is_probe
             && self.faults.lock().incidents[self.activity as usize].as_ref().is_some_and(is_network_fault)
     }
 
     /// Records that the request or lookup failed by a local fault.
     pub(crate) fn fail(mut self, fault: LocalFault, in_flight: u64, now: Instant) {
-        let (activity, is_trial) = (self.activity, std::mem::take(&mut self.is_trial));
-        self.faults.update(|state| state.report(activity, fault, is_trial, in_flight, now));
+        let (activity, is_probe) = (self.activity, std::mem::take(&mut self.is_probe));
+        self.faults.update(|state| state.report(activity, fault, is_probe, in_flight, now));
     }
 
     /// Records that the request or lookup ended without a local fault.
@@ -307,10 +307,10 @@ impl Admission {
         self.end_incident();
     }
 
-    /// Records that the server responds, which ends a trial before the end of a slow response. Only the proxy, whose status is
+    /// Records that the server responds, which ends a probe before the end of a slow response. Only the proxy, whose status is
     /// not known yet, can still reject the request.
     pub(crate) fn on_first_byte(&mut self) {
-        if !self.is_trial {
+        if !self.is_probe {
             return;
         }
         let fault =
@@ -321,7 +321,7 @@ impl Admission {
     }
 
     fn end_incident(&mut self) {
-        if std::mem::take(&mut self.is_trial) {
+        if std::mem::take(&mut self.is_probe) {
             self.faults.update(|state| {
                 let ended = state.incidents[self.activity as usize].take();
                 if ended.as_ref().is_some_and(|incident| is_network_fault(incident.fault)) {
@@ -340,12 +340,12 @@ fn is_network_fault(fault: LocalFault) -> bool {
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        if self.is_trial {
+        if self.is_probe {
             self.faults.update(|state| {
                 if let Some(incident) = &mut state.incidents[self.activity as usize] {
-                    incident.trial_since = None;
+                    incident.probe_since = None;
                 }
-                // No thread is woken: one that cannot use its trial would otherwise wake itself in a loop.
+                // No thread is woken: one that cannot use its probe would otherwise wake itself in a loop.
                 false
             });
         }
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_pauses_its_activity_until_a_single_trial_succeeds() {
+    fn a_fault_pauses_its_activity_until_a_single_probe_succeeds() {
         let (faults, start) = (Arc::<LocalFaults>::default(), Instant::now());
         let (first, second) = (admit(&faults, start).unwrap(), admit(&faults, start).unwrap());
         first.fail(UNREACHABLE, 1, start);
@@ -371,20 +371,20 @@ mod tests {
         assert_eq!(admit(&faults, start).unwrap_err(), start + INITIAL_BACK_OFF);
         assert!(faults.admit(Activity::Lookups, 0, start).is_ok(), "lookups are not affected");
         let later = start + INITIAL_BACK_OFF;
-        let trial = admit(&faults, later).unwrap();
-        assert!(admit(&faults, later).is_err(), "only one trial at a time");
+        let probe = admit(&faults, later).unwrap();
+        assert!(admit(&faults, later).is_err(), "only one probe at a time");
         assert_eq!(
             faults.status(start + Duration::from_secs(2)),
             Some(LocalFaultStatus { fault: UNREACHABLE, duration_ms: 2_000 })
         );
-        trial.complete();
+        probe.complete();
         assert!(faults.status(later).is_none());
         assert!(admit(&faults, later).is_ok() && admit(&faults, later).is_ok());
-        assert_eq!(faults.repeated(), (2, Some(UNREACHABLE)));
+        assert_eq!(faults.retried(), (2, Some(UNREACHABLE)));
     }
 
     #[test]
-    fn the_back_off_doubles_with_each_failed_trial_up_to_its_maximum() {
+    fn the_back_off_doubles_with_each_failed_probe_up_to_its_maximum() {
         let (faults, mut now) = (Arc::<LocalFaults>::default(), Instant::now());
         admit(&faults, now).unwrap().fail(UNREACHABLE, 0, now);
         let mut back_offs = Vec::new();
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_that_is_dropped_is_left_to_the_next_request() {
+    fn a_probe_that_is_dropped_is_left_to_the_next_request() {
         let (faults, now) = (Arc::<LocalFaults>::default(), Instant::now());
         admit(&faults, now).unwrap().fail(UNREACHABLE, 0, now);
         let later = now + INITIAL_BACK_OFF;
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_that_is_dropped_wakes_no_thread() {
+    fn a_probe_that_is_dropped_wakes_no_thread() {
         let (faults, now) = (Arc::<LocalFaults>::default(), Instant::now());
         admit(&faults, now).unwrap().fail(UNREACHABLE, 0, now);
         let changes = faults.subscribe();
@@ -423,16 +423,16 @@ mod tests {
             let (faults, now) = (Arc::<LocalFaults>::default(), Instant::now());
             admit(&faults, now).unwrap().fail(fault, 0, now);
             let later = now + INITIAL_BACK_OFF;
-            let mut trial = admit(&faults, later).unwrap();
-            trial.on_first_byte();
+            let mut probe = admit(&faults, later).unwrap();
+            probe.on_first_byte();
             assert_eq!(faults.status(later).is_none(), ends, "{fault}");
-            trial.complete();
+            probe.complete();
             assert!(faults.status(later).is_none());
         }
     }
 
     #[test]
-    fn a_trial_without_a_response_is_followed_by_another_one() {
+    fn a_probe_without_a_response_is_followed_by_another_one() {
         let (faults, now) = (Arc::<LocalFaults>::default(), Instant::now());
         admit(&faults, now).unwrap().fail(UNREACHABLE, 0, now);
         let later = now + INITIAL_BACK_OFF;

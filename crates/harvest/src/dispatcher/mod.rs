@@ -257,7 +257,7 @@ impl Dispatcher {
 
     fn finish_lookup(&mut self, ResolveResult { job, result, admission }: ResolveResult) {
         let result = match result {
-            // Nothing is known about the host: the lookup is repeated, after those of others, so that the next trial is another
+            // Nothing is known about the host: the lookup is repeated, after the other names, so that the next probe is another
             // name.
             Err(Failure::Local(fault)) => {
                 let in_flight = self.context.counters.requests_in_flight.load(Relaxed);

@@ -300,9 +300,9 @@ impl<'s> Harvester<'s> {
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         };
         let Some(response) = response else { return self.requeue(acquired, job, ended_ms, true) };
-        // A trial starts during an outage, so that its timeout shows nothing about the site, even if the outage has ended.
-        let is_trial_timeout = admission.is_network_trial() && outage::is_suspicious(&response);
-        if response.local_fault.is_some() || is_trial_timeout {
+        // A probe starts during an outage, so that its timeout shows nothing about the site, even if the outage has ended.
+        let is_probe_timeout = admission.is_network_probe() && outage::is_suspicious(&response);
+        if response.local_fault.is_some() || is_probe_timeout {
             let was_sent = !response.request.is_empty();
             self.fail_locally(&job, admission, response.local_fault);
             return self.requeue(acquired, job, ended_ms, was_sent);

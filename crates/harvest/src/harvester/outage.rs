@@ -43,7 +43,7 @@ pub(super) struct CheckedFetcher {
     pub(super) settings: Arc<CrawlSettings>,
     pub(super) fetcher: Rc<Fetcher>,
     /// Whether the request tries whether a fault has ended.
-    pub(super) is_trial: bool,
+    pub(super) is_probe: bool,
 }
 
 /// Evidence for or against an outage.
@@ -108,7 +108,7 @@ impl CheckedFetcher {
 
     async fn is_outage(&self, response: &Response, url: &CanonicalUrl, started: Instant) -> bool {
         // Others may have responded before the fault and after it.
-        if !self.is_trial && self.faults.had_network_fault_since(started) {
+        if !self.is_probe && self.faults.had_network_fault_since(started) {
             return true;
         }
         let failed = local_faults::now();
@@ -238,7 +238,7 @@ mod tests {
             faults: Arc::default(),
             settings: Arc::new(settings),
             fetcher: Rc::new(Fetcher::new(Arc::default()).unwrap()),
-            is_trial: false,
+            is_probe: false,
         };
         let url = model::UrlRules::default().canonical("http://a.example/").unwrap();
         let rejection = Response {

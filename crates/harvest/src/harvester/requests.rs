@@ -121,7 +121,7 @@ impl Harvester<'_> {
             faults: Arc::clone(&self.context.local_faults),
             settings: Arc::clone(&self.settings),
             fetcher: Rc::clone(&self.fetcher),
-            is_trial: admission.is_trial(),
+            is_probe: admission.is_probe(),
         }
     }
 

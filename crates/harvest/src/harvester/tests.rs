@@ -206,7 +206,7 @@ fn the_same_failure_without_a_local_fault_is_one_of_the_site() {
 }
 
 #[test]
-fn a_timeout_of_the_trial_is_repeated_even_if_the_outage_has_ended() {
+fn a_timeout_of_the_probe_is_repeated_even_if_the_outage_has_ended() {
     let mut fixture = Fixture::new(None);
     fixture.add_site(404, "");
     let before = fixture.harvester.sites[&SiteId(3)].result();

@@ -3,7 +3,7 @@
 use crate::item::fetched_page::FetchedPage;
 use crate::item::http_head::HttpHead;
 use crate::settings::crawl_settings::CrawlSettings;
-use crate::verification::lent_batch::{IMPOSSIBLE_TIME, verify_address};
+use crate::verification::leased_batch::{IMPOSSIBLE_TIME, verify_address};
 use crate::verification::time_bounds::TimeBounds;
 
 /// Maximum number of protocol names, one per layer, and their length.

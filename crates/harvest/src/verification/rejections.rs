@@ -1,4 +1,4 @@
-//! Items that were dropped because they contradict the batch that was lent.
+//! Items that were dropped because they contradict the batch that was leased.
 
 use std::fmt::Display;
 

@@ -22,8 +22,8 @@ pub struct TimeBounds {
 }
 
 impl TimeBounds {
-    /// Bounds for a batch that was lent at `lent_ms`, in Unix milliseconds.
-    pub fn new(settings: &CrawlSettings, lent_ms: u64, now_ms: u64) -> TimeBounds {
+    /// Bounds for a batch that was leased at `leased_ms`, in Unix milliseconds.
+    pub fn new(settings: &CrawlSettings, leased_ms: u64, now_ms: u64) -> TimeBounds {
         let (retry, politeness) = (&settings.retry, &settings.politeness);
         let overrides = settings.site_overrides.iter().filter_map(|site| site.delay_ms);
         let delays = [
@@ -39,7 +39,7 @@ impl TimeBounds {
         let max_delay_ms = delays.into_iter().chain(overrides).max().unwrap_or(0).saturating_mul(2);
         let latest_ms = now_ms.saturating_add(MAX_CLOCK_DIFFERENCE_MS);
         TimeBounds {
-            earliest_ms: lent_ms.saturating_sub(MAX_CLOCK_DIFFERENCE_MS),
+            earliest_ms: leased_ms.saturating_sub(MAX_CLOCK_DIFFERENCE_MS),
             latest_ms,
             latest_wait_ms: latest_ms.saturating_add(max_delay_ms),
             max_delay_ms,
@@ -47,12 +47,12 @@ impl TimeBounds {
         }
     }
 
-    /// Whether something can have happened at this time, in Unix milliseconds, while the batch was lent.
+    /// Whether something can have happened at this time, in Unix milliseconds, while the batch was leased.
     pub fn contains(&self, time_ms: u64) -> bool {
         (self.earliest_ms..=self.latest_ms).contains(&time_ms)
     }
 
-    /// Whether something can have happened at this time, in Unix seconds, before or while the batch was lent.
+    /// Whether something can have happened at this time, in Unix seconds, before or while the batch was leased.
     pub fn is_past(&self, time_s: u32) -> bool {
         time_s <= seconds(self.latest_ms)
     }

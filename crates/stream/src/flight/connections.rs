@@ -13,6 +13,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Sleep, sleep};
 use tonic::transport::server::{Connected, TcpConnectInfo, TcpIncoming};
 
+use crate::connection_limits::{ConnectionLimits, ConnectionPermit};
+
 /// Maximum number of open connections, as of the web server; further ones are closed at once.
 const MAX_CONNECTIONS: usize = 256;
 
@@ -22,15 +24,17 @@ const PREFACE_TIMEOUT: Duration = Duration::from_secs(15);
 /// Length of the preface of HTTP/2 (RFC 9113, section 3.4); a TLS handshake is longer.
 const PREFACE_BYTES: usize = 24;
 
-/// Accepts connections up to the limit.
+/// Accepts connections up to the limits of the server and of each client.
 pub(super) struct LimitedIncoming {
     incoming: TcpIncoming,
+    limits: Arc<ConnectionLimits>,
     permits: Arc<Semaphore>,
 }
 
 impl LimitedIncoming {
     pub(super) fn new(incoming: TcpIncoming) -> LimitedIncoming {
-        LimitedIncoming { incoming, permits: Arc::new(Semaphore::new(MAX_CONNECTIONS)) }
+        let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        LimitedIncoming { incoming, limits: Arc::default(), permits }
     }
 }
 
@@ -44,13 +48,16 @@ impl Stream for LimitedIncoming {
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => return Poll::Ready(None),
             };
-            // A connection over the limit is closed by dropping its socket.
-            if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            // A connection over a limit is closed by dropping its socket.
+            let client_permit = socket.peer_addr().ok().and_then(|peer| self.limits.acquire(peer.ip()));
+            if let (Some(client_permit), Ok(permit)) =
+                (client_permit, Arc::clone(&self.permits).try_acquire_owned())
+            {
                 return Poll::Ready(Some(Ok(LimitedConnection {
                     socket,
                     missing_bytes: PREFACE_BYTES,
                     timeout: Box::pin(sleep(PREFACE_TIMEOUT)),
-                    _permit: permit,
+                    _permits: (client_permit, permit),
                 })));
             }
         }
@@ -63,7 +70,7 @@ pub(super) struct LimitedConnection {
     /// Bytes of the preface that were not received yet.
     missing_bytes: usize,
     timeout: Pin<Box<Sleep>>,
-    _permit: OwnedSemaphorePermit,
+    _permits: (ConnectionPermit, OwnedSemaphorePermit),
 }
 
 impl Connected for LimitedConnection {

@@ -103,9 +103,9 @@ fn crawl(text: &mut Text, live: &LiveStatus) {
         &faults,
     );
     text.counter(
-        "weir_crawl_repeated_requests_total",
-        "Requests and DNS lookups repeated because of a fault of this machine.",
-        progress.repeated_requests,
+        "weir_crawl_retried_requests_total",
+        "Requests and DNS lookups retried because of a fault of this machine.",
+        progress.retried_requests,
     );
     text.counter("weir_crawl_pages_fetched_total", "Pages fetched with content.", progress.pages_fetched);
     text.counter("weir_crawl_bytes_total", "Received body bytes, as transferred.", progress.bytes_received);

@@ -13,12 +13,12 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::Watcher;
 use hyper_util::service::TowerToHyperService;
+use stream::MAX_CONNECTIONS_PER_CLIENT;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use crate::http::connection_limits::MAX_CONNECTIONS_PER_CLIENT;
 use crate::http::stall_timeout::{StallTimeout, WriteTimeout};
 
 /// Maximum size of the request headers.

@@ -2,7 +2,6 @@
 
 pub(crate) mod assets;
 pub(crate) mod connection;
-pub(crate) mod connection_limits;
 pub(crate) mod router;
 pub(crate) mod server;
 pub(crate) mod stall_timeout;

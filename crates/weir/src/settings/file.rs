@@ -22,7 +22,14 @@ impl Settings {
     /// Reads the settings of a collection; the defaults if the file does not exist.
     pub(crate) fn load(dir: &Path) -> anyhow::Result<Settings> {
         let path = dir.join(FILE);
-        if path.exists() { Settings::load_file(&path) } else { Ok(Settings::default()) }
+        match fs::metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Settings::default()),
+            // A pipe in a collection from elsewhere would block.
+            Ok(metadata) if !metadata.is_file() => {
+                Err(UsageError(format!("cannot read {}: not a regular file", path.display())).into())
+            }
+            _ => Settings::load_file(&path),
+        }
     }
 
     /// Reads a settings file outside a collection.

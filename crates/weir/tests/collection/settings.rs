@@ -53,3 +53,14 @@ fn a_crawl_of_other_machines_needs_a_contact() {
     assert_eq!(code, 2);
     assert!(err.contains("invalid contact `me`; examples: "), "{err}");
 }
+
+#[test]
+fn a_pipe_in_place_of_the_settings_is_refused() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    drop(sample::make(dir, 0));
+    let _ = fs::remove_file(dir.join("weir.toml"));
+    assert!(std::process::Command::new("mkfifo").arg(dir.join("weir.toml")).status().unwrap().success());
+    let (code, _, err) = run_text(dir, &["status", "DIR"]);
+    assert!(code == 2 && err.contains("weir.toml: not a regular file"), "{err}");
+}

@@ -69,10 +69,10 @@ fn assert_all_fetched(collection: &Collection, pages: usize) {
     }
 }
 
-fn assert_repeated(ended: &Ended) -> Value {
+fn assert_retried(ended: &Ended) -> Value {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let summary = ended.summary();
-    assert!(summary["repeated_requests"].as_u64().unwrap() > 0, "{summary}");
+    assert!(summary["retried_requests"].as_u64().unwrap() > 0, "{summary}");
     assert_eq!(summary["local_fault"], Value::Null, "{summary}");
     assert_eq!(ended.stderr.matches("cannot fetch: ").count(), 1, "{}", ended.stderr);
     assert_eq!(ended.stderr.matches("fetching again").count(), 1, "{}", ended.stderr);
@@ -98,7 +98,7 @@ fn a_low_limit_of_open_files_reduces_the_connections_and_marks_no_site() {
 }
 
 #[test]
-fn requests_without_a_free_descriptor_are_repeated() {
+fn requests_without_a_free_descriptor_are_retried() {
     let server = Server::site("files", [127, 78, 1, 1], |path, peer| peer.page(path));
     let settings = quick(&[("dns", &static_hosts(&[&server]))]).replace("delay = '1ms'", "delay = '200ms'");
     // A commit needs descriptors, too.
@@ -114,7 +114,7 @@ fn requests_without_a_free_descriptor_are_repeated() {
     let old = prlimit(pid, Resource::Nofile, Rlimit { current: Some(3), maximum }).unwrap();
     crawl.wait_for("cannot fetch: too many open files");
     prlimit(pid, Resource::Nofile, old).unwrap();
-    assert_repeated(&crawl.wait());
+    assert_retried(&crawl.wait());
     // The front page is fetched, too.
     assert_all_fetched(&collection, 7);
 }
@@ -130,7 +130,7 @@ fn lookups_wait_for_a_name_server_that_does_not_respond() {
     let mut crawl = collection.start(&[]);
     crawl.wait_for("cannot fetch: name server does not respond");
     serve_names(socket, |name, _| (name == "names.test").then_some(Ipv4Addr::new(127, 78, 2, 1)));
-    assert_repeated(&crawl.wait());
+    assert_retried(&crawl.wait());
     assert_all_fetched(&collection, 4);
 }
 
@@ -168,7 +168,7 @@ fn requests_wait_for_a_proxy_that_is_down() {
         "http://far.test/1" => peer.page("one"),
         _ => peer.status("404 Not Found", ""),
     });
-    assert_repeated(&crawl.wait());
+    assert_retried(&crawl.wait());
     assert_all_fetched(&collection, 2);
 }
 
@@ -276,7 +276,7 @@ fn requests_wait_while_no_server_responds_that_responded_before() {
     servers.iter_mut().for_each(Blackhole::darken);
     crawl.wait_for("cannot fetch: no server responds; check the network connection");
     servers.iter_mut().for_each(Blackhole::brighten);
-    assert_repeated(&crawl.wait());
+    assert_retried(&crawl.wait());
     assert_all_fetched(&collection, 12);
 }
 

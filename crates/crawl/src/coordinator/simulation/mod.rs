@@ -25,7 +25,7 @@ use harvest::transport::Transport;
 use harvest::transport::blob_store::BlobStore;
 use harvest::transport::broker::{Broker, BrokerError, LogEntry};
 use harvest::transport::messages::{LogRecord, blob_prefix, write_offer};
-use harvest::verification::lent_batch::LentBatch;
+use harvest::verification::leased_batch::LeasedBatch;
 use harvest::{CrawlClock, CrawlSettings, GatherSettings, Gatherer, Validators};
 use model::{PageId, SiteId, UrlRules};
 use tokio::sync::mpsc::{Receiver, channel};
@@ -208,7 +208,7 @@ impl<'s> Coordinator<'s> {
         if random.percent(death_percent) {
             return self.restart();
         }
-        self.open.insert(LentBatch::new(batch, now_ms()), 0);
+        self.open.insert(LeasedBatch::new(batch, now_ms()), 0);
         self.publish(id);
     }
 
@@ -328,14 +328,14 @@ impl<'s> Coordinator<'s> {
             return;
         }
         let batch = self.batches[&id].clone();
-        let mut lent = LentBatch::new(batch.clone(), now_ms());
+        let mut leased = LeasedBatch::new(batch.clone(), now_ms());
         let pages = &self.working.pages;
         let is_open = |page: PageId| {
             let site = SiteId(page.0 / PAGES_PER_SITE);
             pages[page.0 as usize].0 == ModelStage::Queued(id) && !finished.contains(&site)
         };
-        lent.restore(is_open, |site| finished.contains(&site));
-        self.open.insert(lent, committed);
+        leased.restore(is_open, |site| finished.contains(&site));
+        self.open.insert(leased, committed);
         if log.is_empty() {
             self.publish(id);
         }

@@ -1,4 +1,4 @@
-//! Simulated workers: they lease batches, deliver pages in segments, die, and continue the work of others.
+//! Simulated workers: they lease batches, deliver pages in segments, crash, and resume batches of crashed workers.
 
 use std::collections::{HashSet, VecDeque};
 

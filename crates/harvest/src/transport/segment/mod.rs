@@ -6,7 +6,7 @@
 //! XXH3 of everything before, lengths of both parts, version
 //! ```
 //!
-//! A segment is input from another machine. Its items are verified against the batch that was lent before they leave this
+//! A segment is input from another machine. Its items are verified against the batch that was leased before they leave this
 //! module.
 
 pub(crate) mod entry;
@@ -21,7 +21,7 @@ use crate::item::harvest_event::HarvestEvent;
 use crate::item::harvest_item::HarvestItem;
 use crate::transport::segment::entry::{SegmentEntry, SegmentPage};
 use crate::transport::segment::page_reader::{MAX_RECORDS_BYTES, PageReader};
-use crate::verification::lent_batch::{LentBatch, VerificationContext, VerifiedItems};
+use crate::verification::leased_batch::{LeasedBatch, VerificationContext, VerifiedItems};
 
 /// Maximum length of a segment.
 pub const MAX_SEGMENT_BYTES: u64 = 256 << 20;
@@ -106,11 +106,11 @@ fn encode_segment(records: Vec<u8>, items: &[u8]) -> std::io::Result<Vec<u8>> {
     Ok(segment)
 }
 
-/// Reads a segment of a worker and verifies its items against the batch that was lent. A page whose item is dropped is
+/// Reads a segment of a worker and verifies its items against the batch that was leased. A page whose item is dropped is
 /// returned, so that it can be selected again. After an error nothing of the batch has changed.
 pub fn read_segment(
     segment: &[u8],
-    batch: &mut LentBatch,
+    batch: &mut LeasedBatch,
     context: &VerificationContext<'_>,
 ) -> Result<VerifiedItems, SegmentError> {
     let (records, items) = decode_segment(segment)?;
@@ -143,21 +143,21 @@ fn check_structure(records: &[u8], mut items: &[u8]) -> Result<(), SegmentError>
 
 fn read_page(
     page: &SegmentPage<'_>,
-    batch: &mut LentBatch,
+    batch: &mut LeasedBatch,
     reader: &mut PageReader<'_>,
     out: &mut VerifiedItems,
 ) {
-    let lent = match batch.open_page(page.page) {
-        Ok(lent) => lent,
+    let leased = match batch.open_page(page.page) {
+        Ok(leased) => leased,
         Err(cause) => return out.rejections.add(format_args!("page with index {}", page.page), cause),
     };
-    match reader.read(page, lent) {
+    match reader.read(page, leased) {
         Ok(gathered) => {
             batch.deliver(page.page);
             out.items.push(HarvestItem::Gathered(Box::new(gathered)));
         }
         Err(cause) => {
-            out.rejections.add(lent.url, cause);
+            out.rejections.add(leased.url, cause);
             out.items.extend(batch.return_page(page.page));
         }
     }

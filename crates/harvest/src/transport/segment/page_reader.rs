@@ -1,4 +1,4 @@
-//! Reader of the pages of a segment: verifies a page against its record and the batch that was lent.
+//! Reader of the pages of a segment: verifies a page against its record and the batch that was leased.
 
 use model::{CanonicalUrl, Reason, Truncation, UrlRules};
 use parse::{ContentKind, Fingerprint, LinkKind, RobotsDirectives};
@@ -13,7 +13,7 @@ use crate::item::http_head::HttpHead;
 use crate::settings::crawl_settings::CrawlSettings;
 use crate::settings::gather_settings::GatherSettings;
 use crate::transport::segment::entry::{MAX_LINKS, SegmentDocument, SegmentLink, SegmentPage};
-use crate::verification::lent_batch::{IMPOSSIBLE_TIME, OpenPage, VerificationContext, verify_address};
+use crate::verification::leased_batch::{IMPOSSIBLE_TIME, OpenPage, VerificationContext, verify_address};
 use crate::verification::time_bounds::TimeBounds;
 
 /// Maximum size of the records of all pages of a segment without compression: that of a segment of the usual 8 MiB with the
@@ -41,10 +41,14 @@ pub(super) struct PageReader<'r> {
 type Cause = &'static str;
 
 impl PageReader<'_> {
-    /// Verifies a page that was lent.
-    pub(super) fn read(&mut self, page: &SegmentPage<'_>, lent: OpenPage<'_>) -> Result<GatheredPage, Cause> {
+    /// Verifies a page that was leased.
+    pub(super) fn read(
+        &mut self,
+        page: &SegmentPage<'_>,
+        leased: OpenPage<'_>,
+    ) -> Result<GatheredPage, Cause> {
         let settings = self.context.settings;
-        let url = canonical(lent.url, &settings.gathering.rules)
+        let url = canonical(leased.url, &settings.gathering.rules)
             .ok_or("the URL is not canonical by the current rules")?;
         let failure = page.failure.map(|code| Reason::from_code(code).ok_or("the failure is unknown"));
         let parts = PageParts {
@@ -60,8 +64,8 @@ impl PageReader<'_> {
         };
         let address = gathered.address;
         verify_address(address, settings)?;
-        let is_lent = |address: std::net::IpAddr| lent.address == Some(address.into());
-        if address.is_some_and(|address| !is_lent(address)) {
+        let is_leased = |address: std::net::IpAddr| leased.address == Some(address.into());
+        if address.is_some_and(|address| !is_leased(address)) {
             return Err("the IP address is not that of the site");
         }
         let fetched_ms = u64::try_from(gathered.fetched_ms).unwrap_or(0);

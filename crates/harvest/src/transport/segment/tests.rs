@@ -31,14 +31,14 @@ fn settings() -> CrawlSettings {
     settings
 }
 
-fn lent() -> LentBatch {
+fn leased() -> LeasedBatch {
     let page = |(number, path): (u32, &&str)| BatchPage {
         page: PageId(number + 10),
         url: format!("http://a.example/{path}"),
         validators: Validators::default(),
     };
     let site = crate::BatchSite { pages: (0..).zip(&PATHS).map(page).collect(), ..test_site() };
-    LentBatch::new(Batch { id: 7, sites: vec![site], ..Batch::default() }, FETCHED_MS as u64)
+    LeasedBatch::new(Batch { id: 7, sites: vec![site], ..Batch::default() }, FETCHED_MS as u64)
 }
 
 fn fetched(path: &str, status: u16, fields: &str, body: &str) -> FetchedPage {
@@ -87,7 +87,7 @@ fn segment(pages: &[GatheredPage], events: &[HarvestEvent]) -> Vec<u8> {
     segment
 }
 
-fn read(segment: &[u8], batch: &mut LentBatch) -> Result<VerifiedItems, SegmentError> {
+fn read(segment: &[u8], batch: &mut LeasedBatch) -> Result<VerifiedItems, SegmentError> {
     let settings = settings();
     let context =
         VerificationContext { settings: &settings, now_ms: NOW_MS, to_local_ms: &|time_ms| time_ms };
@@ -98,7 +98,7 @@ fn read(segment: &[u8], batch: &mut LentBatch) -> Result<VerifiedItems, SegmentE
 fn pages_and_events_are_read_back_as_written() {
     let pages = pages();
     let events = [HarvestEvent::SiteBackedOff { site: SITE, until_ms: 5, consecutive_errors: 1 }];
-    let VerifiedItems { items, rejections } = read(&segment(&pages, &events), &mut lent()).unwrap();
+    let VerifiedItems { items, rejections } = read(&segment(&pages, &events), &mut leased()).unwrap();
     assert_eq!(rejections.causes, Vec::<String>::new());
     let expected = pages.into_iter().map(|page| HarvestItem::Gathered(Box::new(page)));
     let expected: Vec<HarvestItem> = expected.chain(events.into_iter().map(HarvestItem::Event)).collect();
@@ -107,7 +107,7 @@ fn pages_and_events_are_read_back_as_written() {
 
 #[test]
 fn a_page_is_accepted_once() {
-    let (segment, mut batch) = (segment(&pages(), &[]), lent());
+    let (segment, mut batch) = (segment(&pages(), &[]), leased());
     assert_eq!(read(&segment, &mut batch).unwrap().items.len(), 5);
     let again = read(&segment, &mut batch).unwrap();
     assert_eq!((again.items.len(), again.rejections.count), (0, 5));
@@ -121,7 +121,7 @@ fn read_changed(change: impl FnOnce(&mut SegmentPage<'_>, &mut Vec<u8>)) -> Veri
     let mut records = page.record.as_ref().unwrap().as_ref().unwrap().members().to_vec();
     change(&mut line, &mut records);
     let items = postcard::to_allocvec(&SegmentEntry::Page(Box::new(line))).unwrap();
-    read(&encode_segment(records, &items).unwrap(), &mut lent()).unwrap()
+    read(&encode_segment(records, &items).unwrap(), &mut leased()).unwrap()
 }
 
 /// Replaces the record by that of another response.
@@ -227,7 +227,7 @@ fn a_record_that_several_pages_share_is_corrupt_and_nothing_of_the_batch_changes
     let entry = |index: u32| {
         postcard::to_allocvec(&SegmentEntry::Page(Box::new(SegmentPage::of(index, page, 0)))).unwrap()
     };
-    let mut batch = lent();
+    let mut batch = leased();
     let items: Vec<u8> = (0..5).flat_map(entry).collect();
     let shared = read(&encode_segment(records.clone(), &items).unwrap(), &mut batch);
     assert_eq!(shared.err(), Some(SegmentError::Corrupt));
@@ -240,7 +240,7 @@ fn an_invalid_record_counts_towards_the_maximum_of_decompressed_bytes() {
     let (settings, page) = (settings(), &pages()[0]);
     let context =
         VerificationContext { settings: &settings, now_ms: NOW_MS, to_local_ms: &|time_ms| time_ms };
-    let (batch, mut line, mut records) = (lent(), SegmentPage::of(0, page, 0), Vec::new());
+    let (batch, mut line, mut records) = (leased(), SegmentPage::of(0, page, 0), Vec::new());
     replace_record(&mut line, &mut records, &fetched("other", 200, "", BODY));
     let bounds = batch.time_bounds(&context);
     let mut reader = PageReader { records: &records, context: &context, bounds, records_bytes_left: 1 << 20 };
@@ -249,7 +249,7 @@ fn an_invalid_record_counts_towards_the_maximum_of_decompressed_bytes() {
 }
 
 #[test]
-fn a_page_that_was_not_lent_is_reported() {
+fn a_page_that_was_not_leased_is_reported() {
     for index in [5, u32::MAX] {
         let VerifiedItems { items, rejections } = read_changed(|line, _| line.page = index);
         assert_eq!((items.len(), rejections.count), (0, 1));
@@ -324,7 +324,7 @@ fn records_of(pages: &[GatheredPage]) -> usize {
 fn another_version_is_rejected_with_its_number() {
     let mut segment = segment(&[], &[]);
     *segment.last_mut().unwrap() = 1;
-    let error = read(&segment, &mut lent()).err();
+    let error = read(&segment, &mut leased()).err();
     assert_eq!(error, Some(SegmentError::OtherVersion(VERSION + (1 << 24))));
 }
 
@@ -336,7 +336,7 @@ proptest! {
         let index = (index * corrupt.len() as f64) as usize;
         corrupt[index] ^= 1 << bit;
         corrupt.truncate(whole.len() - cut);
-        prop_assert!(read(&corrupt, &mut lent()).is_err());
+        prop_assert!(read(&corrupt, &mut leased()).is_err());
     }
 
     #[test]
@@ -344,18 +344,18 @@ proptest! {
         let mut corrupt = segment(&pages()[..1], &[]);
         let index = corrupt.len() - index;
         corrupt[index] ^= 1 << bit;
-        prop_assert!(read(&corrupt, &mut lent()).is_err());
+        prop_assert!(read(&corrupt, &mut leased()).is_err());
     }
 
     #[test]
     fn arbitrary_content_with_a_valid_hash_does_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let _ = read(&encode_segment(bytes.clone(), &bytes).unwrap(), &mut lent());
+        let _ = read(&encode_segment(bytes.clone(), &bytes).unwrap(), &mut leased());
     }
 
     /// A byte of valid items is changed, and the checksum computed again: whatever is accepted is a page of the batch.
     #[test]
     fn changed_items_with_a_valid_hash_are_verified(index in 0.0..1.0f64, byte in any::<u8>()) {
-        let (whole, mut batch) = (segment(&pages(), &[HarvestEvent::SiteDone(site_result())]), lent());
+        let (whole, mut batch) = (segment(&pages(), &[HarvestEvent::SiteDone(site_result())]), leased());
         let (records, mut items) = decode_segment(&whole).unwrap();
         let index = (index * items.len() as f64) as usize;
         items[index] = byte;

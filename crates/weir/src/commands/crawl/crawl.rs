@@ -133,8 +133,8 @@ struct CrawlOutput {
     next_due_ms: Option<u64>,
     /// Fault of this machine at the end.
     local_fault: Option<LocalFault>,
-    /// Requests and DNS lookups that were repeated because of a fault of this machine.
-    repeated_requests: u64,
+    /// Requests and DNS lookups that were retried because of a fault of this machine.
+    retried_requests: u64,
     /// Pages in the text index, with `--index`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pages_indexed: Option<u64>,
@@ -408,7 +408,7 @@ fn print_summary(
             stopped_early: stopped,
             next_due_ms,
             local_fault: progress.local_fault.map(|status| status.fault),
-            repeated_requests: progress.repeated_requests,
+            retried_requests: progress.retried_requests,
             pages_indexed,
         };
         return printer.object(&output);

@@ -35,7 +35,7 @@ fn sitemap(url: &str, modified_s: u32) -> HarvestEvent {
 
 /// Verifies one event; returns the number of items and of rejections.
 fn accept(event: HarvestEvent) -> (usize, u64) {
-    let VerifiedItems { items, rejections } = read(&segment(&[], &[event]), &mut lent()).unwrap();
+    let VerifiedItems { items, rejections } = read(&segment(&[], &[event]), &mut leased()).unwrap();
     (items.len(), rejections.count)
 }
 
@@ -134,7 +134,7 @@ fn a_lie_about_a_site_or_a_host_is_reported_and_has_no_effect() {
 fn only_a_successful_robots_txt_has_rules() {
     let response = RobotsResponse { status: 404, ..robots() };
     let event = HarvestEvent::RobotsFetched { site: SITE, response };
-    let VerifiedItems { items, .. } = read(&segment(&[], &[event]), &mut lent()).unwrap();
+    let VerifiedItems { items, .. } = read(&segment(&[], &[event]), &mut leased()).unwrap();
     let [HarvestItem::Event(HarvestEvent::RobotsFetched { response, .. })] = &items[..] else { panic!() };
     assert_eq!((response.status, response.text.len()), (404, 0));
 }
@@ -144,13 +144,13 @@ fn a_site_is_finished_once_and_the_sitemap_within_its_limit() {
     let done = HarvestEvent::SiteDone(site_result());
     let returned = HarvestEvent::PageReturned { page: PageId(10), reason: None };
     // A worker that is stopped returns pages after their site: they were returned on its behalf.
-    let twice = read(&segment(&[], &[done.clone(), returned, done]), &mut lent()).unwrap();
+    let twice = read(&segment(&[], &[done.clone(), returned, done]), &mut leased()).unwrap();
     assert_eq!((twice.items.len(), twice.rejections.count), (6, 1), "{:?}", twice.rejections);
     let max_urls = settings().sitemaps.max_urls as usize;
     let urls = (0..max_urls + 3)
         .map(|number| SitemapUrl { url: format!("http://a.example/{number}"), modified_s: 0 });
     let event = HarvestEvent::SitemapUrls { site: SITE, urls: urls.collect() };
-    let VerifiedItems { items, rejections } = read(&segment(&[], &[event]), &mut lent()).unwrap();
+    let VerifiedItems { items, rejections } = read(&segment(&[], &[event]), &mut leased()).unwrap();
     let [HarvestItem::Event(HarvestEvent::SitemapUrls { urls, .. })] = &items[..] else { panic!() };
     assert_eq!((urls.len(), rejections.count), (max_urls, 1));
 }

@@ -7,21 +7,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use model::AddressGroup;
 
 /// Maximum number of connections of one client: half of all.
-pub(crate) const MAX_CONNECTIONS_PER_CLIENT: usize = 128;
+pub const MAX_CONNECTIONS_PER_CLIENT: usize = 128;
 
 /// Numbers of open connections by client network.
-#[derive(Default)]
-pub(crate) struct ConnectionLimits(Mutex<HashMap<AddressGroup, usize>>);
+#[derive(Debug, Default)]
+pub struct ConnectionLimits(Mutex<HashMap<AddressGroup, usize>>);
 
 /// Permit for one connection; released on drop.
-pub(crate) struct ConnectionPermit {
+#[derive(Debug)]
+pub struct ConnectionPermit {
     limits: Arc<ConnectionLimits>,
     client: AddressGroup,
 }
 
 impl ConnectionLimits {
     /// Returns a permit for another connection of an IP address; `None` at the limit.
-    pub(crate) fn acquire(self: &Arc<ConnectionLimits>, address: IpAddr) -> Option<ConnectionPermit> {
+    pub fn acquire(self: &Arc<ConnectionLimits>, address: IpAddr) -> Option<ConnectionPermit> {
         let client = AddressGroup::from(address);
         let mut connections = self.connections();
         let own = connections.entry(client).or_default();

@@ -1,4 +1,4 @@
-//! Batch that was lent, with the state of its pages and sites.
+//! Batch that was leased, with the state of its pages and sites.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -18,31 +18,31 @@ use crate::verification::time_bounds::TimeBounds;
 /// Maximum length of the name of a site: scheme, host name of 253 bytes, and port.
 const MAX_SITE_NAME_BYTES: usize = 300;
 
-/// Batch that was lent to a worker. Each page is delivered once.
+/// Batch that was leased to a worker. Each page is delivered once.
 #[derive(Debug)]
-pub struct LentBatch {
+pub struct LeasedBatch {
     /// Id.
     pub id: u64,
-    lent_ms: u64,
-    pages: Vec<LentPage>,
+    leased_ms: u64,
+    pages: Vec<LeasedPage>,
     index_by_id: HashMap<PageId, u32>,
-    sites: HashMap<SiteId, LentSite>,
+    sites: HashMap<SiteId, LeasedSite>,
     /// Sites, and hosts that their robots.txt files redirect to.
     names: HashSet<String>,
     accepts_other_hosts: bool,
 }
 
 #[derive(Debug)]
-struct LentPage {
+struct LeasedPage {
     page: PageId,
     site: SiteId,
     url: String,
-    state: LentPageState,
+    state: LeasedPageState,
 }
 
-/// State of a lent page.
+/// State of a leased page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LentPageState {
+enum LeasedPageState {
     /// Without a result.
     Open,
     /// A result was received.
@@ -52,7 +52,7 @@ enum LentPageState {
 }
 
 #[derive(Debug)]
-struct LentSite {
+struct LeasedSite {
     name: String,
     address: Option<AddressGroup>,
     earliest_request_ms: u64,
@@ -90,12 +90,12 @@ pub(crate) struct OpenPage<'b> {
     pub(crate) address: Option<AddressGroup>,
 }
 
-impl LentBatch {
-    /// Describes a batch that was lent at `lent_ms`, in Unix milliseconds, and of which nothing was delivered.
-    pub fn new(batch: Batch, lent_ms: u64) -> LentBatch {
-        let mut lent = LentBatch {
+impl LeasedBatch {
+    /// Describes a batch that was leased at `leased_ms`, in Unix milliseconds, and of which nothing was delivered.
+    pub fn new(batch: Batch, leased_ms: u64) -> LeasedBatch {
+        let mut leased = LeasedBatch {
             id: batch.id,
-            lent_ms,
+            leased_ms,
             pages: Vec::with_capacity(batch.pages()),
             index_by_id: HashMap::with_capacity(batch.pages()),
             sites: HashMap::with_capacity(batch.sites.len()),
@@ -103,30 +103,30 @@ impl LentBatch {
             accepts_other_hosts: false,
         };
         for site in batch.sites {
-            let start = lent.pages.len() as u32;
+            let start = leased.pages.len() as u32;
             for page in site.pages {
-                lent.index_by_id.insert(page.page, lent.pages.len() as u32);
-                let state = LentPageState::Open;
-                lent.pages.push(LentPage { page: page.page, site: site.site, url: page.url, state });
+                leased.index_by_id.insert(page.page, leased.pages.len() as u32);
+                let state = LeasedPageState::Open;
+                leased.pages.push(LeasedPage { page: page.page, site: site.site, url: page.url, state });
             }
-            lent.names.extend(site.robots_redirects.into_iter().map(|redirect| redirect.name));
-            lent.names.insert(site.name.clone());
-            let described = LentSite {
+            leased.names.extend(site.robots_redirects.into_iter().map(|redirect| redirect.name));
+            leased.names.insert(site.name.clone());
+            let described = LeasedSite {
                 name: site.name,
                 address: site.address.map(AddressGroup::from),
                 earliest_request_ms: site.earliest_request_ms,
                 is_done: false,
                 sitemap_urls: 0,
-                pages: start..lent.pages.len() as u32,
+                pages: start..leased.pages.len() as u32,
             };
-            lent.sites.insert(site.site, described);
+            leased.sites.insert(site.site, described);
         }
-        lent
+        leased
     }
 
     /// Accepts cooldowns of hosts outside of the batch: a harvester of several batches reports them with any of these.
-    pub fn accepting_other_hosts(self) -> LentBatch {
-        LentBatch { accepts_other_hosts: true, ..self }
+    pub fn accepting_other_hosts(self) -> LeasedBatch {
+        LeasedBatch { accepts_other_hosts: true, ..self }
     }
 
     /// Marks the pages as delivered that are not open, and the sites as finished that are done, after a restart.
@@ -137,23 +137,23 @@ impl LentBatch {
     ) {
         for page in &mut self.pages {
             if !is_open(page.page) {
-                page.state = LentPageState::Delivered;
+                page.state = LeasedPageState::Delivered;
             }
         }
-        for (site, lent) in &mut self.sites {
-            lent.is_done = is_done(*site);
+        for (site, leased) in &mut self.sites {
+            leased.is_done = is_done(*site);
         }
     }
 
     /// Bounds on the times of this batch.
     pub fn time_bounds(&self, context: &VerificationContext<'_>) -> TimeBounds {
-        TimeBounds::new(context.settings, self.lent_ms, context.now_ms)
+        TimeBounds::new(context.settings, self.leased_ms, context.now_ms)
     }
 
     /// Page with this index, if it is open.
     pub(crate) fn open_page(&self, index: u32) -> Result<OpenPage<'_>, &'static str> {
         let page = self.pages.get(index as usize).ok_or("the batch has no page with this index")?;
-        if page.state != LentPageState::Open {
+        if page.state != LeasedPageState::Open {
             return Err("the page was delivered before");
         }
         let address = self.sites.get(&page.site).and_then(|site| site.address);
@@ -169,14 +169,14 @@ impl LentBatch {
     /// Records that a page was delivered.
     pub fn deliver(&mut self, index: u32) {
         if let Some(page) = self.pages.get_mut(index as usize) {
-            page.state = LentPageState::Delivered;
+            page.state = LeasedPageState::Delivered;
         }
     }
 
     /// Returns a page on behalf of the worker, so that it can be selected again; `None` if it has a result.
     pub fn return_page(&mut self, index: u32) -> Option<HarvestItem> {
-        let page = self.pages.get_mut(index as usize).filter(|page| page.state == LentPageState::Open)?;
-        page.state = LentPageState::Returned;
+        let page = self.pages.get_mut(index as usize).filter(|page| page.state == LeasedPageState::Open)?;
+        page.state = LeasedPageState::Returned;
         Some(HarvestItem::Event(HarvestEvent::PageReturned { page: page.page, reason: None }))
     }
 
@@ -275,7 +275,7 @@ impl LentBatch {
         }
     }
 
-    fn site(&self, site: SiteId) -> Result<&LentSite, &'static str> {
+    fn site(&self, site: SiteId) -> Result<&LeasedSite, &'static str> {
         self.sites.get(&site).ok_or("the batch does not have this site")
     }
 
@@ -284,12 +284,12 @@ impl LentBatch {
         let index = self.index_by_id.get(&page).ok_or("the batch does not have this page")?;
         let page = &mut self.pages[*index as usize];
         match page.state {
-            LentPageState::Open => {
-                page.state = LentPageState::Delivered;
+            LeasedPageState::Open => {
+                page.state = LeasedPageState::Delivered;
                 Ok(true)
             }
-            LentPageState::Returned => Ok(false),
-            LentPageState::Delivered => Err("the page was delivered before"),
+            LeasedPageState::Returned => Ok(false),
+            LeasedPageState::Delivered => Err("the page was delivered before"),
         }
     }
 
@@ -304,9 +304,9 @@ impl LentBatch {
             return Err("the site was finished before");
         }
         verify_address(result.address, context.settings)?;
-        // A site that was not contacted keeps the time that was lent.
-        let is_lent = result.next_request_ms <= (context.to_local_ms)(site.earliest_request_ms);
-        let waits = is_lent || bounds.allows_wait(result.next_request_ms);
+        // A site that was not contacted keeps the time that was leased.
+        let is_leased = result.next_request_ms <= (context.to_local_ms)(site.earliest_request_ms);
+        let waits = is_leased || bounds.allows_wait(result.next_request_ms);
         if !waits
             || !bounds.allows_wait(result.back_off_until_ms)
             || !bounds.allows_delay(result.throttle_delay_ms)
@@ -330,15 +330,15 @@ impl LentBatch {
         rejections: &mut Rejections,
     ) -> Result<Vec<SitemapUrl>, &'static str> {
         let gathering = &context.settings.gathering;
-        let lent = self.sites.get_mut(&site).ok_or("the batch does not have this site")?;
+        let leased = self.sites.get_mut(&site).ok_or("the batch does not have this site")?;
         let before = urls.len();
         urls.retain(|entry| {
             let url = gathering.rules.canonical(&entry.url).ok().filter(|url| url.as_str() == entry.url);
-            url.is_some_and(|url| url.site() == lent.name && gathering.scope.check(&url).is_ok())
+            url.is_some_and(|url| url.site() == leased.name && gathering.scope.check(&url).is_ok())
                 && bounds.is_past(entry.modified_s)
         });
-        urls.truncate((context.settings.sitemaps.max_urls as usize).saturating_sub(lent.sitemap_urls));
-        lent.sitemap_urls += urls.len();
+        urls.truncate((context.settings.sitemaps.max_urls as usize).saturating_sub(leased.sitemap_urls));
+        leased.sitemap_urls += urls.len();
         if urls.len() < before {
             let cause = "URLs of another site, out of scope, with impossible dates or beyond the maximum";
             rejections.add(format_args!("{} URLs of a sitemap", before - urls.len()), cause);
