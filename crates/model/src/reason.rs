@@ -92,11 +92,13 @@ pub enum Reason {
     UnexpectedNotModified = 58,
     /// The content encoding of the body is truncated or invalid.
     InvalidContentEncoding = 59,
+    /// The body was cut at `fetch.max_body_size`, at the limit of decoded bytes, or for lack of memory.
+    BodyTruncated = 60,
 }
 
 /// All reasons with their names and texts, in the order of their codes.
 #[rustfmt::skip]
-const ALL: [(Reason, &str, &str); 40] = [
+const ALL: [(Reason, &str, &str); 41] = [
     (Reason::OutOfScope, "out-of-scope", "host does not match scope.accept"),
     (Reason::RejectedByPattern, "rejected-by-pattern", "URL matches scope.reject"),
     (Reason::FileExtension, "file-extension", "file extension is not fetched ([extensions])"),
@@ -137,6 +139,7 @@ const ALL: [(Reason, &str, &str); 40] = [
     (Reason::RetryLater, "retry-later", "server asked to retry later (HTTP 429, 503 or 5xx with Retry-After)"),
     (Reason::UnexpectedNotModified, "unexpected-not-modified", "HTTP 304 without a conditional request"),
     (Reason::InvalidContentEncoding, "invalid-content-encoding", "content encoding of the body truncated or invalid (gzip, deflate, br, zstd)"),
+    (Reason::BodyTruncated, "body-truncated", "body cut at fetch.max_body_size or fetch.max_body_memory"),
 ];
 
 /// Reasons by code; a table, because page scans decode one for each row.

@@ -8,6 +8,7 @@
 
 pub mod html;
 
+mod change_hash;
 mod charset;
 mod content_encoding;
 mod content_kind;

@@ -31,6 +31,8 @@ fn figures() -> Vec<Figure<PageRows>> {
         sum("pages-attempted", "coalesce(sum(case when fetch_count > 0 then 1 else 0 end), 0)", |p| is(p.fetch_count > 0)),
         sum("pages-fetched", "coalesce(sum(case when stage = 'fetched' then 1 else 0 end), 0)", |p| is(p.stage == "fetched")),
         sum("pages-failed", "coalesce(sum(case when stage = 'failed' then 1 else 0 end), 0)", |p| is(p.stage == "failed")),
+        sum("pages-truncated", "coalesce(sum(case when stage = 'fetched' and reason in ('body-truncated', 'total-timeout') then 1 else 0 end), 0)",
+            |p| is(p.stage == "fetched" && matches!(p.reason, Some("body-truncated" | "total-timeout")))),
         sum("pages-rejected", "coalesce(sum(case when stage = 'rejected' then 1 else 0 end), 0)", |p| is(p.stage == "rejected")),
         sum("pages-dynamic", "coalesce(sum(case when is_dynamic then 1 else 0 end), 0)", |p| is(p.is_dynamic)),
         sum("fetches", "coalesce(sum(fetch_count), 0)", |p| Some(f64::from(p.fetch_count))),

@@ -124,6 +124,9 @@ struct CrawlLoop {
     schedule: LoopSchedule,
     last_scan_ms: u64,
     next_due_ms: Option<u64>,
+    daily_limit_reached: bool,
+    /// Whether due pages were left when the maximum number of batches was reached.
+    pages_left: bool,
     sampler: StatusSampler,
 }
 
@@ -174,6 +177,8 @@ impl CrawlLoop {
             schedule: LoopSchedule::new(Instant::now()),
             last_scan_ms: 0,
             next_due_ms: None,
+            daily_limit_reached: false,
+            pages_left: false,
             sampler: StatusSampler::new(handle.shared_status()),
         })
     }
@@ -199,7 +204,8 @@ impl CrawlLoop {
 
     fn limit_reached(&self) -> bool {
         // Local harvesters stop at the exact number of pages themselves; workers report theirs later.
-        let has_pages = |max_pages| self.backend.is_remote() && self.context.counters.fetches() >= max_pages;
+        let fetched = self.context.counters.pages_fetched.load(Ordering::Relaxed);
+        let has_pages = |max_pages| self.backend.is_remote() && fetched >= max_pages;
         self.limits.duration.is_some_and(|duration| self.started.elapsed() >= duration)
             || self.limits.pages.is_some_and(has_pages)
     }
@@ -241,10 +247,11 @@ impl CrawlLoop {
         self.schedule.scan_needed = false;
         if let Some(batch) = batch {
             self.schedule.changed(0);
-            let max_requests = settings.max_requests_per_day;
+            let (max_requests, open_pages) = (settings.max_requests_per_day, self.manager.open_pages);
+            let now_ms = self.last_scan_ms;
             let must_commit = CrawlState::update(collection, |state| {
                 state.last_batch = batch.id;
-                max_requests > 0 && state.day_counter.reserve(max_requests)
+                max_requests > 0 && state.day_counter.reserve(now_ms, open_pages, max_requests)
             })?;
             if must_commit {
                 // The reservation must be durable before its requests are made.
@@ -281,15 +288,17 @@ impl CrawlLoop {
 
     /// Waits while nothing is in progress until the next page is due; false if the crawl is done.
     fn wait_until_due(&mut self, collection: &mut Collection) -> Result<bool, Error> {
-        if self.has_all_batches() {
-            return Ok(false);
-        }
         let settings = self.context.settings();
         let now_ms = self.context.clock.now_ms();
+        if self.has_all_batches() {
+            self.pages_left = self.manager.has_due_pages(collection, &settings, now_ms)?;
+            return Ok(false);
+        }
         // Pages that were due at the last scan were not selected, so only later times count.
         let continuous = self.limits.continuous;
         let due = self.manager.next_due(collection, &settings, continuous, self.last_scan_ms)?;
         self.next_due_ms = due.map(|due| due.time_ms);
+        self.daily_limit_reached = due.is_some_and(|due| due.by_budget);
         let latest_ms = now_ms + settings.max_idle_ms;
         let due = match due {
             Some(due) if continuous || due.time_ms <= latest_ms => due,
@@ -377,14 +386,11 @@ impl CrawlLoop {
         self.backend.end_ingest()?;
         let counters = &self.context.counters;
         counters.links.fetch_add(seeded.ingested.links, Ordering::Relaxed);
+        counters.pages_truncated.fetch_add(seeded.ingested.truncated, Ordering::Relaxed);
         counters.pages_known.store(u64::from(collection.urls.reader().pages()), Ordering::Relaxed);
         self.schedule.changed(seeded.bytes);
         self.schedule.scan_needed |= !seeded.finished_sites.is_empty() || seeded.ingested.new_pages > 0;
-        let now_ms = self.context.clock.now_ms();
         let mut state = CrawlState::load(collection)?;
-        for (site, pages) in seeded.unfetched {
-            self.manager.release_requests(&mut state, site, pages, now_ms);
-        }
         for site in &seeded.finished_sites {
             self.finish_site(collection, *site)?;
         }
@@ -443,7 +449,10 @@ impl CrawlLoop {
             progress: self.context.counters.progress(),
             duration: self.started.elapsed(),
             next_due_ms: self.next_due_ms,
-            stopped_early: self.context.stop_mode() > StopMode::Running || self.limit_reached(),
+            daily_limit_reached: self.daily_limit_reached,
+            stopped_early: self.context.stop_mode() > StopMode::Running
+                || self.limit_reached()
+                || self.pages_left,
         }
     }
 

@@ -18,6 +18,7 @@ use crate::ingest::summary::IngestSummary;
 use crate::ingest::table_rows;
 use crate::ingest::visit::VisitComparison;
 use crate::state::crawl_state::CrawlState;
+use crate::state::day_counter::DAY_MS;
 use crate::state::shared_cash;
 
 /// Accumulated changes of a batch.
@@ -29,6 +30,8 @@ pub(crate) struct BatchDelta {
     in_links: BTreeMap<PageId, InlinkDelta>,
     /// Cash that has no receiver.
     shared_cash: SharedCash,
+    /// Requests of a crawl, by the time of one of each day, in Unix milliseconds.
+    requests: BTreeMap<u64, u64>,
 }
 
 /// Changes of a site.
@@ -259,6 +262,12 @@ impl BatchDelta {
         delta.known_static + delta.known_dynamic
     }
 
+    /// Counts a request of a crawl.
+    pub(crate) fn count_request(&mut self, page: &GatheredPage) {
+        let ended_ms = u64::try_from(page.fetched_ms).unwrap_or(0);
+        *self.requests.entry(ended_ms / DAY_MS * DAY_MS).or_default() += 1;
+    }
+
     /// Counts a fetch for the site of the page.
     pub(crate) fn count_visit(
         &mut self,
@@ -312,8 +321,11 @@ impl BatchDelta {
             policy.record_site_size(ids[index], record.pages_known);
         })?;
         policy.record_collection_size(collection);
-        let cash = std::mem::take(&mut self.shared_cash);
-        CrawlState::update(collection, |state| shared_cash::add(state, cash))
+        let (cash, requests) = (std::mem::take(&mut self.shared_cash), std::mem::take(&mut self.requests));
+        CrawlState::update(collection, |state| {
+            shared_cash::add(state, cash);
+            requests.into_iter().for_each(|(time_ms, count)| state.day_counter.count(time_ms, count));
+        })
     }
 
     fn add_in_links(&mut self, record: &mut PageRecord, counts: InlinkDelta, policy: &PagePolicy) {

@@ -7,7 +7,7 @@ use model::SiteId;
 use store::{Collection, PageStage, Result, ScanRow, SiteRecord};
 
 use super::site_url::front_page;
-use crate::manager::domain_budget;
+use crate::manager::domain_budget::{DomainRooms, SitePages};
 use crate::manager::priority::SiteFacts;
 
 /// Eligibility of a site.
@@ -16,6 +16,7 @@ pub(super) struct SiteEligibility {
     pub(super) allowed: AllowedPages,
     pub(super) facts: SiteFacts,
     pub(super) fetched: u32,
+    pub(super) queued: u32,
     /// Sketch of the linking domains.
     pub(super) linking_domains_sketch: u64,
     pub(super) back_off_until_ms: u64,
@@ -56,11 +57,11 @@ impl AllowedPages {
     }
 }
 
-/// Eligibility of all sites, without regard to open batches and cooldowns.
+/// Eligibility of all sites, without regard to open batches and cooldowns, and the page budgets of their domains.
 pub(super) fn evaluate_sites(
     collection: &Collection,
     settings: &CrawlSettings,
-) -> Result<Vec<SiteEligibility>> {
+) -> Result<(Vec<SiteEligibility>, DomainRooms)> {
     let parts =
         collection.site_state.reader().scan(|all: &mut Vec<(SiteId, SiteEligibility)>, site, record| {
             let take = match record {
@@ -74,6 +75,7 @@ pub(super) fn evaluate_sites(
                     allowed: take,
                     facts: SiteFacts::from_record(record),
                     fetched: record.pages_fetched,
+                    queued: record.pages_queued,
                     linking_domains_sketch: record.linking_domains_sketch,
                     back_off_until_ms: record.back_off_until_ms,
                     address: record.address,
@@ -87,8 +89,8 @@ pub(super) fn evaluate_sites(
         eligibilities[site.index()] = eligibility;
     }
     apply_site_overrides(collection, settings, &mut eligibilities);
-    apply_domain_budget(collection, settings, &mut eligibilities);
-    Ok(eligibilities)
+    let domains = apply_domain_budget(collection, settings, &mut eligibilities);
+    Ok((eligibilities, domains))
 }
 
 /// Applies the settings of single sites: skipped sites and page limits.
@@ -118,14 +120,18 @@ fn apply_domain_budget(
     collection: &Collection,
     settings: &CrawlSettings,
     eligibilities: &mut [SiteEligibility],
-) {
-    let all =
-        eligibilities.iter().map(|eligibility| (eligibility.fetched, eligibility.linking_domains_sketch));
-    let over = domain_budget::over_budget_sites(collection.urls.reader(), settings, all);
-    for site in over {
+) -> DomainRooms {
+    let all = eligibilities.iter().map(|eligibility| SitePages {
+        fetched: eligibility.fetched,
+        queued: eligibility.queued,
+        linking_domains_sketch: eligibility.linking_domains_sketch,
+    });
+    let domains = DomainRooms::new(collection.urls.reader(), settings, all);
+    for site in domains.over_budget_sites() {
         let eligibility = &mut eligibilities[site.index()];
         (eligibility.allowed, eligibility.over_budget) = (eligibility.allowed.at_limit(), true);
     }
+    domains
 }
 
 #[cfg(test)]
@@ -134,7 +140,7 @@ mod tests {
     use crate::test_collection::{TestCollection, override_for};
 
     fn allowed(test: &TestCollection, settings: &CrawlSettings, name: &str) -> AllowedPages {
-        evaluate_sites(&test.collection, settings).unwrap()[test.site_id(name).index()].allowed
+        evaluate_sites(&test.collection, settings).unwrap().0[test.site_id(name).index()].allowed
     }
 
     #[test]

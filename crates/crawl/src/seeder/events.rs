@@ -18,8 +18,6 @@ use crate::state::{cooldowns, robots_redirects};
 pub(crate) struct EventSummary {
     /// Finished sites.
     pub(crate) finished_sites: Vec<SiteId>,
-    /// Sites with pages that returned without a fetch, and their number.
-    pub(crate) unfetched: Vec<(SiteId, u32)>,
     /// Sites whose robots.txt has changed.
     pub(crate) changed_robots: Vec<SiteId>,
     /// URLs of sitemaps.
@@ -65,7 +63,7 @@ pub(crate) fn apply_events(
         }
     }
     state.save(collection)?;
-    summary.unfetched = update_unfetched(collection, &unfetched)?;
+    update_unfetched(collection, &unfetched)?;
     results.sort_unstable_by_key(|result| result.site);
     summary.finished_sites = apply_site_results(collection, &results)?;
     Ok(summary)
@@ -194,7 +192,6 @@ mod tests {
             (PageStage::Failed, Some(Reason::SiteFailing)),
         ];
         assert_eq!(urls.map(|url| (test.page(url).stage, test.page(url).reason)), expected);
-        assert_eq!(summary.unfetched, [(test.site_id(SITE), 3)]);
         assert_eq!(test.site(SITE).pages_queued, 0);
     }
 

@@ -36,8 +36,6 @@ pub(crate) struct SeedResult {
     pub(crate) bytes: u64,
     /// Finished sites.
     pub(crate) finished_sites: Vec<SiteId>,
-    /// Sites with pages that returned without a fetch, and their number.
-    pub(crate) unfetched: Vec<(SiteId, u32)>,
     /// Sites whose robots.txt has changed.
     pub(crate) changed_robots: Vec<SiteId>,
 }
@@ -91,7 +89,7 @@ impl Seeder {
         for (site, pages) in &summary.sitemap_urls {
             result.ingested.new_pages += self.add_sitemap_urls(collection, *site, pages)?;
         }
-        (result.finished_sites, result.unfetched) = (summary.finished_sites, summary.unfetched);
+        result.finished_sites = summary.finished_sites;
         result.changed_robots = summary.changed_robots;
         Ok(result)
     }

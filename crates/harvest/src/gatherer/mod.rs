@@ -63,6 +63,7 @@ impl<'s> Gatherer<'s> {
                 address: fetched.address,
                 status: fetched.status,
                 outcome,
+                protocols: &fetched.protocols,
                 head: &fetched.head,
                 body: &fetched.body,
                 failure: fetched.failure,
@@ -72,7 +73,7 @@ impl<'s> Gatherer<'s> {
             },
         );
         gathered.record = self.encode(fetched, outcome);
-        if outcome == FetchOutcome::Success {
+        if outcome.has_content() {
             self.read_content(fetched, head, content_type.as_deref(), &mut gathered);
         }
         gathered
@@ -198,6 +199,7 @@ impl<'s> Gatherer<'s> {
             text_bytes: document.text.len() as u64,
             words: document.word_count(),
             text_hash: if main_text.is_empty() { 0 } else { xxh3_64(main_text.as_bytes()) },
+            change_hash: document.change_hash(main_text),
             fingerprint: Fingerprint::from_text(main_text),
             relevance: 0,
             title: std::mem::take(&mut document.title),
@@ -255,6 +257,31 @@ mod tests {
     fn marks(page: &GatheredPage) -> (Option<Truncation>, Option<Reason>, Option<&str>, usize) {
         let title = page.document.as_ref().map(|document| document.title.as_str());
         (page.truncated, page.failure, title, page.links.all.len())
+    }
+
+    #[test]
+    fn the_http_version_is_that_of_the_protocol_and_not_of_the_stored_head() {
+        let settings = GatherSettings::default();
+        let version = |protocols: &[&str]| {
+            let fetched = FetchedPage {
+                url: settings.rules.canonical("https://a.example/").unwrap(),
+                fetched_ms: 0,
+                address: None,
+                protocols: protocols.iter().map(|&name| name.to_owned()).collect(),
+                status: 200,
+                head: b"HTTP/1.1 200 OK\r\n\r\n".to_vec(),
+                body: Vec::new(),
+                truncated: None,
+                request: Vec::new(),
+                failure: None,
+                latency_ms: None,
+                duration_ms: None,
+            };
+            Gatherer::new(&settings).gather(&fetched).http_version
+        };
+        assert_eq!(version(&["h2", "tls/1.3"]).as_deref(), Some("2"));
+        assert_eq!(version(&["http/1.1", "tls/1.3"]).as_deref(), Some("1.1"));
+        assert_eq!(version(&[]).as_deref(), Some("1.1"));
     }
 
     #[test]

@@ -29,7 +29,7 @@ use std::time::Instant;
 
 use fetch::{Connection, Fetcher, Response};
 use frontier::{AcquiredSite, FetchEvent, Workbench};
-use model::{AddressGroup, CanonicalUrl, PageId, Reason, SiteId};
+use model::{AddressGroup, CanonicalUrl, PageId, Reason, Scheme, SiteId};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
@@ -81,6 +81,8 @@ pub(crate) struct Harvester<'s> {
     rate_limited_until_ms: u64,
     /// No request starts before this time, because of a local fault.
     paused_until: Option<Instant>,
+    /// No request starts before one in flight has ended, here or in another harvester, because of the page quota.
+    waits_for_quota: bool,
 }
 
 /// Request that has ended.
@@ -133,6 +135,7 @@ impl<'s> Harvester<'s> {
             clocks_lost_since_ms,
             rate_limited_until_ms: 0,
             paused_until: None,
+            waits_for_quota: false,
         }
     }
 
@@ -174,7 +177,7 @@ impl<'s> Harvester<'s> {
             if !has_receiver || (idle && (closed || self.context.stop_mode() >= StopMode::Graceful)) {
                 return Ok(self.journal);
             }
-            let can_start = self.has_capacity() && self.context.may_start();
+            let can_start = self.has_capacity() && self.context.may_start() && !self.waits_for_quota;
             let next = self.workbench.next_ready_ms().filter(|_| can_start);
             let wake = self.context.clock.instant(next.unwrap_or(0).max(self.rate_limited_until_ms));
             let wake = self.paused_until.map_or(wake, |until| wake.max(until));
@@ -273,7 +276,8 @@ impl<'s> Harvester<'s> {
                 None => self.skip_page(page.page, Reason::RejectedByPattern)?,
             }
         }
-        let robots_txt = self.settings.gathering.rules.join(&active.front_page, "/robots.txt");
+        let robots_txt =
+            self.settings.gathering.rules.join(&active.front_page, robots_path(&active.front_page));
         self.by_name.insert(active.front_page.site().into(), site.site);
         self.sites.insert(site.site, active);
         self.context.counters.active_sites.fetch_add(1, Relaxed);
@@ -402,6 +406,11 @@ impl<'s> Harvester<'s> {
         self.outbox.push(HarvestItem::Event(event), bytes);
         Ok(())
     }
+}
+
+/// Path of the robots.txt of a site. The first character of a gopher path is the type of the item: 0 is a text.
+fn robots_path(front_page: &CanonicalUrl) -> &'static str {
+    if front_page.scheme() == Scheme::Gopher { "/0/robots.txt" } else { "/robots.txt" }
 }
 
 /// Classifies a response for the retry policy. An unwanted MIME type is not a failure of the site.

@@ -78,6 +78,8 @@ pub struct GatheredDocument {
     pub relevance: u16,
     /// XXH3 of the main text; 0 without one.
     pub text_hash: u64,
+    /// Hash of the content that is compared with other versions of the page; 0 without any.
+    pub change_hash: u64,
     /// SimHash fingerprint of the main text.
     pub fingerprint: Fingerprint,
 }
@@ -189,6 +191,12 @@ impl GatheredPage {
     /// URL of the page.
     pub fn url(&self) -> &CanonicalUrl {
         &self.url
+    }
+
+    /// Whether the content is used although a limit on size or time cut it.
+    pub fn is_truncated(&self) -> bool {
+        let is_limit = matches!(self.truncated, Some(Truncation::Length | Truncation::Time));
+        self.outcome == FetchOutcome::Success && is_limit
     }
 
     /// Number of links of all kinds.

@@ -15,6 +15,9 @@ pub(crate) fn known(record: &PageRecord, site: Option<&SiteRecord>) -> StageText
     let reason = alias.or(record.reason);
     let cause = reason.map_or_else(|| "unknown reason".to_owned(), |reason| reason.to_string());
     match record.stage {
+        PageStage::Discovered if matches!(reason, Some(Reason::DomainBudget | Reason::SitePageLimit)) => {
+            ("discovered", reason, format!("discovered; not selected: {cause}"))
+        }
         PageStage::Discovered if reason.is_some() => {
             ("discovered", reason, format!("discovered; retry pending: {cause}"))
         }

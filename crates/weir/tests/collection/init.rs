@@ -42,7 +42,7 @@ fn a_collection_is_created_with_its_seeds_and_settings() {
         "contact = \"me@example.org\"",
         "accept = [\".test\"]",
         "delay = \"15s\"",
-        "max_body_size = \"400 kB\"",
+        "max_body_size = \"10 MB\"",
     ] {
         assert!(settings.lines().any(|found| found == line), "{line}");
     }
@@ -85,13 +85,14 @@ fn a_collection_is_created_with_its_seeds_and_settings() {
 }
 
 #[test]
-fn invalid_seeds_are_listed_and_nothing_is_created() {
+fn invalid_seeds_are_listed_and_skipped() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path();
-    let seeds = "https://a.test/\nb.test\n\nmailto:me\nhttps://a.test/ delay=5\nhttps://a.test/ x\nhttps://a.test/ x=1\n";
+    let seeds = "https://a.test/ # home\nb.test\n\nmailto:me\nhttps://a.test/ delay=5\nhttps://a.test/ x\nhttps://a.test/ x=1\n";
     fs::write(dir.join("seeds.txt"), seeds).unwrap();
     let (code, out, err) = run_text(dir, &["init", "DIR/c", "--seeds", "DIR/seeds.txt", "--seed", "/x"]);
-    assert_eq!((code, out.as_str()), (2, ""));
+    assert_eq!(code, 0);
+    assert!(out.contains("1 seed on 1 site"), "{out}");
     insta::assert_snapshot!(err, @r#"
     weir: --seed: invalid seed /x: URL has no scheme (missing `https://`?)
     weir: DIR/seeds.txt line 2: invalid seed b.test: URL has no scheme (missing `https://`?)
@@ -99,9 +100,11 @@ fn invalid_seeds_are_listed_and_nothing_is_created() {
     weir: DIR/seeds.txt line 5: delay: `5` has no unit; use "5s", "5ms", "5m", "5h" or "5d"
     weir: DIR/seeds.txt line 6: invalid setting `x` after a seed; examples: delay=5s, max_pages=100
     weir: DIR/seeds.txt line 7: unknown setting `x` after a seed; known: skip, delay, max_pages, max_depth, headers, cookies, basic_auth, robots_agent
-    weir: 6 invalid seeds; nothing was changed
+    weir: 6 invalid seeds skipped
     "#);
-    assert!(!dir.join("c").exists());
+    let (code, _, err) = run_text(dir, &["init", "DIR/none", "--seed", "/x", "--seed", "y"]);
+    assert_eq!((code, dir.join("none").exists()), (2, false));
+    assert!(err.ends_with("weir: 2 invalid seeds and no valid one; nothing was changed\n"), "{err}");
 }
 
 #[test]

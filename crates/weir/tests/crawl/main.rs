@@ -21,6 +21,7 @@ mod scheduling;
 mod servers;
 mod stops;
 mod terminal;
+mod transfers;
 mod workers;
 
 /// Whether the long versions of the tests run.

@@ -85,7 +85,7 @@ impl PageReader<'_> {
         if parts.failure.is_none() {
             return Err("there is neither a response nor the reason for none");
         }
-        let response = parts.response(page.fetched_ms, page.address, 0, &[], &[]);
+        let response = parts.response(page.fetched_ms, page.address, 0, &[], &[], &[]);
         Ok(describe_response(&settings.gathering, response))
     }
 
@@ -111,8 +111,14 @@ impl PageReader<'_> {
         let status = HttpHead(&head).status().ok_or("the response has no status")?;
         // The gatherer marks a body that it cannot decode as truncated; the record does not.
         parts.truncated = capture.truncated.or(parts.truncated);
-        let response =
-            parts.response(capture.fetched_at_ms, capture.ip_address, status, &head, capture.body());
+        let response = parts.response(
+            capture.fetched_at_ms,
+            capture.ip_address,
+            status,
+            &capture.protocols,
+            &head,
+            capture.body(),
+        );
         let mut gathered = describe_response(&settings.gathering, response);
         gathered.record = Some(Ok(capture.encoded));
         Ok(gathered)
@@ -134,6 +140,7 @@ impl PageParts {
         fetched_ms: i64,
         address: Option<std::net::IpAddr>,
         status: u16,
+        protocols: &'r [String],
         head: &'r [u8],
         body: &'r [u8],
     ) -> ResponseParts<'r> {
@@ -143,6 +150,7 @@ impl PageParts {
             address,
             status,
             outcome: FetchOutcome::of_fetch(status, self.failure),
+            protocols,
             head,
             body,
             failure: self.failure,
@@ -162,7 +170,7 @@ fn read_content(
     let Some(document) = &page.document else {
         return if page.links.is_empty() { Ok(()) } else { Err("a page without content has links") };
     };
-    if gathered.outcome != FetchOutcome::Success {
+    if !gathered.outcome.has_content() {
         return Err("a response without content has a document");
     }
     if page.links.len() > MAX_LINKS {
@@ -202,6 +210,7 @@ fn read_document(document: &SegmentDocument<'_>, settings: &GatherSettings) -> G
         words: document.words,
         relevance: document.relevance,
         text_hash: document.text_hash,
+        change_hash: document.change_hash,
         fingerprint: Fingerprint { simhash, minhash },
     }
 }

@@ -1,6 +1,6 @@
 //! Record of a page and its layout on disk.
 //!
-//! A record has 109 bytes in ten columns, little-endian and without gaps, in the order of [`PageRecord`]'s fields. The
+//! A record has 110 bytes in ten columns, little-endian and without gaps, in the order of [`PageRecord`]'s fields. The
 //! first nine columns have four bytes each and are scanned by the manager to choose the next batch; the last has the
 //! fields that are only read with the whole record:
 //!
@@ -15,7 +15,7 @@
 //! | 6 `Cash` | cash `f32` |
 //! | 7 `CashHistory` | cash history `f32` |
 //! | 8 `Scores` | topic relevance `u16`, URL score `u16` |
-//! | 9 `History` | status `u16`, fetch count `u16`, comparable visits `u16`, change count `u16`, changes with date `u16`, sitemap false alarms `u8`, first visit `u32`, last success `u32`, last change `u32`, unchanged time `u32`, changed time `u32`, carried-over change rate `f32`, content hash `u64`, content length `u32`, text hash `u64`, record location: file `u32`, offset 48 bits, length `u32`; duplicate of `u32` (0 none, else page id + 1) |
+//! | 9 `History` | status `u16`, fetch count `u16`, comparable visits `u16`, change count `u16`, changes with date `u16`, sitemap false alarms `u8`, consecutive failures `u8`, first visit `u32`, last success `u32`, last change `u32`, unchanged time `u32`, changed time `u32`, carried-over change rate `f32`, content hash `u64`, content length `u32`, change hash `u64`, record location: file `u32`, offset 48 bits, length `u32`; duplicate of `u32` (0 none, else page id + 1) |
 //!
 //! Times are Unix seconds in 32 bits, sufficient until 2106; 0 means never.
 
@@ -25,9 +25,9 @@ use crate::file::fields::{FieldReader, FieldWriter};
 use crate::pages::RecordLocation;
 
 /// Size of a record.
-pub(crate) const ROW_BYTES: usize = 109;
+pub(crate) const ROW_BYTES: usize = 110;
 /// Widths of the columns.
-pub(crate) const COLUMN_BYTES: [usize; 10] = [4, 4, 4, 4, 4, 4, 4, 4, 4, 73];
+pub(crate) const COLUMN_BYTES: [usize; 10] = [4, 4, 4, 4, 4, 4, 4, 4, 4, 74];
 
 /// State of a page.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,6 +71,8 @@ pub struct PageRecord {
     pub changes_with_date: u16,
     /// False change reports of the sitemap minus correct ones; 255 stands for that many or more.
     pub sitemap_false_alarms: u8,
+    /// Number of failed fetches since the last success; 255 stands for that many or more.
+    pub consecutive_failures: u8,
     /// Time of the first fetch in Unix seconds; 0 if never fetched.
     pub first_visit_s: u32,
     /// Time of the last successful fetch (content or 304) in Unix seconds; 0 if none.
@@ -88,8 +90,8 @@ pub struct PageRecord {
     pub content_hash: u64,
     /// Length of that body.
     pub content_bytes: u32,
-    /// Hash of the main text, so that a change of boilerplate does not count.
-    pub text_hash: u64,
+    /// Hash of the content of that version without template, clocks and counters, for the detection of changes; 0 without any.
+    pub change_hash: u64,
     /// Location of the last stored version.
     pub record_location: Option<RecordLocation>,
     /// First page with the same content.
@@ -209,7 +211,7 @@ impl PageRecord {
         put.u16(self.comparable_visits);
         put.u16(self.change_count);
         put.u16(self.changes_with_date);
-        put.bytes(&[self.sitemap_false_alarms]);
+        put.bytes(&[self.sitemap_false_alarms, self.consecutive_failures]);
         put.u32(self.first_visit_s);
         put.u32(self.last_success_s);
         put.u32(self.last_change_s);
@@ -218,7 +220,7 @@ impl PageRecord {
         put.f32(self.carried_over_changes_per_day);
         put.u64(self.content_hash);
         put.u32(self.content_bytes);
-        put.u64(self.text_hash);
+        put.u64(self.change_hash);
         let stored = self.record_location.unwrap_or(RecordLocation { file: 0, offset: 0, length: 0 });
         put.u32(stored.file);
         put.u48(stored.offset);
@@ -249,6 +251,7 @@ impl PageRecord {
             change_count: take.u16(),
             changes_with_date: take.u16(),
             sitemap_false_alarms: take.u8(),
+            consecutive_failures: take.u8(),
             first_visit_s: take.u32(),
             last_success_s: take.u32(),
             last_change_s: take.u32(),
@@ -257,7 +260,7 @@ impl PageRecord {
             carried_over_changes_per_day: take.f32(),
             content_hash: take.u64(),
             content_bytes: take.u32(),
-            text_hash: take.u64(),
+            change_hash: take.u64(),
             record_location: Some(RecordLocation {
                 file: take.u32(),
                 offset: take.u48(),
@@ -302,6 +305,7 @@ mod tests {
             change_count: 15,
             changes_with_date: 27,
             sitemap_false_alarms: 28,
+            consecutive_failures: 32,
             first_visit_s: 16,
             last_success_s: 29,
             last_change_s: 17,
@@ -310,7 +314,7 @@ mod tests {
             carried_over_changes_per_day: 31.5,
             content_hash: u64::MAX - 19,
             content_bytes: 20,
-            text_hash: u64::MAX - 21,
+            change_hash: u64::MAX - 21,
             record_location: Some(RecordLocation { file: 22, offset: (1 << 48) - 23, length: 24 }),
             duplicate_of: Some(PageId(25)),
         };

@@ -66,7 +66,7 @@ table! {
         site_id: Id,
         /// Link depth from the entry page of its site.
         depth: Int16,
-        /// Outcome class: `ok`, `not_modified`, `redirect`, `client_error`, `server_error`, `unexpected_status`, `no_response`.
+        /// Outcome class: `ok`, `not_modified`, `redirect`, `client_error`, `server_error`, `unexpected_status`, `incomplete`, `no_response`.
         outcome: Utf8,
         /// Reason of a failure or truncation: `total-timeout`, `connection-closed`; null on success.
         reason: NullableUtf8,

@@ -134,7 +134,7 @@ pub(crate) fn create_collection(
 }
 
 impl SeedArgs {
-    /// Reads all seeds. Invalid seeds are printed with their reasons, and then nothing is returned.
+    /// Reads all seeds. Invalid seeds are printed with their reasons and skipped; an error if there are no others.
     pub(crate) fn read(&self, rules: &UrlRules, printer: &mut Printer) -> anyhow::Result<Seeds> {
         let mut seeds = Seeds::default();
         for seed in &self.seeds {
@@ -143,9 +143,12 @@ impl SeedArgs {
         if let Some(list) = &self.list {
             seeds.add_list(rules, list, printer)?;
         }
+        let invalid = human::plural(seeds.invalid, "invalid seed");
+        if seeds.invalid > 0 && seeds.urls.is_empty() {
+            return Err(UsageError(format!("{invalid} and no valid one; nothing was changed")).into());
+        }
         if seeds.invalid > 0 {
-            let message = format!("{}; nothing was changed", human::plural(seeds.invalid, "invalid seed"));
-            return Err(UsageError(message).into());
+            printer.warn(&format!("{invalid} skipped"))?;
         }
         Ok(seeds)
     }

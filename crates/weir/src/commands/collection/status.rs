@@ -77,7 +77,10 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
 }
 
 fn lines(status: &CollectionStatus) -> Vec<(&'static str, String)> {
-    let pages = format!("{} known: {}", human::number(status.pages_known), parts(status));
+    let mut pages = format!("{} known: {}", human::number(status.pages_known), parts(status));
+    if status.pages_truncated > 0 {
+        pages.push_str(&format!("; {} of the fetched truncated", human::number(status.pages_truncated)));
+    }
     let states = &status.site_states;
     let sites = format!(
         "{} known, {} with queued pages, {} in back-off, {} aliases",

@@ -127,8 +127,12 @@ struct CrawlOutput {
     cpu_seconds: f64,
     pages_per_second: f64,
     pages_this_run: u64,
+    /// Pages of this run whose body was cut at a limit on size or time.
+    pages_truncated_this_run: u64,
     /// Whether due pages were left.
     stopped_early: bool,
+    /// Whether the remaining pages wait for the next day, by a daily request limit.
+    daily_limit_reached: bool,
     /// Time at which the next page is due, in Unix milliseconds.
     next_due_ms: Option<u64>,
     /// Fault of this machine at the end.
@@ -397,7 +401,7 @@ fn print_summary(
     let seconds = summary.duration.as_secs_f64();
     let pages_this_run = summary.progress.pages_fetched;
     let pages_per_second = pages_this_run as f64 / seconds.max(0.001);
-    let CrawlSummary { stopped_early: stopped, next_due_ms, progress, .. } = *summary;
+    let CrawlSummary { stopped_early: stopped, next_due_ms, daily_limit_reached, progress, .. } = *summary;
     if printer.json() {
         let output = CrawlOutput {
             status,
@@ -405,7 +409,9 @@ fn print_summary(
             cpu_seconds,
             pages_per_second,
             pages_this_run,
+            pages_truncated_this_run: progress.pages_truncated,
             stopped_early: stopped,
+            daily_limit_reached,
             next_due_ms,
             local_fault: progress.local_fault.map(|status| status.fault),
             retried_requests: progress.retried_requests,
@@ -422,12 +428,21 @@ fn print_summary(
         plural(progress.failed_fetches, "failed fetch"),
         rate(pages_per_second),
     ))?;
+    if progress.pages_truncated > 0 {
+        printer.line(&format!(
+            "{} cut at a limit on size or time (fetch.max_body_size, fetch.total_timeout)",
+            plural(progress.pages_truncated, "page")
+        ))?;
+    }
     printer.line(&format!(
         "{} known on {}: {}",
         plural(status.pages_known, "page"),
         plural(status.sites_known, "site"),
         status::parts(&status)
     ))?;
+    if let Some(next_due_ms) = next_due_ms.filter(|_| daily_limit_reached) {
+        printer.line(&format!("daily limit reached until {}", timestamp(next_due_ms as i64)))?;
+    }
     if let Some(pages) = pages_indexed {
         printer.line(&format!("{} in the text index", plural(pages, "page")))?;
     }
