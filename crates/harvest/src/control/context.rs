@@ -132,7 +132,7 @@ impl CrawlContext {
         }
     }
 
-    /// Takes one page off the quota; false if none is left.
+    /// Subtracts one page from the quota; false if the quota is used up.
     pub fn acquire_page(&self) -> bool {
         self.page_quota.as_ref().as_ref().is_none_or(|left| left.fetch_sub(1, Relaxed) > 0)
     }
