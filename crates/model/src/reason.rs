@@ -195,7 +195,7 @@ impl Reason {
     }
 }
 
-/// The text, shown behind the stage of the page: `rejected: disallowed by robots.txt`.
+/// The text, shown after the stage of the page: `rejected: disallowed by robots.txt`.
 impl fmt::Display for Reason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.row().2)

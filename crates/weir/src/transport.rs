@@ -160,7 +160,7 @@ pub(crate) fn connect(args: &TransportArgs, role: Role<'_>) -> anyhow::Result<Tr
     Ok(Transport { broker: broker.into(), blob_store: blob_store.into() })
 }
 
-/// Random id by which a broker recognises a collection whatever its name; generated at the first use.
+/// Random id by which a broker recognises a collection regardless of its name; generated at the first use.
 #[cfg(feature = "cluster")]
 fn broker_id(collection: &Path) -> anyhow::Result<u64> {
     let path = collection.join("broker-identity");

@@ -37,7 +37,7 @@ impl IngestAttempts {
         Ok(IngestAttempts { path, before, now: Vec::new() })
     }
 
-    /// Whether segments are left of which one ended an earlier process, so that each is to be ingested alone.
+    /// Whether there are suspects: segments of which one ended an earlier process. Each of them is ingested alone.
     pub(crate) fn has_suspects(&self) -> bool {
         !self.before.is_empty()
     }

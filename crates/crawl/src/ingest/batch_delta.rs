@@ -114,7 +114,7 @@ impl BatchDelta {
         self.log_links(collection, pages, &targets, records, policy)
     }
 
-    /// Resolves the targets of followed links, as far as the policy admits them.
+    /// Resolves the targets of followed links, except those that the policy does not admit.
     fn resolve_links(
         &mut self,
         collection: &mut Collection,

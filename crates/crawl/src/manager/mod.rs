@@ -278,7 +278,7 @@ fn candidate_list(stage: PageStage) -> Option<usize> {
     }
 }
 
-/// Pages of a batch that are reserved for pages never fetched.
+/// Number of places in a batch that are reserved for pages never fetched.
 fn reserved_pages(settings: &CrawlSettings, pages: usize) -> usize {
     (f64::from(settings.min_discovery_share) * pages as f64).ceil() as usize
 }

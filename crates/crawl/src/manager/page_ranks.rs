@@ -36,7 +36,7 @@ struct LoadedRank {
 const RECOMPUTE_GROWTH: u64 = 10;
 
 impl PageRanks {
-    /// Ranks of a page; 0 without one.
+    /// Ranks of a page; 0 for a rank that is not computed.
     pub(crate) fn for_page(&self, row: &ScanRow) -> [f32; QualityTerm::RANKS.len()] {
         std::array::from_fn(|index| {
             let Some(column) = &self.columns[index] else { return 0.0 };

@@ -21,7 +21,7 @@ pub(super) struct SiteEligibility {
     pub(super) linking_domains_sketch: u64,
     pub(super) back_off_until_ms: u64,
     pub(super) address: Option<IpAddr>,
-    /// Whether it is in an open batch, or shares an address with one that is.
+    /// Whether the site, or a site at the same address, is in an open batch.
     pub(super) open: bool,
     /// Whether its domain has used its page budget.
     pub(super) over_budget: bool,

@@ -189,7 +189,7 @@ impl Resolver {
         }
     }
 
-    /// Local fault behind a failed query that started at `started`; `None` if it is a failure of the name.
+    /// Local fault that caused the failure of a query started at `started`; `None` if the name itself cannot be resolved.
     async fn local_fault(&self, class: QueryClass, started: Instant) -> Option<LocalFault> {
         let now = Instant::now();
         match class {

@@ -135,7 +135,7 @@ impl CrawlContext {
         }
     }
 
-    /// Takes one page off the quota; false if all that are left are in flight or fetched.
+    /// Subtracts one page from the quota; false if all pages of it are fetched or in flight.
     pub fn acquire_page(&self) -> bool {
         let take = |left: i64| (left > 0).then_some(left - 1);
         self.page_quota.as_ref().as_ref().is_none_or(|left| left.fetch_update(Relaxed, Relaxed, take).is_ok())

@@ -30,7 +30,7 @@ pub(crate) struct ActiveSite {
     /// Pages that have arrived but are not parsed.
     pub(crate) unparsed: u32,
     pub(crate) back_off_until_ms: u64,
-    /// End of the last request; 0 without one.
+    /// End of the last request; 0 if there is none.
     pub(crate) last_request_ended_ms: u64,
     /// End of the cooldown, without back-off.
     pub(crate) next_request_ms: u64,

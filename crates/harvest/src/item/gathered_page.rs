@@ -76,7 +76,7 @@ pub struct GatheredDocument {
     pub words: u32,
     /// Relevance to the topic of the crawl, quantized.
     pub relevance: u16,
-    /// XXH3 of the main text; 0 without one.
+    /// XXH3 of the main text; 0 if there is none.
     pub text_hash: u64,
     /// Hash of the content that is compared with other versions of the page; 0 without any.
     pub change_hash: u64,

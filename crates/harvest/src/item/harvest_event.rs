@@ -67,7 +67,7 @@ pub enum HarvestEvent {
         /// URLs.
         urls: Vec<SitemapUrl>,
     },
-    /// No work is left for a site.
+    /// All work for a site is done.
     SiteDone(SiteResult),
 }
 
@@ -123,7 +123,7 @@ pub struct SiteResult {
     pub next_request_ms: u64,
     /// Consecutive failed requests.
     pub consecutive_errors: u16,
-    /// End of the back-off, in Unix milliseconds; 0 without one.
+    /// End of the back-off, in Unix milliseconds; 0 if there is none.
     pub back_off_until_ms: u64,
     /// Delay that results from throttling responses (429).
     #[serde(default)]

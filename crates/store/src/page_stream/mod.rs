@@ -130,7 +130,7 @@ impl<'s> PageStream<'s> {
         })
     }
 
-    /// Opens a stream of these pages, as far as they are stored, in crawl order.
+    /// Opens a stream of those of these pages that are stored, in crawl order.
     pub fn from_pages(snapshot: &'s Snapshot, pages: &[PageId]) -> Result<PageStream<'s>> {
         let mut stream = PageStream::open(snapshot, &PageStreamRequest::default())?;
         let records = snapshot.page_state.get_many(pages)?;

@@ -67,7 +67,7 @@ pub struct PageVersion {
     pub fetched_at_ms: i64,
     /// Location of the record.
     pub location: RecordLocation,
-    /// HTTP status; `None` without one.
+    /// HTTP status; `None` if there is none.
     pub status: Option<u16>,
     /// SHA-1 of the body, in base 32.
     pub digest: String,
@@ -215,7 +215,7 @@ impl StoredPage {
         }
     }
 
-    /// HTTP status; `None` without one.
+    /// HTTP status; `None` if there is none.
     pub fn status(&self) -> Option<u16> {
         status(self.head()).and_then(|status| status.parse().ok())
     }

@@ -27,7 +27,7 @@ const MAX_HEADER_BYTES: usize = 32 << 10;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 /// Timeout for a write of which the client accepts nothing.
 const STALL_TIMEOUT: Duration = Duration::from_secs(20);
-/// The same for `/stream`, whose clients may do much work per page between two reads.
+/// Stall timeout of `/stream`, whose clients may do much work per page between two reads.
 const STREAM_STALL_TIMEOUT: Duration = Duration::from_secs(300);
 /// Time for the client to read a rejection before the connection is closed.
 const REJECTION_TIMEOUT: Duration = Duration::from_secs(1);

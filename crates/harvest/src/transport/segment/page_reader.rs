@@ -19,7 +19,7 @@ use crate::verification::time_bounds::TimeBounds;
 /// Maximum size of the records of all pages of a segment without compression: that of a segment of the usual 8 MiB with the
 /// maximum compression ratio of deflate.
 pub(super) const MAX_RECORDS_BYTES: usize = 9 << 30;
-/// A record may have this size whatever the settings, which workers can apply later than the coordinator.
+/// A record may have this size regardless of the settings, because workers can apply a change later than the coordinator.
 const MIN_MAX_RECORD_BYTES: usize = 16 << 20;
 /// Maximum length of the names of charsets and languages.
 const MAX_NAME_BYTES: usize = 64;

@@ -84,9 +84,9 @@ pub struct PageRecord {
     pub unchanged_time_s: u32,
     /// Total time of intervals with a change of unknown date.
     pub changed_time_s: u32,
-    /// Change rate carried over from an earlier crawl; 0 without one.
+    /// Change rate carried over from an earlier crawl; 0 if there is none.
     pub carried_over_changes_per_day: f32,
-    /// Hash of the body of the last version; 0 without one.
+    /// Hash of the body of the last version; 0 if there is none.
     pub content_hash: u64,
     /// Length of that body.
     pub content_bytes: u32,

@@ -26,7 +26,7 @@ Examples:
 ///
 /// Files may be uncompressed or compressed with gzip or zstd. All response and resource records of http and https are
 /// imported, regardless of `[scope]`; a revisit record of the same URL is a fetch that found the page unchanged. Fetches
-/// that the collection already has (same URL, second and body) are skipped, so that a file can be imported again. Records
+/// that the collection already has (same URL, body and time in seconds) are skipped, so that a file can be imported again. Records
 /// above 256 MiB are skipped. A damaged file is imported up to the damage, and the exit code is 1.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]

@@ -19,7 +19,7 @@ section! {
         timeout: Duration = 5 * SECOND, within SECOND..=MINUTE;
         /// Maximum number of attempts per query.
         max_attempts: u8 = 2, within 1..=20;
-        /// Lower bound of the cache lifetime of an address, whatever the TTL of its record.
+        /// Lower bound of the cache lifetime of an address, also if the TTL of its record is shorter.
         min_ttl: Duration = 10 * MINUTE, within Duration::ZERO..=(30 * DAY);
         /// Upper bound of the cache lifetime of an address.
         max_ttl: Duration = DAY, within SECOND..=(30 * DAY);
