@@ -183,6 +183,7 @@ impl PageStore {
         let (file, offset) = self.append_members(encoded.members(), encoded.fetched_at_ms())?;
         let location = RecordLocation { file, offset, length: encoded.response().len() as u32 };
         let duplicate_of = duplicate.map(|found| found.location);
+        // Later duplicates refer to the record with the body, never to a revisit record.
         self.dedup.insert(key, duplicate_of.unwrap_or(location));
         self.entries.push(IndexEntry { cdxj: encoded.cdxj, location, original_location: duplicate_of });
         Ok(AppendResult { location, duplicate_of })
@@ -204,6 +205,7 @@ impl PageStore {
             }
         }
         let pages = self.dir.join("pages");
+        // After all files are written: their names must be durable before the manifest lists them.
         disk::sync_dir(&pages).context("sync", &pages)?;
         self.index.begin_generation(generation + 1);
         let current = current.filter(|entry| entry.length() > 0);
@@ -281,6 +283,7 @@ impl PageStore {
 
     fn read_back(&mut self, location: RecordLocation) -> Result<Option<WarcRecord>> {
         match &mut self.current {
+            // The record may still be in the write buffer.
             Some(current) if current.id == location.file => current.file.write_pending()?,
             _ if !self.complete.contains_key(&location.file) => return Ok(None),
             _ => {}
