@@ -36,6 +36,7 @@ impl WarcReader {
         let file = File::open(path).map_err(failed)?;
         let mut file = BufReader::with_capacity(BUFFER_BYTES, file);
         let start = file.fill_buf().map_err(failed)?;
+        // Magic numbers: gzip (RFC 1952), zstd frame, zstd skippable frame with a dictionary (RFC 8878).
         let source: Box<dyn Read + Send> = match start {
             [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(file)),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::Decoder::with_buffer(file).map_err(failed)?),
@@ -132,6 +133,7 @@ impl WarcReader {
             let line = &bytes[line_start..];
             let complete = line == b"\r\n" || line == b"\n";
             let wrong_start = line_start == 0 && !line.starts_with(b"WARC/");
+            // The parser reports what is wrong with a header that is cut off or too long.
             if complete || wrong_start || !line.ends_with(b"\n") || bytes.len() > MAX_HEADER_BYTES {
                 self.offset += bytes.len() as u64;
                 return WarcHeader::parse(&bytes).map(|(header, _)| header);

@@ -128,7 +128,7 @@ impl Coordinator {
         self.attempts.has_suspects()
     }
 
-    /// Records that they are not ingested because of this error, unless they may have caused it.
+    /// Records that the items announced with `begin_ingest` were not ingested because of this error, unless they may have caused it.
     pub(crate) fn cancel_ingest(&mut self, error: &store::Error) {
         if !matches!(error, store::Error::Corrupt { .. }) {
             // If this fails, the other error is reported; a file that is cut is ignored.
@@ -136,7 +136,7 @@ impl Coordinator {
         }
     }
 
-    /// Records that they are ingested.
+    /// Records that the items announced with `begin_ingest` are ingested.
     pub(crate) fn end_ingest(&mut self) -> Result<(), Error> {
         self.attempts.end().map_err(|source| Error::IngestAttempts { source })
     }

@@ -118,7 +118,7 @@ impl CrawlContext {
         });
     }
 
-    /// Waits for new settings, a new control state, or the begin or end of a local fault.
+    /// Waits for new settings, a new control state, or the start or end of a local fault.
     pub async fn changed(&mut self) {
         tokio::select! {
             changed = self.settings.changed() => if changed.is_err() { std::future::pending().await },

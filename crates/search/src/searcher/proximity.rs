@@ -102,6 +102,7 @@ impl Query for ProximityQuery {
     fn weight(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
         let similarity = match scoring {
             EnableScoring::Enabled { statistics_provider, .. } => {
+                // One term per position is enough: all stems of a word have the same document frequency (`bm25_statistics.rs`).
                 let words =
                     self.phrases.iter().flatten().filter_map(|position| position.terms.first().cloned());
                 Some(Bm25Weight::for_terms(statistics_provider, &words.collect::<Vec<Term>>())?)
@@ -254,6 +255,7 @@ impl ProximityScorer {
             let max_distances = u32::from(*max_distances);
             let mut starts = phrase.starts.clone();
             starts.retain(|start| {
+                // In any order, but without overlap: one phrase ends before the other starts.
                 let earliest = start.saturating_sub(max_distances + last.length);
                 let first = self.matched_starts.partition_point(|before| *before < earliest);
                 self.matched_starts[first..]

@@ -202,6 +202,7 @@ fn best_window(text: &str, matches: &[Match]) -> Range<usize> {
     let mut best = (0, 0, 0);
     let mut end = 0;
     for (first, from) in matches.iter().enumerate() {
+        // The last quarter is left for the text before the first match, see `window_start`.
         let reach = from.range.start + SNIPPET_CHARACTERS * 3 / 4;
         end = end.max(first);
         while end < matches.len() && matches[end].range.end <= reach {

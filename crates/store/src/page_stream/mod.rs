@@ -291,6 +291,7 @@ impl<'s> PageStream<'s> {
     fn corrupt<T>(&mut self, page_ref: PageRef, error: Error) -> Result<PageStreamItem<T>> {
         let is_corruption = match &error {
             Error::Corrupt { .. } => true,
+            // The file is shorter than in the manifest.
             Error::Io { source, .. } => source.kind() == io::ErrorKind::UnexpectedEof,
             _ => false,
         };

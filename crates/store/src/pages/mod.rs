@@ -186,6 +186,7 @@ impl PageStore {
         // A small body is stored again, and yet known as a duplicate.
         let is_small = (1..MIN_DUPLICATE_BYTES).contains(&encoded.payload_bytes());
         let duplicate_of = original_location.or_else(|| self.dedup.get(&key).filter(|_| is_small));
+        // Later duplicates refer to the record with the body, never to a revisit record.
         self.dedup.insert(key, duplicate_of.unwrap_or(location));
         self.entries.push(IndexEntry { cdxj: encoded.cdxj, location, original_location });
         Ok(AppendResult { location, duplicate_of })
@@ -207,6 +208,7 @@ impl PageStore {
             }
         }
         let pages = self.dir.join("pages");
+        // After all files are written: their names must be durable before the manifest lists them.
         disk::sync_dir(&pages).context("sync", &pages)?;
         self.index.begin_generation(generation + 1);
         let current = current.filter(|entry| entry.length() > 0);
@@ -284,6 +286,7 @@ impl PageStore {
 
     fn read_back(&mut self, location: RecordLocation) -> Result<Option<WarcRecord>> {
         match &mut self.current {
+            // The record may still be in the write buffer.
             Some(current) if current.id == location.file => current.file.write_pending()?,
             _ if !self.complete.contains_key(&location.file) => return Ok(None),
             _ => {}

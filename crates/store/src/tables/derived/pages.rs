@@ -76,7 +76,7 @@ table! {
         published_time: NullableTimestamp,
         /// Time of the last modification that the page or its server declares.
         modified_time: NullableTimestamp,
-        /// Days from the modification (without it, the publication) to the fetch; null for dates before 1990 or after the fetch.
+        /// Days from the modification (or, if it is unknown, from the publication) to the fetch; null for dates before 1990 or after the fetch.
         age_days: NullableFloat,
         /// Date that the age is based on: `modified` or `published`.
         age_source: NullableUtf8,

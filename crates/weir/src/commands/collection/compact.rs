@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// Size of the files of all components, whichever commit references them.
+/// Size of the files of all components, of all commits together.
 fn used_bytes(dir: &Path) -> anyhow::Result<u64> {
     let sum = |dir: &Path| -> io::Result<u64> {
         let mut bytes = 0;

@@ -27,7 +27,7 @@ section! {
         negative_ttl: Duration = 10 * MINUTE, within SECOND..=(30 * DAY);
         /// Maximum number of names in the cache.
         max_cache_entries: u32 = 200_000, within 1..=100_000_000;
-        /// Static addresses of hosts, not resolved: { "www.example.org" = "192.0.2.7" }.
+        /// Static addresses of hosts, used instead of DNS: { "www.example.org" = "192.0.2.7" }.
         hosts: HostMap = HostMap::default();
     }
 }

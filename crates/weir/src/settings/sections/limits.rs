@@ -17,7 +17,7 @@ section! {
         max_sites: u32 = 100_000, within 1..=u32::MAX, wire "collection/maxsite";
         /// Maximum number of consecutive redirects.
         max_redirects: u8 = 5, within 0..=6;
-        /// Page budget of a registered domain, such as example.org, without inlinks from other domains (IRLbot).
+        /// Page budget of a registered domain, such as example.org, that no other domain links to (IRLbot).
         domain_budget_base: u32 = 25_000;
         /// Additional pages per linking domain.
         domain_budget_per_linking_domain: u32 = 5_000;
