@@ -16,6 +16,7 @@ use memchr::memchr_iter;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::document::{Context, Document, LinkKind};
+use crate::outline::{Marks, OutlineNode};
 
 /// Minimum number of words of `main`; a `main` with fewer words is usually filled by a script.
 const MIN_MAIN_WORDS: usize = 50;
@@ -29,7 +30,8 @@ const SEPARATOR: &[u8] = &[0xff];
 impl Document {
     /// Hash of the content of the page, which has this main text; 0 without any.
     pub fn change_hash(&self, main_text: &str) -> u64 {
-        let template = Template::of(self);
+        let lines = self.lines();
+        let template = Template::of(&lines);
         let mut hash = Xxh3::new();
         hash.update(main_text.as_bytes());
         hash.update(SEPARATOR);
@@ -38,8 +40,8 @@ impl Document {
         mask_numbers(&self.title, keeps_counts, &mut masked);
         hash.update(&masked);
         let mut is_empty = main_text.is_empty() && self.title.is_empty();
-        for (start, line) in self.lines() {
-            if line.is_empty() || template.contains(self.context_at(start)) {
+        for (context, line) in lines {
+            if template.contains(context) {
                 continue;
             }
             masked.clear();
@@ -63,15 +65,43 @@ impl Document {
         if is_empty { 0 } else { hash.digest().max(1) }
     }
 
-    /// Lines of the text with their positions.
-    fn lines(&self) -> impl Iterator<Item = (u32, &str)> {
-        let mut start = 0;
-        memchr_iter(b'\n', self.text.as_bytes()).chain([self.text.len()]).map(move |end| {
-            let line = (start as u32, &self.text[start..end]);
+    /// Lines of the text that are not empty, with the elements around them.
+    fn lines(&self) -> Vec<(Context, &str)> {
+        let (contexts, mut cursor) = (section_contexts(&self.outline.nodes), self.outline.cursor());
+        let (mut lines, mut start) = (Vec::new(), 0);
+        for end in memchr_iter(b'\n', self.text.as_bytes()).chain([self.text.len()]) {
+            if end > start {
+                let node = cursor.node_at(start as u32) as usize;
+                lines.push((contexts.get(node).copied().unwrap_or_default(), &self.text[start..end]));
+            }
             start = end + 1;
-            line
-        })
+        }
+        lines
     }
+}
+
+/// Sections that enclose each element of the outline. Only names of elements count: a class can name what it likes.
+fn section_contexts(nodes: &[OutlineNode]) -> Vec<Context> {
+    const SECTIONS: [(Marks, Context); 5] = [
+        (Marks::NAVIGATION, Context::NAVIGATION),
+        (Marks::HEADER, Context::HEADER),
+        (Marks::FOOTER, Context::FOOTER),
+        (Marks::ASIDE, Context::ASIDE),
+        (Marks::MAIN.union(Marks::ARTICLE), Context::MAIN),
+    ];
+    let mut contexts: Vec<Context> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        // A parent precedes its children; the page is its own parent.
+        let mut context = contexts.get(node.parent as usize).copied().unwrap_or_default();
+        if node.marks.intersects(Marks::BY_ELEMENT) {
+            SECTIONS
+                .iter()
+                .filter(|(marks, _)| node.marks.intersects(*marks))
+                .for_each(|(_, section)| context.insert(*section));
+        }
+        contexts.push(context);
+    }
+    contexts
 }
 
 /// Parts of a page that all pages of its site have.
@@ -86,12 +116,11 @@ enum Template {
 }
 
 impl Template {
-    fn of(document: &Document) -> Template {
+    fn of(lines: &[(Context, &str)]) -> Template {
         let mut words_in_main = 0;
         let mut has_content = false;
-        for (start, line) in document.lines() {
-            let context = document.context_at(start);
-            if !line.is_empty() && !is_section(context) {
+        for (context, line) in lines {
+            if !is_section(*context) {
                 has_content = true;
                 if context.contains(Context::MAIN) && words_in_main < MIN_MAIN_WORDS {
                     words_in_main += line.split_ascii_whitespace().take(MIN_MAIN_WORDS).count();

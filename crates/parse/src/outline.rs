@@ -10,6 +10,12 @@ pub(crate) struct Outline {
     pub(crate) nodes: Vec<OutlineNode>,
 }
 
+impl Outline {
+    pub(crate) fn cursor(&self) -> OutlineCursor<'_> {
+        OutlineCursor { nodes: &self.nodes, next: 0, current: 0 }
+    }
+}
+
 /// A block element.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OutlineNode {
@@ -98,5 +104,31 @@ impl Marks {
     /// Returns the marks that are not in `other`.
     pub(crate) const fn without(self, other: Marks) -> Marks {
         Marks(self.0 & !other.0)
+    }
+}
+
+/// Search for the innermost node at increasing positions.
+pub(crate) struct OutlineCursor<'d> {
+    nodes: &'d [OutlineNode],
+    next: usize,
+    current: usize,
+}
+
+impl OutlineCursor<'_> {
+    /// Returns the index of the innermost element at a position; 0 if there is none.
+    pub(crate) fn node_at(&mut self, position: u32) -> u32 {
+        while let Some(node) = self.nodes.get(self.next).filter(|node| node.start <= position) {
+            if node.end > position {
+                self.current = self.next;
+            }
+            self.next += 1;
+        }
+        while let Some(node) = self.nodes.get(self.current).filter(|node| node.end <= position) {
+            if node.parent as usize == self.current {
+                break;
+            }
+            self.current = node.parent as usize;
+        }
+        self.current as u32
     }
 }

@@ -3,7 +3,7 @@
 use memchr::memchr_iter;
 
 use crate::document::{Document, LinkKind};
-use crate::outline::{BlockKind, OutlineNode};
+use crate::outline::BlockKind;
 use crate::word_count::count_words;
 
 /// A line of the text.
@@ -44,7 +44,7 @@ impl Line {
 pub(super) fn lines(document: &Document) -> Vec<Line> {
     let text = &document.text;
     let mut links = document.links.iter().filter(|link| link.kind == LinkKind::A).peekable();
-    let mut cursor = OutlineCursor { nodes: &document.outline.nodes, next: 0, current: 0 };
+    let mut cursor = document.outline.cursor();
     let mut lines = Vec::with_capacity(text.len() / 64);
     let mut start = 0;
     for end in memchr_iter(b'\n', text.as_bytes()).chain([text.len()]).map(|end| end as u32) {
@@ -60,29 +60,4 @@ pub(super) fn lines(document: &Document) -> Vec<Line> {
         start = end + 1;
     }
     lines
-}
-
-/// Search for the innermost node at increasing positions.
-struct OutlineCursor<'d> {
-    nodes: &'d [OutlineNode],
-    next: usize,
-    current: usize,
-}
-
-impl OutlineCursor<'_> {
-    fn node_at(&mut self, position: u32) -> u32 {
-        while let Some(node) = self.nodes.get(self.next).filter(|node| node.start <= position) {
-            if node.end > position {
-                self.current = self.next;
-            }
-            self.next += 1;
-        }
-        while let Some(node) = self.nodes.get(self.current).filter(|node| node.end <= position) {
-            if node.parent as usize == self.current {
-                break;
-            }
-            self.current = node.parent as usize;
-        }
-        self.current as u32
-    }
 }
