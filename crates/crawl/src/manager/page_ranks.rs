@@ -152,12 +152,12 @@ fn estimate(links: &LinkLogReader, ranks: &mut Vec<f32>, pages: u32) -> Result<(
     Ok(())
 }
 
-/// Calls `visit` for each page with outlinks and their targets.
+/// Calls `visit` for each page with outlinks and their targets, without those to the page itself.
 fn for_each_page(links: &LinkLogReader, mut visit: impl FnMut(PageId, &[PageId])) -> Result<(), Error> {
     let mut targets = Vec::new();
     links.for_each(|source, links| {
         targets.clear();
-        targets.extend(links.iter().map(|link| link.target));
+        targets.extend(links.iter().map(|link| link.target).filter(|target| *target != source));
         visit(source, &targets);
         Ok(())
     })?;

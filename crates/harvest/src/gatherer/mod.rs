@@ -5,7 +5,8 @@
 //!
 //! It decides which links are followed, by the link alone: those to pages in the scope of the crawl, unless the page
 //! (`nofollow` in its meta element or header) or the link (`rel=nofollow`) forbids it. All others are only recorded in the
-//! table of links. A `nofollow` link is not an endorsement, so that it is not an edge of the link graph either.
+//! table of links. A `nofollow` link is not an endorsement, so that it is not an edge of the link graph either. A reference
+//! with a fragment to the page itself leads to a position in it, and is not a link at all.
 
 pub mod pool;
 pub(crate) mod response;
@@ -141,6 +142,9 @@ impl<'s> Gatherer<'s> {
         let nofollow = self.document.robots_directives.nofollow();
         self.document.resolve(page, &self.settings.rules, |resolved| {
             let link = resolved.link;
+            if link.href.contains('#') && resolved.target.as_ref().is_ok_and(|url| *url == page) {
+                return;
+            }
             match (link.kind.leads_to_page(), resolved.is_internal) {
                 (false, _) => links.embedded += 1,
                 (true, true) => links.internal += 1,

@@ -10,6 +10,7 @@
 
 mod consistency;
 mod derived;
+mod fetch_records;
 mod log;
 mod scope;
 
@@ -23,6 +24,7 @@ use xxhash_rust::xxh3::Xxh3;
 pub use self::log::{CheckEvent, Corruption};
 pub use scope::CorruptionScope;
 
+use self::fetch_records::FetchRecordCheck;
 use self::log::CorruptionLog;
 use scope::is_warc;
 
@@ -102,7 +104,7 @@ fn check_commit(
 ) -> Result<()> {
     let page_store = log.report_corruption(PageStoreReader::open(dir, newest))?;
     let (records, components) = parallel::join(
-        || page_store.as_ref().map_or(Ok(0), |page_store| check_page_store(page_store, log)),
+        || page_store.as_ref().map_or(Ok(0), |page_store| check_page_store(dir, newest, page_store, log)),
         || check_components(dir, newest, log),
     );
     report.records = records?;
@@ -154,9 +156,21 @@ fn check_components(dir: &Path, manifest: &Manifest, log: &CorruptionLog<'_>) ->
     Ok(OpenedComponents { urls, pages, sites })
 }
 
-/// Checks all records of the page store; returns their number.
-fn check_page_store(page_store: &PageStoreReader, log: &CorruptionLog<'_>) -> Result<u64> {
-    let Some(check) = log.report_corruption(page_store.check())? else { return Ok(0) };
+/// Checks all records of the page store, and the rows of `fetches` that name them; returns the number of records.
+fn check_page_store(
+    dir: &Path,
+    manifest: &Manifest,
+    page_store: &PageStoreReader,
+    log: &CorruptionLog<'_>,
+) -> Result<u64> {
+    let mut rows = FetchRecordCheck::new(dir, manifest, page_store, log);
+    let Some(check) = log.report_corruption(page_store.check(|record| rows.add(record)))? else {
+        return Ok(0);
+    };
+    // Rows that name a corrupt record are correct.
+    if check.corruptions.is_empty() {
+        rows.finish()?;
+    }
     // A corruption located at a record is reported before, and instead of, one of its whole file.
     let (located, unlocated): (Vec<_>, Vec<_>) =
         check.corruptions.into_iter().partition(|corruption| corruption.offset.is_some());

@@ -2,7 +2,7 @@
 //!
 //! A node is a known page, fetched or not. An arc means that the source page has a link to the target page, as of its
 //! last parse. Several links from one page to another are one arc with the sum of their weights
-//! ([`crate::graph::link_weight`]). Self-links are arcs, too.
+//! ([`crate::graph::link_weight`]). A link of a page to itself is no arc.
 //!
 //! ```text
 //! DIR/graph/GENERATION/          complete; only the results of steps change. A directory with another name is unfinished
@@ -36,7 +36,7 @@ const GRAPH_DIR: &str = "graph";
 const INFO_FILE: &str = "info.json";
 const UNFINISHED: &str = "unfinished";
 /// Version of the file format.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Resources for building and traversing a graph.
 #[derive(Debug, Clone, Copy)]
@@ -60,8 +60,6 @@ pub struct GraphInfo {
     pub sites: u32,
     /// Number of different pairs of linked pages.
     pub arcs: u64,
-    /// Number of arcs from a page to itself.
-    pub self_arcs: u64,
     /// Number of different pairs of linked sites.
     pub site_arcs: u64,
     /// Number of pages whose links were read from the link log; the lists of the others were copied from the previous

@@ -17,10 +17,11 @@ use crate::system::now_ms;
 const EXAMPLES: &str = "\
 Examples:
   weir compact crawl                           keep warc.keep_versions versions per page
-  weir compact crawl --keep-versions latest    keep only the newest version of each page
+  weir compact crawl --keep-versions latest    keep the newest version of each page
   weir compact crawl --keep-versions 3
 
-Unnamed commits are deleted; the files of named snapshots stay (see `weir snapshots`). A WARC file
+The newest successful version (2xx) of a page is always kept, also if the page has failed, moved or
+gone since. Unnamed commits are deleted; the files of named snapshots stay (see `weir snapshots`). A WARC file
 is rewritten if at least 20 % of it is superseded.";
 
 /// Delete superseded page versions and free their space.

@@ -25,9 +25,10 @@ Examples:
 /// Import pages from WARC files.
 ///
 /// Files may be uncompressed or compressed with gzip or zstd. All response and resource records of http and https are
-/// imported, regardless of `[scope]`; a revisit record of the same URL is a fetch that found the page unchanged. Fetches
-/// that the collection already has (same URL, body and time in seconds) are skipped, so that a file can be imported again. Records
-/// above 256 MiB are skipped. A damaged file is imported up to the damage, and the exit code is 1.
+/// imported, regardless of `[scope]`. The body of a revisit record is looked up by its digest, in all files and in the
+/// collection; without it, a revisit record of the same URL is a fetch that found the page unchanged, and others are
+/// skipped. Fetches that the collection already has (same URL, body and time in seconds) are skipped, so that a file can be imported
+/// again. Records above 256 MiB are skipped. A damaged file is imported up to the damage, and the exit code is 1.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -121,7 +122,7 @@ fn print_summary(summary: &ImportSummary, seconds: f64, printer: &mut Printer) -
     }
     if skipped > 0 {
         printer.line(&format!(
-            "skipped {skipped} of {} (not http(s) pages, revisits of another URL, or above 256 MiB)",
+            "skipped {skipped} of {} (not http(s) pages, revisits without their body, or above 256 MiB)",
             plural(records, "record")
         ))?;
     }
