@@ -32,10 +32,11 @@ use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::admission::{AdmissionControl, AdmissionError, StreamLimits, StreamPermit, StreamUsage};
+use crate::connection_table::ActiveRequest;
 use crate::page_view::PageViewer;
 use crate::query::stream_query::StreamQuery;
 use crate::snapshot_cache::SnapshotCache;
-use connections::LimitedIncoming;
+use connections::{ClientConnection, LimitedIncoming};
 use rows::RowBatch;
 
 /// Batches buffered for the client.
@@ -201,6 +202,7 @@ impl FlightService for FlightHandler {
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
         self.check_token(&request)?;
+        let _active_request = begin_request(&request);
         Ok(Response::new(self.flight_info(request.into_inner()).await?))
     }
 
@@ -214,7 +216,8 @@ impl FlightService for FlightHandler {
 
     async fn do_get(&self, request: Request<Ticket>) -> Result<Response<Self::DoGetStream>, Status> {
         self.check_token(&request)?;
-        let client = request.remote_addr().map(|address| address.ip());
+        let client = ClientConnection::of(&request).map(|connection| connection.address);
+        let active_request = begin_request(&request);
         let (mut query, _) = parse_command(&request.into_inner().ticket)?;
         query.request.window_pages = WINDOW_PAGES;
         // Clients retry on UNAVAILABLE.
@@ -223,7 +226,11 @@ impl FlightService for FlightHandler {
         let snapshot = self.snapshot(&query).await?;
         let (send, receive) = mpsc::channel(CHANNEL_CAPACITY);
         let cancellation = Cancellation::default();
-        let batches = BatchStream { receive, _cancel_on_drop: cancellation.cancel_on_drop() };
+        let batches = BatchStream {
+            receive,
+            _cancel_on_drop: cancellation.cancel_on_drop(),
+            _active_request: active_request,
+        };
         spawn_blocking(move || {
             let mut permit = permit;
             if let Err(status) = send_batches(&snapshot, &query, &send, &cancellation, &mut permit) {
@@ -246,6 +253,7 @@ impl FlightService for FlightHandler {
         request: Request<Criteria>,
     ) -> Result<Response<Self::ListFlightsStream>, Status> {
         self.check_token(&request)?;
+        let _active_request = begin_request(&request);
         let mut flights = Vec::new();
         for command in self.listed_commands().await? {
             flights.push(Ok(self.flight_info(FlightDescriptor::new_cmd(command)).await?));
@@ -281,6 +289,7 @@ impl FlightService for FlightHandler {
 struct BatchStream {
     receive: mpsc::Receiver<Result<FlightData, Status>>,
     _cancel_on_drop: CancelOnDrop,
+    _active_request: Option<ActiveRequest>,
 }
 
 impl Stream for BatchStream {
@@ -289,6 +298,11 @@ impl Stream for BatchStream {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.receive.poll_recv(context)
     }
+}
+
+/// Marks the connection of a request as busy.
+fn begin_request<T>(request: &Request<T>) -> Option<ActiveRequest> {
+    ClientConnection::of(request).map(|connection| connection.activity.begin_request())
 }
 
 /// Parses a command or ticket into a query and its number of shards.
