@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::index::index_dir::{read_checksummed, write_checksummed};
+use crate::text::wildcard::{WildcardPattern, fold};
 use crate::text::word_counts::drop_rarest;
 
 /// Words in lower case with approximate frequencies.
@@ -51,6 +52,22 @@ impl Vocabulary {
             Some((distance, std::cmp::Reverse(candidate.count), found))
         });
         near.min().map(|(_, _, word)| word)
+    }
+
+    /// Returns the words that match a pattern, the most frequent ones if there are too many.
+    pub(crate) fn matching(&self, pattern: &WildcardPattern, max_words: usize) -> Vec<&str> {
+        let is_match = |word: &&Word| {
+            let text = self.text_of(word);
+            if text.is_ascii() {
+                pattern.matches(text.as_bytes())
+            } else {
+                pattern.matches(fold(text).as_bytes())
+            }
+        };
+        let mut found: Vec<&Word> = self.words.iter().filter(is_match).collect();
+        found.sort_by_key(|word| std::cmp::Reverse(word.count));
+        found.truncate(max_words);
+        found.into_iter().map(|word| self.text_of(word)).collect()
     }
 
     /// Approximate frequency of a word; 0 if it is too rare.
