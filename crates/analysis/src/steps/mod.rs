@@ -52,6 +52,9 @@ pub use step_result::{
     SimilarityResult, SiteResult, StatisticsResult, StepResult, StructureResult,
 };
 
+/// Maximum size of the file with the report of a step.
+const MAX_RESULT_BYTES: u64 = 16 << 20;
+
 /// Report of one step, of this analysis or of an earlier one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepReport {
@@ -207,7 +210,7 @@ fn lock(collection: &Path) -> Result<File> {
 /// Returns the report of a step on this graph, if the step has finished and everything that it wrote still exists.
 fn load_result(collection: &Path, graph: &LinkGraph, step: Step) -> Result<Option<StepReport>> {
     let path = result_path(graph, step);
-    let bytes = match fs::read(&path) {
+    let bytes = match store::read_limited(&path, MAX_RESULT_BYTES) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         result => result.context("read", &path)?,
     };

@@ -1,9 +1,9 @@
 //! Integrity check of a whole collection (`weir check`).
 //!
-//! Four passes. First each component reads its own files and locates corruption as precisely as it can, with the
+//! Five passes. First each component reads its own files and locates corruption as precisely as it can, with the
 //! affected pages. Then every byte of every file that a retained commit references is compared with the checksums of
 //! the manifest, so that no corruption is missed. Then the components are compared with each other: pages and their
-//! URLs, state records, stored records and links. Last, the files of the analysis and of the text index are compared with
+//! URLs, state records, stored records and links. Then files that are longer than committed are reported. Last, the files of the analysis and of the text index are compared with
 //! their lists.
 //!
 //! Nothing is repaired, and nothing is written.
@@ -13,6 +13,7 @@ mod derived;
 mod fetch_records;
 mod log;
 mod scope;
+mod surplus;
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -87,6 +88,10 @@ pub fn check(
         report.unreferenced_files =
             if name_or_generation.is_some() { Vec::new() } else { unreferenced_files(dir, &files)? };
         check_commit(dir, newest, &files, &log, &mut report)?;
+        // Files of an older snapshot may have grown since.
+        if name_or_generation.is_none() {
+            surplus::check_surplus(dir, newest, &log, &mut report)?;
+        }
     }
     if name_or_generation.is_none() {
         derived::check_derived(dir, &log, &mut report)?;
@@ -220,7 +225,7 @@ fn check_view(
             continue;
         };
         if inode(&dir.join(&entry.name)) != Some(found)
-            && let Err(error) = compare(&view, entry, &mut buffer)
+            && let Err(error) = compare_exactly(&view, entry, &mut buffer)
         {
             let table = CorruptionScope::from_file(&entry.name);
             log.add_once(error, Some(table))?;
@@ -256,6 +261,16 @@ fn compare(path: &Path, entry: &FileEntry, buffer: &mut [u8]) -> Result<()> {
         start = end;
     }
     Ok(())
+}
+
+/// Compares a complete file with its entry; it must not be longer either.
+fn compare_exactly(path: &Path, entry: &FileEntry, buffer: &mut [u8]) -> Result<()> {
+    compare(path, entry, buffer)?;
+    let found = File::open(path).and_then(|file| file.length()).context("read", path)?;
+    if found == entry.length() {
+        return Ok(());
+    }
+    Err(corrupt(path, "at its end", format!("{found} bytes, expected {}", entry.length())))
 }
 
 /// Reads all retained commits, oldest first; unreadable ones are reported.

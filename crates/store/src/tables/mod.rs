@@ -47,6 +47,7 @@ pub use derived::{DerivedTable, DerivedTableInfo, list_derived};
 pub use listing::{TableInfo, list_tables};
 pub use lookup::{FetchHistoryEntry, Inlink, LastParses, fetch_history, for_each_unresolved_link, inlinks};
 pub use newest_rows::NewestRows;
+pub use parquet_panics::read_metadata as read_parquet_metadata;
 use reader::SharedFile;
 pub use reader::{TableBatch, TableReader};
 pub(crate) use relocation::record_location;

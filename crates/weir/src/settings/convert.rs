@@ -1,6 +1,5 @@
 //! Conversion of the settings to the typed settings of the other crates.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -24,6 +23,9 @@ use super::value::Value;
 use super::{FILE, Settings, SiteMatch, SiteSection};
 use crate::exit::UsageError;
 use crate::server_auth::ServerAuth;
+
+/// Maximum size of a file of certificates.
+const MAX_CA_BYTES: u64 = 16 << 20;
 
 impl Settings {
     /// Settings of the store.
@@ -320,7 +322,7 @@ impl Settings {
             return Ok(Vec::new());
         }
         let path = dir.join(name);
-        fs::read(&path).map_err(|error| {
+        store::read_limited(&path, MAX_CA_BYTES).map_err(|error| {
             UsageError(format!("{FILE}: fetch.ca_file: cannot read {}: {error}", path.display()))
         })
     }

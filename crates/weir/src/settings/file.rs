@@ -21,13 +21,11 @@ const PRIVATE_MODE: u32 = 0o600;
 impl Settings {
     /// Reads the settings of a collection; the defaults if the file does not exist.
     pub(crate) fn load(dir: &Path) -> anyhow::Result<Settings> {
+        // The collection may come from a stranger: a pipe would block, and a link would disclose another file.
+        store::check_settings_file(dir).map_err(|error| UsageError(error.to_string()))?;
         let path = dir.join(FILE);
         match fs::metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Settings::default()),
-            // A pipe in a collection from elsewhere would block.
-            Ok(metadata) if !metadata.is_file() => {
-                Err(UsageError(format!("cannot read {}: not a regular file", path.display())).into())
-            }
             _ => Settings::load_file(&path),
         }
     }

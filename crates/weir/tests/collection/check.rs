@@ -24,6 +24,7 @@ fn files(dir: &Path) -> Vec<PathBuf> {
 enum Damage {
     Flip(usize),
     Cut,
+    Append,
     Delete,
 }
 
@@ -61,6 +62,7 @@ fn check_damaged(dir: &Path, path: &Path, bytes: &[u8], damage: Damage) -> Strin
             flipped[at] ^= 1;
             fs::write(path, flipped).unwrap();
         }
+        Damage::Append => fs::write(path, [bytes, b"\0"].concat()).unwrap(),
         Damage::Cut => fs::write(path, &bytes[..bytes.len() - 1]).unwrap(),
         Damage::Delete => fs::remove_file(path).unwrap(),
     }
@@ -70,7 +72,7 @@ fn check_damaged(dir: &Path, path: &Path, bytes: &[u8], damage: Damage) -> Strin
 }
 
 #[test]
-fn any_file_that_is_changed_cut_or_deleted_is_named() {
+fn any_file_that_is_changed_cut_extended_or_deleted_is_named() {
     let temp = tempfile::tempdir().unwrap();
     let dir = &temp.path().join("c");
     let mut collection = sample::make(dir, 1);
@@ -99,7 +101,7 @@ fn any_file_that_is_changed_cut_or_deleted_is_named() {
     for path in files {
         let name = path.strip_prefix(dir).unwrap().to_str().unwrap();
         let bytes = fs::read(&path).unwrap();
-        let mut damages = vec![Damage::Delete];
+        let mut damages = vec![Damage::Delete, Damage::Append];
         if !bytes.is_empty() {
             damages.extend([Damage::Cut, Damage::Flip(bytes.len() / 2), Damage::Flip(bytes.len() - 1)]);
         }
@@ -144,6 +146,30 @@ fn errors_are_printed_with_what_they_affect_and_set_the_exit_code() {
     fs::write(dir.join("ranks/notes.txt"), "of a user").unwrap();
     let (code, out, _) = run_text(dir, &["check", "DIR"]);
     assert!(code == 0 && out.contains("ranks/notes.txt is not referenced by any commit\n"), "{out}");
+}
+
+#[test]
+fn bytes_after_the_committed_end_are_remarked_in_growing_files_and_errors_in_others() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = &temp.path().join("c");
+    drop(sample::make(dir, 1));
+    let extend = |name: &str| {
+        let path = files(dir).into_iter().find(|path| path.to_str().unwrap().contains(name)).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, [&bytes[..], b"surplus"].concat()).unwrap();
+        (path, bytes)
+    };
+    let (grown, committed) = extend("/pages/weir-");
+    let (code, out, _) = run_text(dir, &["check", "DIR"]);
+    assert!(code == 0 && out.contains("warc.gz has 7 bytes after its commit: "), "{out}");
+    drop(store::Collection::open(dir, store::StoreSettings::default()).unwrap());
+    assert_eq!(fs::read(&grown).unwrap(), committed, "the next command that writes removes them");
+    let (path, committed) = extend(".cdxj");
+    let (code, out, _) = run_text(dir, &["check", "DIR"]);
+    let found = format!("at its end: {} bytes, expected {}\n", committed.len() + 7, committed.len());
+    assert!(code == 1 && out.contains(&found) && out.contains("affects the CDXJ index"), "{out}");
+    fs::write(path, committed).unwrap();
+    assert_eq!(run_text(dir, &["check", "DIR"]).0, 0);
 }
 
 #[test]

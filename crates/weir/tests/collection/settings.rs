@@ -62,5 +62,30 @@ fn a_pipe_in_place_of_the_settings_is_refused() {
     let _ = fs::remove_file(dir.join("weir.toml"));
     assert!(std::process::Command::new("mkfifo").arg(dir.join("weir.toml")).status().unwrap().success());
     let (code, _, err) = run_text(dir, &["status", "DIR"]);
-    assert!(code == 2 && err.contains("weir.toml: not a regular file"), "{err}");
+    assert!(code == 2 && err.contains("weir.toml is not a regular file"), "{err}");
+}
+
+#[test]
+fn a_link_from_the_settings_to_a_file_outside_is_refused() {
+    let temp = tempfile::tempdir().unwrap();
+    let (dir, other) = (temp.path().join("c"), temp.path().join("secrets"));
+    drop(sample::make(&dir, 0));
+    fs::write(&other, "password = 1").unwrap();
+    let _ = fs::remove_file(dir.join("weir.toml"));
+    std::os::unix::fs::symlink(&other, dir.join("weir.toml")).unwrap();
+    let (code, _, err) = run_text(&dir, &["status", "DIR"]);
+    assert!(code == 2 && err.contains("weir.toml is a symbolic link") && !err.contains("password"), "{err}");
+}
+
+#[test]
+fn files_named_by_settings_are_limited_and_regular() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    drop(sample::make(dir, 0));
+    assert!(std::process::Command::new("mkfifo").arg(dir.join("pipe")).status().unwrap().success());
+    for setting in ["[fetch]\nca_file = \"pipe\"", "[focus]\nexample_pages = [\"pipe\"]"] {
+        fs::write(dir.join("weir.toml"), setting).unwrap();
+        let (code, _, err) = run_text(dir, &["crawl", "DIR", "--contact", "https://example.org/"]);
+        assert!(code == 2 && err.contains("/pipe: not a regular file"), "{err}");
+    }
 }

@@ -35,6 +35,8 @@ use crate::threads::Threads;
 const GRAPH_DIR: &str = "graph";
 const INFO_FILE: &str = "info.json";
 const UNFINISHED: &str = "unfinished";
+/// Maximum size of the description of a graph.
+const MAX_INFO_BYTES: u64 = 1 << 20;
 /// Version of the file format.
 const VERSION: u32 = 4;
 
@@ -82,7 +84,7 @@ impl LinkGraph {
         graphs.sort_unstable();
         let Some((_, dir)) = graphs.pop() else { return Ok(None) };
         let path = dir.join(INFO_FILE);
-        let bytes = fs::read(&path).context("read", &path)?;
+        let bytes = store::read_limited(&path, MAX_INFO_BYTES).context("read", &path)?;
         let info: GraphInfo =
             serde_json::from_slice(&bytes).map_err(|error| corrupt(&path, error.to_string()))?;
         // A graph of another version is rebuilt.
