@@ -49,6 +49,7 @@ pub use statistics::{Description, describe_statistics};
 pub use steps::{
     BowTieCounts, ClusterCounts, Convergence, DegreeResult, Event, MirrorPair, RejectedLinksResult,
     SimilarityResult, SiteResult, StatisticsResult, Step, StepReport, StepResult, StructureResult, analyze,
+    discard_analysis,
 };
 pub use structure::bow_tie::{BowTiePart, bow_tie};
 pub use structure::components::Components;

@@ -26,8 +26,8 @@ pub use highlighter::Highlighter;
 pub use index::exclusion::ExclusionCounts;
 pub use index::text_index::TextIndex;
 pub use index::vocabulary::Vocabulary;
-pub use indexing::index;
 pub use indexing::summary::{DamagedPage, IndexProgress, IndexSettings, IndexSummary};
+pub use indexing::{discard_index, index};
 pub use query::{
     Comparison, Condition, LinkCondition, MAX_NEAR_DISTANCE, MAX_QUERY_BYTES, MAX_QUERY_DEPTH,
     MAX_QUERY_LINK_CONDITIONS, MAX_QUERY_TERMS, MAX_QUERY_WILDCARDS, MatchMode, NumericField, Period, Query,

@@ -21,7 +21,7 @@ pub use client::{RemoteAccess, RemoteError, RemoteStream};
 pub use connection_table::{
     ActiveRequest, ConnectionActivity, ConnectionPermit, ConnectionRefusal, ConnectionTable,
 };
-pub use export::{ExportSummary, export_mirror, export_tables, export_wacz, export_warc};
+pub use export::{ExportSummary, OnDamage, export_mirror, export_tables, export_wacz, export_warc};
 #[cfg(feature = "flight")]
 pub use flight::{FlightServer, FlightSettings, TokenCheck};
 pub use handlers::handler::{Handler, HandlerError};

@@ -109,6 +109,25 @@ pub fn analyze(
     Ok(reports)
 }
 
+/// Deletes the graph, the results of its steps and the rank columns, from which an analysis starts, so that the next one computes
+/// everything again. Tables and statistics remain until then.
+pub fn discard_analysis(collection: &Path) -> Result<()> {
+    let _lock = lock(collection)?;
+    LinkGraph::remove_all(collection)?;
+    let ranks = collection.join("ranks");
+    if !ranks.exists() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(&ranks).context("list", &ranks)? {
+        let path = entry.context("list", &ranks)?.path();
+        // Other files belong to the user.
+        if path.extension().is_some_and(|extension| extension == "f32" || extension == "u32") {
+            fs::remove_file(&path).context("remove", &path)?;
+        }
+    }
+    Ok(())
+}
+
 fn run_steps(
     collection: &Path,
     commit: &PinnedCommit<'_>,

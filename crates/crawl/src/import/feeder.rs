@@ -1,9 +1,10 @@
 //! Reader thread of an import: reads archives and submits their pages to the parsers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::SyncSender;
 
 use harvest::gatherer::pool::{GatherBatcher, PendingPages, PipelineClosed};
+use harvest::item::fetched_page::FetchedPage;
 use harvest::settings::gather_settings::GatherSettings;
 use store::{Collection, Result};
 use warc::{WarcReader, WarcRecord};
@@ -14,6 +15,9 @@ use crate::import::warc_record::{ImportRecord, read_record, read_revisit, revisi
 /// Maximum size of a record; larger ones, such as videos, are skipped. It bounds the memory: a record is in memory as a whole,
 /// uncompressed and then compressed, and three may be on their way.
 const MAX_RECORD_BYTES: u64 = 256 << 20;
+
+/// Maximum number of malformed records of an archive that are reported one by one.
+const MAX_ERRORS_PER_FILE: u64 = 10;
 
 /// Input of a pass, and what happens to its revisit records.
 pub(super) enum ImportPass<'f> {
@@ -54,8 +58,11 @@ pub(super) enum ImportStep {
         records: u64,
         skipped: u64,
     },
+    /// A file or a record cannot be read.
     FileError(warc::Error),
-    EndOfFile,
+    EndOfFile {
+        is_damaged: bool,
+    },
     /// The import cannot continue.
     Failed(store::Error),
 }
@@ -113,31 +120,50 @@ impl<'s> ArchiveFeeder<'s> {
         self.deferred
     }
 
-    fn read_file(&mut self, file: &PathBuf) -> std::result::Result<(), Stop> {
-        match WarcReader::open(file) {
-            Ok(records) => self.read_archive(records.skip_records_above(MAX_RECORD_BYTES))?,
-            Err(error) => self.send(ImportStep::FileError(error))?,
-        }
-        Ok(self.send(ImportStep::EndOfFile)?)
+    fn read_file(&mut self, file: &Path) -> std::result::Result<(), Stop> {
+        let errors = match warc::list_package(file) {
+            Ok(Some(archives)) => {
+                let mut errors = 0;
+                for archive in archives {
+                    errors += self.read_archive(archive.open())?;
+                }
+                errors
+            }
+            Ok(None) => self.read_archive(WarcReader::open(file))?,
+            Err(error) => self.read_archive(Err(error))?,
+        };
+        Ok(self.send(ImportStep::EndOfFile { is_damaged: errors > 0 })?)
     }
 
-    fn read_archive(&mut self, mut archive: WarcReader) -> std::result::Result<(), Stop> {
-        let mut end = Ok(());
-        for record in archive.by_ref() {
-            let record = match record {
-                Ok(record) => record,
-                Err(error) => {
-                    end = Err(error);
-                    break;
+    /// Reads the records of an archive; returns the number of errors.
+    fn read_archive(&mut self, archive: warc::Result<WarcReader>) -> std::result::Result<u64, Stop> {
+        let mut errors = 0;
+        match archive {
+            Ok(archive) => {
+                let mut archive = archive.skip_records_above(MAX_RECORD_BYTES);
+                for record in archive.by_ref() {
+                    self.records += 1;
+                    match record {
+                        Ok(record) => self.read_record(record)?,
+                        Err(error) => {
+                            self.skipped += 1;
+                            errors += 1;
+                            if errors <= MAX_ERRORS_PER_FILE {
+                                self.send(ImportStep::FileError(error))?;
+                            }
+                        }
+                    }
                 }
-            };
-            self.records += 1;
-            self.read_record(record)?;
+                self.records += archive.skipped();
+                self.skipped += archive.skipped();
+                self.submit()?;
+            }
+            Err(error) => {
+                errors += 1;
+                self.send(ImportStep::FileError(error))?;
+            }
         }
-        self.records += archive.skipped();
-        self.skipped += archive.skipped();
-        self.submit()?;
-        end.or_else(|error| Ok(self.send(ImportStep::FileError(error))?))
+        Ok(errors)
     }
 
     fn read_record(&mut self, record: WarcRecord) -> std::result::Result<(), Stop> {
@@ -184,7 +210,7 @@ impl<'s> ArchiveFeeder<'s> {
         Ok(self.submit()?)
     }
 
-    fn add(&mut self, page: harvest::item::fetched_page::FetchedPage) -> std::result::Result<(), Stop> {
+    fn add(&mut self, page: FetchedPage) -> std::result::Result<(), Stop> {
         if self.batcher.add(page) {
             self.submit()?;
         }

@@ -1,9 +1,10 @@
-//! Import of WARC files: their pages are parsed and ingested like harvested ones.
+//! Import of WARC, ARC and WACZ files: their pages are parsed and ingested like harvested ones.
 //!
 //! One thread reads and decompresses the files, one per core parses pages, and the calling thread ingests them in the order of
 //! the files. A [queue of pending pages](harvest::gatherer::pool) keeps that order and bounds the pages in flight.
 //!
-//! A file that cannot be read to its end does not stop the import; the records before the error are imported.
+//! A malformed record is skipped. A file that cannot be read to its end does not stop the import; the records before the error
+//! are imported.
 //!
 //! The body of a revisit record is in another record, which may come later or be in the collection already. Such records are
 //! [deferred](deferred) to further passes, in which their body is looked up by its digest:
@@ -39,7 +40,7 @@ use crate::ingest::table_rows::describe_sites;
 pub struct ImportSummary {
     /// Files read, completely or up to an error.
     pub files: u64,
-    /// Files with an error.
+    /// Files with a malformed record or another error.
     pub damaged_files: u64,
     /// Records of all types.
     pub records: u64,
@@ -61,7 +62,7 @@ pub struct ImportSummary {
 pub enum ImportEvent<'e> {
     /// Progress so far.
     Progress(&'e ImportSummary),
-    /// A file cannot be read to its end.
+    /// A file cannot be read to its end, or a record of it is skipped.
     FileError(&'e warc::Error),
 }
 
@@ -165,11 +166,11 @@ impl<'s> ImportRun<'s> {
                     // A parser thread that has panicked closes its channel; the scope propagates the panic.
                     self.add(pending.recv());
                 }
-                ImportStep::FileError(error) => {
-                    self.summary.damaged_files += 1;
-                    on_event(ImportEvent::FileError(&error));
+                ImportStep::FileError(error) => on_event(ImportEvent::FileError(&error)),
+                ImportStep::EndOfFile { is_damaged } => {
+                    self.summary.files += 1;
+                    self.summary.damaged_files += u64::from(is_damaged);
                 }
-                ImportStep::EndOfFile => self.summary.files += 1,
                 ImportStep::Failed(error) => return Err(error),
             }
             if self.batch_bytes >= BATCH_BYTES || self.batch.len() >= BATCH_PAGES {

@@ -617,23 +617,23 @@ fn records_above_a_maximum_size_are_skipped_on_request() {
 }
 
 #[test]
-fn files_of_other_programs_are_read_to_their_end_or_to_a_clear_error() {
+fn files_of_other_programs_are_read_and_errors_are_clear() {
     let dir = samples();
     // Name, number of records, number of wrong digests, error message.
     let expected: &[(&str, usize, usize, Option<&str>)] = &[
-        ("bad.arc", 0, 0, Some("older ARC format")),
+        ("bad.arc", 1, 0, Some("invalid length of an ARC record")),
         ("example-bad-non-chunked.warc.gz", 6, 0, None),
         ("example-bad.warc.gz.bad", 6, 0, None),
         ("example-digest.warc", 4, 1, None),
         ("example-iana.org-chunked.warc", 3, 0, None),
         ("example-resource.warc.gz", 3, 0, None),
         ("example-space-in-target-uri.warc.gz", 2, 0, None),
-        ("example-space-in-url.arc", 0, 0, Some("older ARC format")),
+        ("example-space-in-url.arc", 1, 0, Some("the file ends after 1579 of 1591 bytes")),
         ("example-trunc.warc", 3, 1, Some("record 4 (byte 2560")),
         ("example-wget-bad-target-uri.warc.gz", 6, 0, None),
         ("example-wrong-chunks.warc.gz", 2, 1, None),
-        ("example.arc", 0, 0, Some("older ARC format")),
-        ("example.arc.gz", 0, 0, Some("older ARC format")),
+        ("example.arc", 2, 0, None),
+        ("example.arc.gz", 2, 0, None),
         ("example.warc", 6, 0, None),
         ("example.warc.gz", 6, 0, None),
         ("post-test.warc.gz", 6, 0, None),

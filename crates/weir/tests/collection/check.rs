@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{run_text, sample};
+use super::{objects, run_text, sample};
 
 fn files(dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -279,4 +279,38 @@ fn a_collection_without_errors_prints_one_line() {
     let (code, out, err) = run_text(dir, &["check", "DIR"]);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.starts_with("ok: ") && out.ends_with(" 6 pages, 7 records\n"), "{out}");
+}
+
+#[test]
+fn a_damaged_analysis_and_text_index_are_made_again() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    drop(sample::make(dir, 2));
+    for command in ["analyze", "index"] {
+        assert_eq!(run_text(dir, &[command, "DIR"]).0, 0);
+    }
+    let damage = |start: &str| {
+        let is_chosen = |path: &&PathBuf| {
+            let name = path.strip_prefix(dir).unwrap().to_string_lossy().into_owned();
+            name.starts_with(start) && fs::metadata(path).unwrap().len() > 8
+        };
+        let path = files(dir).iter().find(is_chosen).unwrap().clone();
+        let mut bytes = fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(path, bytes).unwrap();
+    };
+    for start in ["ranks/pages-pagerank", "graph/00", "graph/statistics-", "parquet/pages/", "text/index/"] {
+        damage(start);
+        assert_eq!(run_text(dir, &["check", "DIR"]).0, 1, "{start}");
+        let (code, out, err) = run_text(dir, &["check", "DIR", "--repair"]);
+        assert!(code == 0 && err.contains("weir: repairing the "), "{start}: {out}{err}");
+        assert_eq!(objects(dir, &["check", "DIR"])[0]["ok"], true, "{start}");
+    }
+    assert_eq!(run_text(dir, &["search", "DIR", "version"]).0, 0);
+
+    // Stored data cannot be made again.
+    damage("pages/weir-");
+    let (code, _, err) = run_text(dir, &["check", "DIR", "--repair"]);
+    assert!(code == 1 && err.contains("cannot repair"), "{err}");
 }

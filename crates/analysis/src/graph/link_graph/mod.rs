@@ -91,6 +91,11 @@ impl LinkGraph {
         Ok((info.version == VERSION).then_some(LinkGraph { dir, info }))
     }
 
+    /// Deletes all graphs of a collection.
+    pub(crate) fn remove_all(collection: &Path) -> Result<()> {
+        graph_dirs(collection)?.iter().try_for_each(|(_, dir)| remove_dir_if_exists(dir))
+    }
+
     /// Directory of the graph files.
     pub fn dir(&self) -> &Path {
         &self.dir

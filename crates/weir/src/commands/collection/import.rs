@@ -1,4 +1,4 @@
-//! `weir import`: import of pages from WARC files.
+//! `weir import`: import of pages from WARC, ARC and WACZ files.
 
 use std::fs::File;
 use std::io;
@@ -20,22 +20,24 @@ use crate::system;
 const EXAMPLES: &str = "\
 Examples:
   weir import web/ crawl-00000.warc.gz crawl-00001.warc.gz
+  weir import web/ site.wacz old.arc.gz
   wget --recursive --warc-file=site https://example.com/ && weir import web/ site.warc.gz";
 
-/// Import pages from WARC files.
+/// Import pages from WARC, ARC and WACZ files.
 ///
 /// Files may be uncompressed or compressed with gzip or zstd. All response and resource records of http and https are
 /// imported, regardless of `[scope]`. The body of a revisit record is looked up by its digest, in all files and in the
 /// collection; without it, a revisit record of the same URL is a fetch that found the page unchanged, and others are
 /// skipped. Fetches that the collection already has (same URL, body and time in seconds) are skipped, so that a file can be imported
-/// again. Records above 256 MiB are skipped. A damaged file is imported up to the damage, and the exit code is 1.
+/// again. Records above 256 MiB are skipped. A malformed record is skipped with a message, a file that cannot be read to its
+/// end is imported up to the damage, and the exit code is 1 then.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Collection directory.
     dir: PathBuf,
 
-    /// WARC files.
+    /// WARC, ARC or WACZ files.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 }

@@ -31,7 +31,7 @@ rebuilt at any time. Ctrl-C stops with exit code 130, and the next run continues
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Collection directory.
-    dir: PathBuf,
+    pub(crate) dir: PathBuf,
 }
 
 /// JSON output.
