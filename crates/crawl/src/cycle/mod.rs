@@ -51,6 +51,7 @@ use crate::error::Error;
 use crate::ingest::table_rows::describe_sites;
 use crate::manager::{DueTime, Manager, domain_budget};
 use crate::recovery;
+use crate::rejudge::rejudge;
 use crate::seeder::Seeder;
 use crate::state::crawl_state::CrawlState;
 use crate::state::log_cursors;
@@ -122,6 +123,8 @@ struct CrawlLoop {
     outstanding: OutstandingClaims,
     claimed_sites: usize,
     schedule: LoopSchedule,
+    /// Settings by which the pages were judged last.
+    judged: Option<Arc<CrawlSettings>>,
     last_scan_ms: u64,
     next_due_ms: Option<u64>,
     daily_limit_reached: bool,
@@ -175,6 +178,7 @@ impl CrawlLoop {
             manager,
             outstanding,
             schedule: LoopSchedule::new(Instant::now()),
+            judged: None,
             last_scan_ms: 0,
             next_due_ms: None,
             daily_limit_reached: false,
@@ -227,6 +231,7 @@ impl CrawlLoop {
     /// Creates the next batch, if pages may be due and the harvesters have capacity.
     fn create_batch(&mut self, collection: &mut Collection) -> Result<(), Error> {
         let settings = self.context.settings();
+        self.judge_again(collection, &settings)?;
         let batch_pages = self.batch_pages(&settings);
         let counters = Arc::clone(&self.context.counters);
         let waiting = counters.pages_queued.load(Ordering::Relaxed);
@@ -267,6 +272,33 @@ impl CrawlLoop {
             }
         }
         self.schedule.scanned(start, Instant::now());
+        Ok(())
+    }
+
+    /// Judges the pages again after a change of the settings, and reports the effect as a warning.
+    fn judge_again(
+        &mut self,
+        collection: &mut Collection,
+        settings: &Arc<CrawlSettings>,
+    ) -> Result<(), Error> {
+        if self.judged.as_ref().is_some_and(|judged| Arc::ptr_eq(judged, settings)) {
+            return Ok(());
+        }
+        self.judged = Some(Arc::clone(settings));
+        if CrawlState::load(collection)?.setting_digests == settings.setting_digests {
+            return Ok(());
+        }
+        // The links that are judged are those of the last commit.
+        self.commit(collection)?;
+        let summary = rejudge(collection, settings, self.context.clock.now_ms())?;
+        self.commit(collection)?;
+        self.schedule.scan_needed = true;
+        let (freed, rejected) = summary.pages();
+        if freed + rejected > 0 {
+            let names = summary.changed_settings.join(", ");
+            self.sampler
+                .warn(format!("settings changed ({names}): {freed} pages freed, {rejected} pages rejected"));
+        }
         Ok(())
     }
 
@@ -380,7 +412,7 @@ impl CrawlLoop {
         if self.seeder.pending_items() == 0 && self.cursors.is_empty() {
             return Ok(());
         }
-        self.seeder.update_settings(&self.context.settings());
+        self.seeder.update_settings(&self.context.settings(), collection)?;
         self.backend.begin_ingest(&self.cursors)?;
         let seeded = self.seeder.seed(collection).inspect_err(|error| self.backend.cancel_ingest(error))?;
         self.backend.end_ingest()?;

@@ -145,14 +145,14 @@ impl BatchDelta {
                 _ => 0,
             };
             let url = page.links.followed.url(index);
-            let is_front = || url.ends_with('/') && url.bytes().filter(|byte| *byte == b'/').count() == 3;
             let depth = match new.site == record.site {
                 true => target_depth(record, page.outcome),
-                false if is_front() => 0,
-                false => 1,
+                false => u8::from(!is_front_page(url)),
             };
             let mut new_page = policy.new_page_record(new.site, site_pages, depth, redirects, dynamic);
             new_page.url_score = policy.url_scorer.score(url);
+            let hops = policy.hops_outside(url, policy.source_hops(page.url.as_str(), record)).unwrap_or(0);
+            new_page.flags = new_page.flags.with_hops_outside(hops);
             new_page
         };
         Ok(if policy.admits_all() {
@@ -387,6 +387,11 @@ fn link_distance(site: &str, domain: Option<&str>, url: &str) -> LinkDistance {
         Some(before) if before.is_empty() || before.ends_with('.') => LinkDistance::SameDomain,
         _ => LinkDistance::OtherDomain,
     }
+}
+
+/// Whether a canonical URL is that of the front page of a site.
+pub(crate) fn is_front_page(url: &str) -> bool {
+    url.ends_with('/') && url.bytes().filter(|byte| *byte == b'/').count() == 3
 }
 
 /// Depth of a link target on the same site: one more than its source, or equal for a redirect.

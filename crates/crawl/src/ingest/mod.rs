@@ -77,7 +77,8 @@ impl Ingest {
         if batch.is_empty() {
             return Ok(IngestSummary::default());
         }
-        let StoredBatch { mut delta, mut records, links } = self.store(collection, batch)?;
+        let StoredBatch { mut delta, mut records, mut links } = self.store(collection, batch)?;
+        self.policy.restrict_hops(&mut links, &records);
         delta.ingest_links(collection, &links, &records, &self.policy)?;
         delta.apply(collection, &mut records, &mut self.policy)?;
         Ok(delta.summary)
@@ -98,12 +99,13 @@ impl Ingest {
     pub(crate) fn ingest_links(
         &mut self,
         collection: &mut Collection,
-        pages: &[PageLinks],
+        mut pages: Vec<PageLinks>,
     ) -> Result<IngestSummary> {
         let ids: Vec<PageId> = pages.iter().map(|page| page.id).collect();
         let mut records = read_records(collection, &ids)?;
         let mut delta = BatchDelta::default();
-        delta.ingest_links(collection, pages, &records, &self.policy)?;
+        self.policy.restrict_hops(&mut pages, &records);
+        delta.ingest_links(collection, &pages, &records, &self.policy)?;
         delta.apply(collection, &mut records, &mut self.policy)?;
         Ok(delta.summary)
     }

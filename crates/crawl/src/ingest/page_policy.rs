@@ -1,15 +1,16 @@
 //! Policy for discovered pages (limits, depth) and for the time of the next fetch.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use frontier::{ChangePriors, FetchEvent, Limits, PageDecision, RetryPolicy, UrlScorer};
+use frontier::{ChangePriors, FetchEvent, Limits, PageDecision, RetryPolicy, Scope, UrlScorer};
 use harvest::item::fetch_outcome::FetchOutcome;
 use harvest::item::gathered_page::GatheredPage;
 use harvest::settings::crawl_settings::{CrawlSettings, RevisitIntervals};
 use harvest::settings::random::random;
-use model::{Reason, SiteId, Truncation, UrlClass};
+use model::{PageId, Reason, SiteId, Truncation, UrlClass, UrlRules};
 use store::{Collection, PageColumn, PageFlags, PageRecord, PageStage, PageStateReader, Result};
 
+use crate::ingest::page_links::PageLinks;
 use crate::ingest::visit;
 
 /// Page policy of a collection, with the counts that its limits need.
@@ -22,6 +23,9 @@ pub(crate) struct PagePolicy {
     pub(crate) url_scorer: UrlScorer,
     /// Whether links of exact duplicates are followed.
     pub(crate) follow_links_of_duplicates: bool,
+    /// Scope of a crawl that follows links out of it.
+    scope: Option<Scope>,
+    rules: UrlRules,
     /// Prior change rates.
     change_priors: ChangePriors,
     full_sites: HashSet<SiteId>,
@@ -39,19 +43,50 @@ impl PagePolicy {
             revisits: settings.revisits,
             url_scorer: UrlScorer::new(&settings.url_patterns),
             follow_links_of_duplicates: settings.follow_links_of_duplicates,
+            scope: (settings.gathering.scope.hops_outside > 0).then(|| settings.gathering.scope.clone()),
+            rules: settings.gathering.rules.clone(),
             ..PagePolicy::default()
         }
     }
 
-    /// Replaces the settings that may change during a crawl.
+    /// Replaces the settings that may change during a crawl; the counts must be loaded again.
     pub(crate) fn update_settings(&mut self, settings: &CrawlSettings) {
+        self.limits = settings.limits.clone();
+        self.scope = (settings.gathering.scope.hops_outside > 0).then(|| settings.gathering.scope.clone());
         self.retry = settings.retry.clone();
         self.revisits = settings.revisits;
         self.url_scorer = UrlScorer::new(&settings.url_patterns);
     }
 
+    /// Removes links that lead further out of the scope than it admits. `records` are those of the pages.
+    pub(crate) fn restrict_hops(&self, pages: &mut [PageLinks], records: &BTreeMap<PageId, PageRecord>) {
+        if self.scope.is_none() {
+            return;
+        }
+        for page in pages {
+            let hops = records.get(&page.id).map_or(0, |record| self.source_hops(page.url.as_str(), record));
+            page.restrict(&self.rules, |url| self.hops_outside(url, hops).is_some());
+        }
+    }
+
+    /// Hops outside of the scope that lead to the source of a link; 0 if it is in scope.
+    pub(crate) fn source_hops(&self, url: &str, record: &PageRecord) -> u8 {
+        let is_inside = self.hops_outside(url, 0) == Some(0);
+        if is_inside { 0 } else { record.flags.hops_outside().max(1) }
+    }
+
+    /// Hops outside of the scope of a link target; `None` if the scope does not admit that many. `source_hops` are those of
+    /// the page with the link.
+    pub(crate) fn hops_outside(&self, url: &str, source_hops: u8) -> Option<u8> {
+        let Some(scope) = &self.scope else { return Some(0) };
+        let is_inside = self.rules.canonical(url).is_ok_and(|url| scope.check(&url).is_ok());
+        let hops = if is_inside { 0 } else { source_hops.saturating_add(1) };
+        (hops <= scope.hops_outside).then_some(hops)
+    }
+
     /// Loads the sizes of all sites and the prior change rates.
     pub(crate) fn load_counts(&mut self, collection: &Collection) -> Result<()> {
+        self.full_sites.clear();
         let parts = collection.site_state.reader().scan(|known: &mut Vec<(SiteId, u32)>, site, record| {
             known.push((site, record.pages_known));
         })?;

@@ -61,6 +61,7 @@ impl VisitComparison {
         }
         record.status = page.status;
         record.stage = if page.outcome.is_success() { PageStage::Fetched } else { PageStage::Failed };
+        record.flags = record.flags.without(PageFlags::REFETCH);
         if page.outcome.is_success() {
             record.flags = record.flags.without(PageFlags::REPORTED_STALE);
         }

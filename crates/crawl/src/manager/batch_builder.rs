@@ -6,7 +6,7 @@ use harvest::item::batch::{Batch, BatchPage, BatchSite, RobotsRedirect};
 use harvest::item::robots_response::RobotsResponse;
 use harvest::settings::crawl_settings::CrawlSettings;
 use model::{PageId, Reason, SiteId};
-use store::{Collection, PageRecord, PageStage, Result, SiteRecord};
+use store::{Collection, PageFlags, PageRecord, PageStage, Result, SiteRecord};
 
 use super::page_check::check_settings;
 use super::site_url::front_page;
@@ -39,7 +39,9 @@ pub(super) fn build_batch(
         let (Some(url), Some(record)) = (urls.remove(page), records.get(page)) else { continue };
         let site = record.site;
         let canonical = settings.gathering.rules.canonical(&url).map_err(|_| Reason::RejectedByPattern);
-        if let Err(reason) = canonical.and_then(|url| check_settings(settings, &url, record.depth)) {
+        if let Err(reason) =
+            canonical.and_then(|url| check_settings(settings, &url, record.depth, record.flags))
+        {
             rejected.push((*page, reason));
             continue;
         }
@@ -47,7 +49,9 @@ pub(super) fn build_batch(
             order.push(site);
             Vec::new()
         });
-        pages.push(BatchPage { page: *page, url, validators: validators.remove(page).unwrap_or_default() });
+        // A fetch that the user has requested is unconditional.
+        let validators = validators.remove(page).filter(|_| !record.flags.has(PageFlags::REFETCH));
+        pages.push(BatchPage { page: *page, url, validators: validators.unwrap_or_default() });
     }
     let rejected_pages = rejected.len();
     reject(collection, rejected)?;
@@ -73,7 +77,11 @@ fn reject(collection: &mut Collection, mut rejected: Vec<(PageId, Reason)>) -> R
     rejected.sort_unstable_by_key(|(page, _)| *page);
     let pages: Vec<PageId> = rejected.iter().map(|(page, _)| *page).collect();
     collection.page_state.update(&pages, |index, record| {
-        (record.stage, record.reason) = (PageStage::Rejected, Some(rejected[index].1));
+        record.reason = Some(rejected[index].1);
+        // The content of a fetched page is kept; its reason excludes it from further batches.
+        if record.stage != PageStage::Fetched || !rejected[index].1.excludes() {
+            record.stage = PageStage::Rejected;
+        }
     })
 }
 

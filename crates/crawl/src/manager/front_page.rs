@@ -28,7 +28,7 @@ pub(super) fn front_pages(
         let is_new = eligibility.allowed == AllowedPages::FrontPageOnly;
         if is_new && urls.len() < max_pages && domains.has_room(site) {
             match front_page(collection.urls.reader(), settings, site) {
-                Some(url) if check_settings(settings, &url, 0).is_ok() => {
+                Some(url) if check_settings(settings, &url, 0, PageFlags::default()).is_ok() => {
                     domains.take(site);
                     urls.push(&url);
                 }

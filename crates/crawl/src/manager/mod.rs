@@ -13,9 +13,10 @@ pub(crate) mod day_budget;
 pub(crate) mod domain_budget;
 mod due;
 mod front_page;
-mod page_check;
+pub(crate) mod page_check;
 pub(crate) mod page_ranks;
 pub(crate) mod priority;
+pub(crate) mod refetch;
 pub(crate) mod revisit;
 mod selection;
 mod site_eligibility;
@@ -29,7 +30,7 @@ use harvest::item::batch::Batch;
 use harvest::settings::clock::seconds;
 use harvest::settings::crawl_settings::CrawlSettings;
 use model::{PageId, Reason, SiteId};
-use store::{Collection, LinkLogReader, PageStage, ScanRow};
+use store::{Collection, LinkLogReader, PageFlags, PageStage, ScanRow};
 
 use crate::claims::open_batches::OpenBatches;
 use crate::error::Error;
@@ -167,10 +168,11 @@ impl Manager {
             {
                 return None;
             }
-            let list = candidate_list(row.stage)?;
+            let list = candidate_list(row)?;
             let due = due_time(settings, eligibility, day, row);
             earliest.observe(due, now_ms);
-            (due.time_ms <= now_ms).then(|| (list, scorer.priority(row, &page)))
+            let is_due = due.time_ms <= now_ms;
+            is_due.then(|| (list, requested_first(row, scorer.priority(row, &page))))
         };
         let (lists, parts) =
             pages.top_k_lists(3, settings.max_batch_pages, settings.max_batch_pages_per_site, score)?;
@@ -219,11 +221,8 @@ impl Manager {
         let day = DayBudget::load(&state, pages, sites, settings, after_ms)?;
         let observe = |earliest: &mut EarliestDue, row: &ScanRow| {
             let Some(eligibility) = eligibilities.get(row.site.index()) else { return };
-            let is_candidate = match row.stage {
-                PageStage::Discovered | PageStage::Failed => true,
-                PageStage::Fetched => revisits,
-                PageStage::Queued | PageStage::Rejected => false,
-            };
+            let revisits = revisits || row.flags.has(PageFlags::REFETCH);
+            let is_candidate = candidate_list(row).is_some() && (revisits || row.stage != PageStage::Fetched);
             if is_candidate && eligibility.allowed.allows(row) {
                 earliest.observe(due_time(settings, eligibility, &day, row), after_ms);
             }
@@ -268,14 +267,21 @@ impl Manager {
     }
 }
 
-/// Index of the candidate list of a stage, in the order of [`Candidates`]; `None` if its pages are not selected.
-fn candidate_list(stage: PageStage) -> Option<usize> {
-    match stage {
+/// Index of the candidate list of a page, in the order of [`Candidates`]; `None` if it is not selected.
+fn candidate_list(row: &ScanRow) -> Option<usize> {
+    match row.stage {
         PageStage::Discovered => Some(0),
+        // The settings exclude it, but its content is kept.
+        PageStage::Fetched if row.reason.is_some_and(Reason::excludes) => None,
         PageStage::Fetched => Some(1),
         PageStage::Failed => Some(2),
         PageStage::Queued | PageStage::Rejected => None,
     }
+}
+
+/// Priority of a page; a fetch that the user has requested comes before all others.
+fn requested_first(row: &ScanRow, priority: f32) -> f32 {
+    if row.flags.has(PageFlags::REFETCH) { f32::MAX } else { priority }
 }
 
 /// Number of places in a batch that are reserved for pages never fetched.
@@ -303,8 +309,6 @@ pub(crate) fn release_disallowed(collection: &mut Collection, sites: &HashSet<Si
 
 #[cfg(test)]
 mod tests {
-    use store::PageFlags;
-
     use super::*;
     use crate::state::day_counter::DAY_MS;
     use crate::test_collection::{MIDNIGHT_MS, NOON_MS, NOON_S, TestCollection, batch_urls};

@@ -53,11 +53,17 @@ impl Seeder {
     }
 
     /// Replaces the settings, if they have changed.
-    pub(crate) fn update_settings(&mut self, settings: &Arc<CrawlSettings>) {
+    pub(crate) fn update_settings(
+        &mut self,
+        settings: &Arc<CrawlSettings>,
+        collection: &Collection,
+    ) -> Result<()> {
         if !Arc::ptr_eq(&self.settings, settings) {
             self.settings = Arc::clone(settings);
             self.ingest.policy.update_settings(settings);
+            self.ingest.policy.load_counts(collection)?;
         }
+        Ok(())
     }
 
     /// Adds a page to the batch that [`Seeder::seed`] ingests.
@@ -98,7 +104,7 @@ impl Seeder {
     pub(crate) fn ingest_links(
         &mut self,
         collection: &mut Collection,
-        pages: &[PageLinks],
+        pages: Vec<PageLinks>,
     ) -> Result<IngestSummary> {
         self.ingest.ingest_links(collection, pages)
     }

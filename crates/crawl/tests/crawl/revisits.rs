@@ -341,6 +341,7 @@ fn at_the_page_limit_of_a_site_only_fetched_pages_are_revisited() {
                 max_depth: None,
                 headers: SiteHeaders::default(),
                 robots_agent: None,
+                ignores_robots: false,
                 skip: false,
             }];
         },

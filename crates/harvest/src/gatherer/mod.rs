@@ -11,6 +11,8 @@
 pub mod pool;
 pub(crate) mod response;
 
+use std::borrow::Cow;
+
 use frontier::quantize_u16;
 use model::{CanonicalUrl, Reason, Truncation};
 use parse::{
@@ -33,7 +35,8 @@ pub(crate) const MAX_REL_BYTES: usize = 128;
 
 /// Parser of fetched pages; one per thread.
 pub struct Gatherer<'s> {
-    settings: &'s GatherSettings,
+    /// Owned after a change of the settings.
+    settings: Cow<'s, GatherSettings>,
     encoder: RecordEncoder,
     /// Reused for each page.
     document: Document,
@@ -44,11 +47,16 @@ impl<'s> Gatherer<'s> {
     /// Creates a gatherer.
     pub fn new(settings: &'s GatherSettings) -> Gatherer<'s> {
         Gatherer {
-            settings,
+            settings: Cow::Borrowed(settings),
             encoder: RecordEncoder::new(settings.compression_level),
             document: Document::default(),
             links: GatheredLinks::default(),
         }
+    }
+
+    /// Applies new settings to the following pages, except for the compression level.
+    pub(crate) fn update_settings(&mut self, settings: &GatherSettings) {
+        self.settings = Cow::Owned(settings.clone());
     }
 
     /// Parses a page.
@@ -57,7 +65,7 @@ impl<'s> Gatherer<'s> {
         let outcome = fetched.outcome();
         let content_type = head.value("Content-Type");
         let mut gathered = describe_response(
-            self.settings,
+            &self.settings,
             ResponseParts {
                 url: fetched.url.clone(),
                 fetched_ms: fetched.fetched_ms,
@@ -158,10 +166,14 @@ impl<'s> Gatherer<'s> {
                 Ok(url) if nofollow || is_nofollow(link.rel) => {
                     LinkTarget::Unfollowed(links.store_text(url.as_str(), usize::MAX), Some(Reason::Nofollow))
                 }
+                Ok(url) if !self.settings.followed_kinds.contains(&link.kind) => LinkTarget::Unfollowed(
+                    links.store_text(url.as_str(), usize::MAX),
+                    Some(Reason::LinkElement),
+                ),
                 Ok(url) => {
                     let score = || focus.score_link(relevance, link.anchor, url.as_str());
                     let relevance = if focus.is_empty() { 0 } else { quantize_u16(score()) };
-                    link_target(self.settings, url, url.site() != page.site(), relevance, &mut links)
+                    link_target(&self.settings, url, url.site() != page.site(), relevance, &mut links)
                 }
                 Err(_) => LinkTarget::Unfollowed(links.store_text(link.href, MAX_INVALID_URL_BYTES), None),
             };

@@ -213,6 +213,10 @@ impl<'s> Harvester<'s> {
             return Ok(());
         }
         self.settings = settings;
+        if let Some(gatherer) = &mut self.gatherer {
+            gatherer.update_settings(&self.settings.gathering);
+        }
+        self.return_excluded_pages()?;
         let sites = self.sites.values_mut();
         let changed: Vec<SiteId> = sites
             .filter_map(|active| active.update_settings(&self.settings).then_some(active.site))
@@ -353,6 +357,29 @@ impl<'s> Harvester<'s> {
                 }
                 Some(RequestJob::Robots { .. } | RequestJob::Sitemap { .. }) | None => {}
             }
+        }
+        Ok(())
+    }
+
+    /// Returns the pages that the scope of new settings excludes; the manager records the reason.
+    fn return_excluded_pages(&mut self) -> std::io::Result<()> {
+        let sites: Vec<SiteId> = self.sites.keys().copied().collect();
+        for site in sites {
+            for job in self.workbench.drain(site.into()) {
+                let scope = &self.settings.gathering.scope;
+                match self.jobs.get(job) {
+                    Some(RequestJob::Page { page, url, .. }) if scope.check_link(url, false).is_err() => {
+                        let page = *page;
+                        self.jobs.remove(job);
+                        self.context.counters.pages_queued.fetch_sub(1, Relaxed);
+                        self.send(HarvestEvent::PageReturned { page, reason: None })?;
+                    }
+                    _ => {
+                        self.workbench.push(site.into(), job);
+                    }
+                }
+            }
+            self.close_if_done(site)?;
         }
         Ok(())
     }

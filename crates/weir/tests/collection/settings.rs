@@ -30,13 +30,13 @@ fn an_error_names_the_file_and_the_setting_and_has_an_example() {
     ]
     .map(|settings| error(dir, settings));
     insta::assert_snapshot!(errors.concat(), @r#"
-    weir: DIR/weir.toml: unknown setting `politeness.dealy`; did you mean `politeness.delay`?
-    weir: DIR/weir.toml: politeness.delay: `5` has no unit; use "5s", "5ms", "5m", "5h" or "5d"
-    weir: DIR/weir.toml: unknown setting `accept`; did you mean `scope.accept`?
-    weir: DIR/weir.toml: fetch.max_body_size: invalid size `400k`; examples: "400 kB", "512 MiB"
+    weir: DIR/weir.toml: line 2: unknown setting `politeness.dealy`; did you mean `politeness.delay`?
+    weir: DIR/weir.toml: line 2: politeness.delay: `5` has no unit; use "5s", "5ms", "5m", "5h" or "5d"
+    weir: DIR/weir.toml: line 1: unknown setting `accept`; did you mean `scope.accept`?
+    weir: DIR/weir.toml: line 2: fetch.max_body_size: invalid size `400k`; examples: "400 kB", "512 MiB"
     weir: weir.toml: fetch.ca_file: cannot read DIR/missing.pem: No such file or directory (os error 2)
-    weir: DIR/weir.toml: crawl.strategy: invalid choice `fast`; use "wire" or "breadth-first" or "larger-sites-first" or "bfs-larger-sites" or "backlinks" or "opic" or "batch-pagerank" or "partial-pagerank" or "focused" or "random"
-    weir: DIR/weir.toml: site.match: invalid site pattern `http://a.test/`; examples: "www.example.org", ".example.org", "org,example," (SURT prefix)
+    weir: DIR/weir.toml: line 2: crawl.strategy: invalid choice `fast`; use "wire" or "breadth-first" or "larger-sites-first" or "bfs-larger-sites" or "backlinks" or "opic" or "batch-pagerank" or "partial-pagerank" or "focused" or "random"
+    weir: DIR/weir.toml: line 2: site.match: invalid site pattern `http://a.test/`; examples: "www.example.org", ".example.org", "org,example," (SURT prefix)
     weir: DIR/weir.toml: line 1, column 6: unclosed table, expected `]`
     "#);
 }

@@ -19,6 +19,7 @@ mod roles;
 mod round_trip;
 mod scheduling;
 mod servers;
+mod settings_changes;
 mod stops;
 mod terminal;
 mod transfers;

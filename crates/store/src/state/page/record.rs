@@ -7,7 +7,7 @@
 //! | column | fields |
 //! |---|---|
 //! | 0 `Site` | site `u32` |
-//! | 1 `StageAndFlags` | depth `u8`, stage `u8`, reason `u8`, flags `u8` |
+//! | 1 `StageAndFlags` | depth `u8`, stage (4 low bits) and flags 8 to 11 `u8`, reason `u8`, flags 0 to 7 `u8` |
 //! | 2 `EarliestVisit` | earliest visit `u32` |
 //! | 3 `LastVisit` | last visit `u32` |
 //! | 4 `ChangeRate` | changes per day `f32` |
@@ -119,7 +119,7 @@ impl PageStage {
     /// Decodes a stage. Other values cannot occur, because the block has a checksum and the file a version; they are
     /// treated as rejected, so that the page is not fetched.
     fn from_byte(byte: u8) -> PageStage {
-        match byte {
+        match byte & 0b1111 {
             0 => PageStage::Discovered,
             1 => PageStage::Queued,
             2 => PageStage::Fetched,
@@ -129,9 +129,9 @@ impl PageStage {
     }
 }
 
-/// Boolean properties of a page, one bit each.
+/// Boolean properties and small counts of a page, in the 12 low bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct PageFlags(pub u8);
+pub struct PageFlags(pub u16);
 
 impl PageFlags {
     /// The URL has a query or names a program.
@@ -145,20 +145,46 @@ impl PageFlags {
     pub const HAS_LAST_MODIFIED: PageFlags = PageFlags(64);
     /// The sitemap reports a change since the last fetch.
     pub const REPORTED_STALE: PageFlags = PageFlags(128);
+    /// The user has requested a fetch; cleared by the next one.
+    pub const REFETCH: PageFlags = PageFlags(256);
 
     /// Bits of the number of redirects that lead to the page.
-    const REDIRECTS: u8 = 0b0011_1000;
+    const REDIRECTS: u16 = 0b0011_1000;
+    /// Bits of the number of links outside of the scope that lead to the page.
+    const HOPS_OUTSIDE: u16 = 0b0000_1110_0000_0000;
 
     /// Number of consecutive redirects that lead to the page, up to 7.
     pub fn redirects(self) -> u8 {
-        (self.0 & Self::REDIRECTS) >> Self::REDIRECTS.trailing_zeros()
+        ((self.0 & Self::REDIRECTS) >> Self::REDIRECTS.trailing_zeros()) as u8
     }
 
     /// Sets the number of consecutive redirects; 7 stands for that many or more.
     #[must_use]
     pub fn with_redirects(self, count: u8) -> PageFlags {
-        let bits = count.min(7) << Self::REDIRECTS.trailing_zeros();
+        let bits = u16::from(count.min(7)) << Self::REDIRECTS.trailing_zeros();
         PageFlags(self.0 & !Self::REDIRECTS | bits)
+    }
+
+    /// Number of consecutive links to URLs that are not accepted by the scope, up to 7; 0 for a page in scope.
+    pub fn hops_outside(self) -> u8 {
+        ((self.0 & Self::HOPS_OUTSIDE) >> Self::HOPS_OUTSIDE.trailing_zeros()) as u8
+    }
+
+    /// Sets the number of links outside of the scope; 7 stands for that many or more.
+    #[must_use]
+    pub fn with_hops_outside(self, count: u8) -> PageFlags {
+        let bits = u16::from(count.min(7)) << Self::HOPS_OUTSIDE.trailing_zeros();
+        PageFlags(self.0 & !Self::HOPS_OUTSIDE | bits)
+    }
+
+    /// The two bytes of a record: the high bits share theirs with the stage.
+    fn encode_with(self, stage: PageStage) -> (u8, u8) {
+        let [high, low] = self.0.to_be_bytes();
+        (stage as u8 | high << 4, low)
+    }
+
+    fn decode(stage: u8, low: u8) -> PageFlags {
+        PageFlags(u16::from_be_bytes([stage >> 4, low]))
     }
 
     /// Whether all of `flags` are set.
@@ -197,7 +223,8 @@ impl PageRecord {
         let mut row = [0; ROW_BYTES];
         let mut put = FieldWriter(&mut row);
         put.u32(self.site.0);
-        put.bytes(&[self.depth, self.stage as u8, self.reason.map_or(0, Reason::code), self.flags.0]);
+        let (stage, flags) = self.flags.encode_with(self.stage);
+        put.bytes(&[self.depth, stage, self.reason.map_or(0, Reason::code), flags]);
         put.u32(self.earliest_visit_s);
         put.u32(self.last_visit_s);
         put.f32(self.changes_per_day);
@@ -231,12 +258,15 @@ impl PageRecord {
 
     pub(crate) fn decode(row: &[u8; ROW_BYTES]) -> PageRecord {
         let mut take = FieldReader(row);
+        let site = SiteId(take.u32());
+        let (depth, stage, reason, flags) =
+            decode_stage_and_flags([take.u8(), take.u8(), take.u8(), take.u8()]);
         PageRecord {
-            site: SiteId(take.u32()),
-            depth: take.u8(),
-            stage: PageStage::from_byte(take.u8()),
-            reason: Reason::from_code(take.u8()),
-            flags: PageFlags(take.u8()),
+            site,
+            depth,
+            stage,
+            reason,
+            flags,
             earliest_visit_s: take.u32(),
             last_visit_s: take.u32(),
             changes_per_day: take.f32(),
@@ -276,7 +306,7 @@ impl PageRecord {
 pub(crate) fn decode_stage_and_flags(
     [depth, stage, reason, flags]: [u8; 4],
 ) -> (u8, PageStage, Option<Reason>, PageFlags) {
-    (depth, PageStage::from_byte(stage), Reason::from_code(reason), PageFlags(flags))
+    (depth, PageStage::from_byte(stage), Reason::from_code(reason), PageFlags::decode(stage, flags))
 }
 
 #[cfg(test)]
@@ -290,7 +320,7 @@ mod tests {
             depth: 2,
             stage: PageStage::Failed,
             reason: Some(Reason::TooDeep),
-            flags: PageFlags::DYNAMIC.with(PageFlags::DUPLICATE),
+            flags: PageFlags::DYNAMIC.with(PageFlags::REFETCH).with_hops_outside(5),
             earliest_visit_s: 6,
             last_visit_s: 7,
             changes_per_day: 8.5,
@@ -332,6 +362,8 @@ mod tests {
         assert_eq!(flags.without(PageFlags::SEED), PageFlags::DYNAMIC);
         let led = flags.with_redirects(3);
         assert!((led.redirects(), led.with_redirects(200).redirects()) == (3, 7) && led.has(flags));
+        let outside = led.with_hops_outside(2);
+        assert_eq!((outside.hops_outside(), outside.redirects(), led.hops_outside()), (2, 3, 0));
         assert_eq!(led.with_redirects(0), flags);
     }
 }

@@ -11,7 +11,7 @@ use store::{Collection, RetentionPolicy};
 
 use crate::human;
 use crate::output::Printer;
-use crate::settings::{self, Settings};
+use crate::settings::{self, SetArgs};
 use crate::system::now_ms;
 
 const EXAMPLES: &str = "\
@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// Versions to keep per page: all, latest or a number (default: warc.keep_versions).
     #[arg(long, value_name = "N", value_parser = settings::parse_keep_versions)]
     keep_versions: Option<RetentionPolicy>,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 #[derive(Serialize)]
@@ -44,7 +47,7 @@ struct CompactOutput {
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
-    let settings = Settings::load(&args.dir)?;
+    let settings = args.set.load(&args.dir)?;
     let keep = args.keep_versions.unwrap_or(settings.warc.keep_versions);
     let mut collection = Collection::open(&args.dir, settings.store_settings())?;
     let bytes_before = used_bytes(&args.dir)?;

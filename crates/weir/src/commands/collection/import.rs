@@ -14,7 +14,7 @@ use crate::exit::UsageError;
 use crate::human::{self, plural};
 use crate::output::Printer;
 use crate::progress_line::ProgressLine;
-use crate::settings::Settings;
+use crate::settings::SetArgs;
 use crate::system;
 
 const EXAMPLES: &str = "\
@@ -40,6 +40,9 @@ pub(crate) struct Args {
     /// WARC, ARC or WACZ files.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 /// JSON output.
@@ -64,7 +67,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         }
     }
     let start = Instant::now();
-    let settings = Settings::load(&args.dir)?;
+    let settings = args.set.load(&args.dir)?;
     let mut collection = Collection::open(&args.dir, settings.store_settings()).map_err(usage_error)?;
     let gather_settings = settings.gather_settings()?;
     let mut progress = ProgressLine::new();

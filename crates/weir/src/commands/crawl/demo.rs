@@ -96,6 +96,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let server = (!args.no_serve).then(start_server).transpose()?;
     let job = CrawlJob {
         settings: &settings,
+        seeds: std::slice::from_ref(&portal),
         handle: &handle,
         limits,
         fetch: &args.fetch,

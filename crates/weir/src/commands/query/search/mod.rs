@@ -14,7 +14,7 @@ use store::Snapshot;
 
 use crate::exit::UsageError;
 use crate::output::Printer;
-use crate::settings::Settings;
+use crate::settings::SetArgs;
 
 const HELP: &str = "\
 Query syntax:
@@ -83,6 +83,9 @@ pub(crate) struct Args {
     /// Show near duplicates instead of collapsing them.
     #[arg(long)]
     show_duplicates: bool,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 impl Args {
@@ -98,6 +101,7 @@ impl Args {
             explain: false,
             facets: false,
             show_duplicates: false,
+            set: SetArgs::default(),
         }
     }
 }
@@ -115,7 +119,7 @@ enum Sort {
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let text = args.query.join(" ");
     let query = parse_query(&text, args.any)?;
-    let settings = Settings::load(&args.dir)?;
+    let settings = args.set.load(&args.dir)?;
     let snapshot = Snapshot::open(&args.dir, None)?;
     let links = resolve_links(&settings.url_rules(), &snapshot, &query)?;
     let searcher = Searcher::open(snapshot, settings.ranking())?.with_agent(settings.agent());
