@@ -13,6 +13,7 @@ use crate::commands::query::{analyze, index};
 use crate::human::{self, plural};
 use crate::output::{Printer, TextStyle};
 use crate::progress_line::ProgressLine;
+use crate::settings::SetArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -103,12 +104,12 @@ fn repair(dir: &Path, damaged: &[CorruptionScope], printer: &mut Printer) -> any
     if is_analysis {
         printer.warn("repairing the analysis: all steps run again")?;
         analysis::discard_analysis(dir)?;
-        analyze::analyze(dir, &mut |_| Ok(()))?;
+        analyze::analyze(dir, &SetArgs::default(), &mut |_| Ok(()))?;
     }
     if is_index {
         printer.warn("repairing the text index: it is built again")?;
         search::discard_index(dir)?;
-        index::run(&index::Args { dir: dir.to_owned() }, printer)?;
+        index::run(&index::Args { dir: dir.to_owned(), set: SetArgs::default() }, printer)?;
     }
     let others =
         damaged.iter().filter(|scope| !scope.is_of_analysis() && **scope != CorruptionScope::TextIndex);
