@@ -204,3 +204,94 @@ impl<'s> ImportRun<'s> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use store::StoreSettings;
+
+    use super::*;
+
+    const NOW_MS: i64 = 1_794_731_500_000;
+
+    /// Record of a page with this block.
+    fn record(url: &str, block: &str) -> String {
+        format!(
+            "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2024-05-17T00:00:00Z\r\n\
+             Content-Type: application/http\r\nContent-Length: {}\r\n\r\n{block}\r\n\r\n",
+            block.len()
+        )
+    }
+
+    fn html(url: &str, body: &str) -> String {
+        record(url, &format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{body}"))
+    }
+
+    /// Imports files with these contents; returns the summary, and the messages of errors.
+    fn import_files(dir: &Path, contents: &[String]) -> (ImportSummary, Vec<String>) {
+        let path = dir.join("collection");
+        let settings = StoreSettings::default();
+        let opened = if path.exists() {
+            Collection::open(&path, settings)
+        } else {
+            Collection::create(&path, settings)
+        };
+        let files: Vec<PathBuf> =
+            (0..contents.len()).map(|number| dir.join(format!("{number}.warc"))).collect();
+        for (file, content) in files.iter().zip(contents) {
+            fs::write(file, content).unwrap();
+        }
+        let mut errors = Vec::new();
+        let on_event = |event: ImportEvent<'_>| {
+            if let ImportEvent::FileError(error) = event {
+                errors.push(error.to_string());
+            }
+        };
+        let settings = GatherSettings::default();
+        let summary = import(&mut opened.unwrap(), &files, &settings, || NOW_MS, on_event).unwrap();
+        (summary, errors)
+    }
+
+    #[test]
+    fn records_of_all_files_are_counted_by_what_became_of_them() {
+        let temp = tempfile::tempdir().unwrap();
+        let first = html("http://a.test/", "<a href=/b>b</a>") + &record("http://a.test/x", "no head");
+        let second = html("http://b.test/", "text") + &html("http://a.test/", "<a href=/b>b</a>");
+        let (summary, errors) = import_files(temp.path(), &[first, second]);
+        let expected = ImportSummary {
+            files: 2,
+            records: 4,
+            pages: 2,
+            links: 1,
+            already_stored: 1,
+            records_skipped: 1,
+            body_bytes: 20,
+            ..ImportSummary::default()
+        };
+        assert_eq!((summary, errors), (expected, Vec::new()));
+    }
+
+    #[test]
+    fn records_before_the_damage_of_a_file_and_all_other_files_are_imported() {
+        let temp = tempfile::tempdir().unwrap();
+        let whole = html("http://a.test/1", "one");
+        let damaged = format!("{whole}{}", &html("http://a.test/2", "two")[..150]);
+        let (summary, errors) = import_files(temp.path(), &[damaged, html("http://a.test/3", "three")]);
+        assert_eq!((summary.files, summary.damaged_files, summary.pages), (2, 1, 2));
+        assert!(errors.len() == 1 && errors[0].contains("0.warc"), "{errors:?}");
+    }
+
+    #[test]
+    fn an_import_without_pages_does_not_commit() {
+        let temp = tempfile::tempdir().unwrap();
+        let generation = || store::find_snapshot(&temp.path().join("collection"), None).unwrap().generation;
+        assert_eq!(import_files(temp.path(), &[]).0, ImportSummary::default());
+        let before = generation();
+        assert_eq!(import_files(temp.path(), &[record("http://a.test/", "no head")]).0.records_skipped, 1);
+        assert_eq!(generation(), before);
+        assert_eq!(import_files(temp.path(), &[html("http://a.test/", "page")]).0.pages, 1);
+        assert_eq!(generation(), before + 1);
+    }
+}

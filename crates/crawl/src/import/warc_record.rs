@@ -127,3 +127,93 @@ const MAX_PROTOCOLS: usize = 8;
 fn web_url(url: &str, rules: &UrlRules) -> Option<CanonicalUrl> {
     rules.canonical(url).ok().filter(|url| matches!(url.scheme(), Scheme::Http | Scheme::Https))
 }
+
+#[cfg(test)]
+mod tests {
+    use model::Truncation;
+
+    use super::*;
+
+    const URL: &str = "http://a.test/page";
+    const HTTP: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\nhello";
+
+    /// Converts a record with these header lines and block.
+    fn read(fields: &str, block: &str) -> ImportRecord {
+        let record = format!(
+            "WARC/1.1\r\nWARC-Date: 2024-05-17T00:00:01Z\r\n{fields}Content-Length: {}\r\n\r\n{block}\r\n\r\n",
+            block.len()
+        );
+        read_record(WarcRecord::parse(record.into_bytes()).unwrap(), &UrlRules::default())
+    }
+
+    fn of_type(kind: &str, more: &str, block: &str) -> ImportRecord {
+        read(&format!("WARC-Type: {kind}\r\nWARC-Target-URI: {URL}\r\n{more}"), block)
+    }
+
+    fn page(record: ImportRecord) -> FetchedPage {
+        let ImportRecord::Page(page) = record else { panic!("not imported") };
+        page
+    }
+
+    fn is_unsupported(record: &ImportRecord) -> bool {
+        matches!(record, ImportRecord::Unsupported)
+    }
+
+    #[test]
+    fn a_response_keeps_head_body_and_the_values_of_its_header() {
+        let more = "Content-Type: application/http\r\nWARC-IP-Address: 192.0.2.7\r\nWARC-Protocol: h2\r\n\
+                    WARC-Protocol: tls/1.3\r\nWARC-Truncated: time\r\n";
+        let page = page(of_type("response", more, HTTP));
+        assert_eq!((page.url.as_str(), page.status, page.fetched_ms), (URL, 200, 1_715_904_001_000));
+        assert_eq!((&page.body[..], page.address), (&b"hello"[..], Some([192, 0, 2, 7].into())));
+        assert!(page.head.starts_with(b"HTTP/1.1 200 OK") && page.head.ends_with(b"\r\n\r\n"));
+        assert_eq!((page.protocols.len(), page.truncated), (2, Some(Truncation::Time)));
+    }
+
+    #[test]
+    fn records_without_a_page_that_can_be_imported_are_unsupported() {
+        let http = "Content-Type: application/http\r\n";
+        for (fields, block) in [
+            (format!("WARC-Type: response\r\n{http}"), HTTP),
+            (format!("WARC-Type: response\r\nWARC-Target-URI: ftp://a.test/\r\n{http}"), HTTP),
+            (format!("WARC-Type: response\r\nWARC-Target-URI: dns:a.test\r\n{http}"), "20240517 A 192.0.2.7"),
+            (format!("WARC-Type: response\r\nWARC-Target-URI: {URL}\r\n{http}"), "no head"),
+            (format!("WARC-Type: resource\r\nWARC-Target-URI: {URL}\r\n"), "without a type"),
+        ] {
+            assert!(is_unsupported(&read(&fields, block)), "{fields}");
+        }
+    }
+
+    #[test]
+    fn other_types_are_not_pages() {
+        for kind in ["warcinfo", "request", "metadata", "continuation", "conversion", "of-the-future"] {
+            let record = of_type(kind, "Content-Type: application/json\r\n", "{}");
+            assert!(matches!(record, ImportRecord::NotAPage), "{kind}");
+        }
+    }
+
+    #[test]
+    fn resources_and_texts_get_a_synthesized_head() {
+        let image = page(of_type("resource", "Content-Type: image/png\r\n", "pixels"));
+        let head = String::from_utf8(image.head).unwrap();
+        assert!(head.contains("Content-Type: image/png\r\n") && head.contains("X-Crawler-Record: resource"));
+        assert_eq!((image.status, &image.body[..]), (200, &b"pixels"[..]));
+        let text = page(of_type("conversion", "Content-Type: text/plain\r\n", "words"));
+        let head = String::from_utf8(text.head).unwrap();
+        assert!(head.contains("Content-Type: text/plain; charset=utf-8\r\n"), "{head}");
+    }
+
+    #[test]
+    fn a_revisit_is_imported_unless_its_body_is_elsewhere() {
+        let head = "HTTP/1.1 200 OK\r\n\r\n";
+        let of_url =
+            |url: &str| format!("WARC-Refers-To-Target-URI: {url}\r\nContent-Type: application/http\r\n");
+        assert_eq!(page(of_type("revisit", &of_url(URL), head)).status, 304);
+        assert!(is_unsupported(&of_type("revisit", &of_url("http://b.test/"), head)));
+        let profile = "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/server-not-modified\r\n";
+        let not_modified = format!("{profile}{}", of_url("http://b.test/"));
+        assert_eq!(page(of_type("revisit", &not_modified, head)).status, 304);
+        let moved = "HTTP/1.1 301 Moved\r\nLocation: /c\r\n\r\n";
+        assert_eq!(page(of_type("revisit", &of_url("http://b.test/"), moved)).status, 301);
+    }
+}
