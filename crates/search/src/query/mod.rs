@@ -36,7 +36,7 @@ pub const MAX_NEAR_DISTANCE: u16 = 1_000;
 /// Maximum number of pairs of adjacent words that add to the score.
 const MAX_QUERY_PAIRS: usize = 16;
 
-/// Which words of a query a page must have.
+/// Rule for the words of a query that a page must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MatchMode {
     /// All words.
@@ -135,7 +135,7 @@ impl Query {
         }
     }
 
-    /// Which of its words a page must have.
+    /// The rule for its words.
     pub fn mode(&self) -> MatchMode {
         self.mode
     }

@@ -156,7 +156,7 @@ pub struct SearchResult {
     pub hits: Vec<Hit>,
     /// Counts by site, language, year and MIME type; empty unless requested.
     pub facets: Facets,
-    /// Which words of the query the hits have: any of them if the query was relaxed ([`SearchOptions::relax`]).
+    /// Rule by which the hits match the words: any of them if the query was relaxed ([`SearchOptions::relax`]).
     pub mode: MatchMode,
     /// Conditions that leave a conjunction without hits.
     pub emptied_by: Vec<EmptyingCondition>,

@@ -43,7 +43,7 @@ struct ResultView {
     summary: String,
     sorts: Vec<(&'static str, String, bool)>,
     suggestion: Option<(String, String)>,
-    /// Why no page has all words, if the query was relaxed or finds nothing.
+    /// Reasons why no page has all words, if the query was relaxed or finds nothing.
     remarks: Vec<String>,
     limits_hit: Vec<String>,
     hits: Vec<HitView>,
