@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use parse::html::Options;
-use parse::{Document, detect_language, plain_urls};
+use parse::{Document, LanguageHints, detect_language, plain_urls};
 
 fuzz_target!(|input: &[u8]| {
     let split = input.iter().position(|&byte| byte == b'\n').unwrap_or(0);
@@ -18,6 +18,6 @@ fuzz_target!(|input: &[u8]| {
     for (start, url) in plain_urls(&document.text) {
         assert_eq!(&document.text[start..start + url.len()], url);
     }
-    let language = detect_language(&document.text);
+    let language = detect_language(&document.text, LanguageHints::default());
     assert!(language.is_none_or(|language| (0.0..=1.0).contains(&language.confidence)));
 });

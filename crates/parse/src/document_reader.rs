@@ -66,8 +66,8 @@ impl DocumentReader {
     }
 }
 
-/// Returns the last label of the host; `None` for an IP address.
-fn top_level_domain(url: &str) -> Option<&str> {
+/// Returns the last label of the host of a URL; `None` for an IP address.
+pub fn top_level_domain(url: &str) -> Option<&str> {
     let (_, after_scheme) = url.split_once("://")?;
     let authority = after_scheme.split(['/', '?', '#']).next()?;
     let host = authority.split(':').next()?;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use model::UrlRules;
 use parse::html::TagAllowlist;
-use parse::{Document, DocumentReader, StoredResponse, decode_content, detect_language, max_decoded_bytes};
+use parse::{Document, DocumentReader, StoredResponse, decode_content, max_decoded_bytes, top_level_domain};
 use serde::Serialize;
 use store::{PageRef, StoredPage, StreamCursor};
 
@@ -88,9 +88,8 @@ impl PageView<'_> {
     /// Code of the detected language.
     pub fn language(&self) -> Option<&'static str> {
         let document = self.document?;
-        let main_text = document.main_text();
-        let text = if main_text.is_empty() { &document.text } else { &main_text };
-        detect_language(text).map(|language| language.code)
+        let language = document.language(&document.main_text(), top_level_domain(self.stored.url()));
+        language.map(|language| language.code)
     }
 
     /// Main text without boilerplate; the full text if no main text was found.

@@ -16,8 +16,8 @@ use std::borrow::Cow;
 use frontier::quantize_u16;
 use model::{CanonicalUrl, Reason, Truncation};
 use parse::{
-    ContentKind, DecodeEnd, Document, Fingerprint, RobotsDirectives, decode_content, detect_language,
-    parse_date,
+    ContentKind, DecodeEnd, Document, Fingerprint, RobotsDirectives, decode_content, parse_date,
+    top_level_domain,
 };
 use warc::RecordEncoder;
 use xxhash_rust::xxh3::xxh3_64;
@@ -195,7 +195,6 @@ impl<'s> Gatherer<'s> {
 
     fn describe(&mut self, page: &CanonicalUrl, main_text: &str, raw_bytes: u64) -> GatheredDocument {
         let document = &mut self.document;
-        let sample = if main_text.is_empty() { &document.text } else { main_text };
         let rules = &self.settings.rules;
         let canonical = document.canonical_url().map(|raw| {
             let url = rules.join(&document.base(page, rules), raw);
@@ -203,7 +202,9 @@ impl<'s> Gatherer<'s> {
         });
         GatheredDocument {
             kind: document.kind,
-            language: detect_language(sample).map(|found| (found.code.into(), found.confidence as f32)),
+            language: document
+                .language(main_text, top_level_domain(page.as_str()))
+                .map(|found| (found.code.into(), found.confidence as f32)),
             language_declared: std::mem::take(&mut document.language_declared),
             charset: std::mem::take(&mut document.charset),
             charset_source: document.charset_source.map(|source| source.as_str().into()),

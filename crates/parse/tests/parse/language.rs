@@ -4,43 +4,46 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use parse::detect_language;
+use parse::{LanguageHints, MIN_LANGUAGE_CONFIDENCE, detect_language};
 
-/// Languages without a profile in the detector.
-const WITHOUT_PROFILE: [&str; 18] = [
-    "bs", "eu", "ga", "is", "kk", "lg", "mi", "mn", "ms", "nn", "so", "sq", "st", "sw", "tn", "ts", "xh",
-    "yo",
-];
+/// Languages that a sentence does not tell from another one: Bosnian from Croatian, Malay from Indonesian, Tswana from Sotho.
+const INDISTINCT: [&str; 3] = ["bs", "ms", "tn"];
 
-/// Measured: 94.9 % of 5,700 sentences, with a mean confidence of 0.90 for correct guesses and 0.26 for wrong ones.
-const MIN_ACCURACY: f64 = 0.94;
+/// Measured: 97.5 % right, 1.4 % wrong, 1.2 % unknown; some of the sentences are in another language than stated.
+const MIN_ACCURACY: f64 = 0.97;
+const MAX_WRONG: f64 = 0.015;
+
+/// Right, wrong and unknown results.
+#[derive(Debug, Default)]
+struct Score {
+    right: u32,
+    wrong: u32,
+    unknown: u32,
+}
 
 #[test]
 fn the_language_of_nearly_all_sentences_is_detected() {
     let bytes = std::fs::read(testkit::data("language/sentences.tsv.gz")).unwrap();
     let mut text = String::new();
     flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
-    // Number of correct guesses and of sentences, by language.
-    let mut scores: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
-    let (mut right_confidence, mut wrong_confidence) = (0.0, 0.0);
+    let mut scores: BTreeMap<&str, Score> = BTreeMap::new();
     for (code, sentence) in text.lines().filter_map(|line| line.split_once('\t')) {
-        if WITHOUT_PROFILE.contains(&code) {
-            continue;
-        }
-        let guess = detect_language(sentence).unwrap();
-        let right = guess.code == code;
+        let found = detect_language(sentence, LanguageHints::default());
+        let known = found.filter(|language| language.confidence >= MIN_LANGUAGE_CONFIDENCE);
         let score = scores.entry(code).or_default();
-        *score = (score.0 + u32::from(right), score.1 + 1);
-        *if right { &mut right_confidence } else { &mut wrong_confidence } += guess.confidence;
+        match known {
+            Some(language) if language.code == code => score.right += 1,
+            Some(_) => score.wrong += 1,
+            None => score.unknown += 1,
+        }
     }
-    let (right, all) = scores.values().fold((0, 0), |sum, score| (sum.0 + score.0, sum.1 + score.1));
-    let accuracy = f64::from(right) / f64::from(all);
-    assert!(accuracy >= MIN_ACCURACY, "{right} of {all} ({accuracy:.4}): {scores:?}");
-    // The confidence is meaningful: correct guesses have a much higher one.
-    let (right_mean, wrong_mean) =
-        (right_confidence / f64::from(right), wrong_confidence / f64::from(all - right));
-    assert!(
-        right_mean > 1.5 * wrong_mean,
-        "confidence {right_mean:.3} when right, {wrong_mean:.3} when wrong"
-    );
+    assert_eq!(scores.len(), 75);
+    let distinct = || scores.iter().filter(|(code, _)| !INDISTINCT.contains(code)).map(|(_, score)| score);
+    let sum = |count: fn(&Score) -> u32| f64::from(distinct().map(count).sum::<u32>());
+    let (right, wrong, unknown) =
+        (sum(|score| score.right), sum(|score| score.wrong), sum(|score| score.unknown));
+    let all = right + wrong + unknown;
+    println!("right {:.4}, wrong {:.4}, unknown {:.4}", right / all, wrong / all, unknown / all);
+    assert!(right / all >= MIN_ACCURACY, "{right} of {all}: {scores:?}");
+    assert!(wrong / all <= MAX_WRONG, "{wrong} of {all}: {scores:?}");
 }

@@ -2,7 +2,7 @@
 
 use model::{CanonicalUrl, UrlRules};
 use parse::html::Options;
-use parse::{ContentKind, DocumentReader, RobotsDirectives, StoredResponse, parse_date};
+use parse::{ContentKind, DocumentReader, RobotsDirectives, StoredResponse, parse_date, top_level_domain};
 use store::{PageRecord, StoredPage};
 use warc::WarcRecord;
 
@@ -10,7 +10,7 @@ use crate::index::schema::Fields;
 use crate::indexing::index_document::IndexDocument;
 use crate::indexing::plan::ReadTask;
 use crate::query::is_name;
-use crate::text::language::{Language, confident_language};
+use crate::text::language::Language;
 
 /// Maximum length of a MIME type; longer values are ignored.
 const MAX_MIME_TYPE_BYTES: usize = 100;
@@ -93,7 +93,9 @@ impl DocumentBuilder {
 
     fn text_fields(&self, task: &ReadTask) -> IndexDocument {
         let (fields, page) = (&self.fields, self.reader.document());
-        let code = confident_language(&page.text);
+        // The same function with the same input as in the crawl, so that `lang:` and the table of documents agree.
+        let found = page.language(&page.main_text(), top_level_domain(&task.url));
+        let code = found.map(|found| found.code);
         let language = code.map_or(Language::NONE, Language::from_code);
         let mut document = IndexDocument::default();
         if let Some(code) = code {

@@ -6,9 +6,6 @@ use tantivy::tokenizer::Language as Algorithm;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub(crate) struct Language(u8);
 
-/// Minimum confidence of the language detection; a wrong stemmer is worse than none.
-const MIN_CONFIDENCE: f64 = 0.5;
-
 /// ISO 639-1 codes. The index in this list is used only between document builder and tokenizer; it is not stored.
 const STEMMED_LANGUAGES: [(&str, Algorithm); 18] = [
     ("ar", Algorithm::Arabic),
@@ -57,13 +54,6 @@ impl Language {
     pub(crate) fn algorithm(self) -> Option<Algorithm> {
         Some(STEMMED_LANGUAGES[usize::from(self.0.checked_sub(1)?)].1)
     }
-}
-
-/// Detects the language of a text, with or without a stemmer; `None` if uncertain.
-pub(crate) fn confident_language(text: &str) -> Option<&'static str> {
-    parse::detect_language(text)
-        .filter(|language| language.confidence >= MIN_CONFIDENCE)
-        .map(|language| language.code)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use model::{CanonicalUrl, UrlRules};
 use parse::html::{Options, TagAllowlist};
-use parse::{CharsetSource, Document, detect_language};
+use parse::{CharsetSource, Document, top_level_domain};
 use serde::Serialize;
 
 use crate::exit::UsageError;
@@ -173,7 +173,8 @@ impl PageParser {
 
     fn output<'d>(&'d self, file: Option<&'d str>) -> PageOutput<'d> {
         let document = &self.document;
-        let language = detect_language(&document.text);
+        let domain = self.url.as_ref().and_then(|url| top_level_domain(url.as_str()));
+        let language = document.language(&document.main_text(), domain);
         PageOutput {
             file,
             url: self.url.as_ref().map(CanonicalUrl::as_str),

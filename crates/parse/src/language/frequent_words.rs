@@ -41,7 +41,7 @@ const LISTS: [(&str, &str); 11] = [
 const MIN_DISTINCT_WORDS: u32 = 6;
 
 /// Returns the language of a sample if it is unambiguous.
-pub(crate) fn language_by_frequent_words(sample: &str) -> Option<&'static str> {
+pub(super) fn language_by_frequent_words(sample: &str) -> Option<&'static str> {
     let mut counts = [Count::default(); LISTS.len()];
     let mut seen = [false; SLOTS];
     let mut words = 0;
