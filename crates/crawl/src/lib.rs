@@ -45,3 +45,4 @@ pub use standalone::gatherer::{GatherSummary, gather};
 pub use standalone::manager::{CreatedBatch, ManageSummary, manage};
 pub use standalone::seeder::{SeedSummary, add_seeds, seed};
 pub use state::crawl_state::CrawlState;
+pub use state::template_budgets::TemplateBudget;

@@ -29,11 +29,12 @@ pub use refresh::freshness::{
     mean_age_days, mean_freshness, mean_harmonic_staleness, optimal_refreshes, proportional_refreshes,
     uniform_refreshes,
 };
-pub use scope::limits::{DomainBudget, Limits};
+pub use scope::limits::{DomainBudget, Limits, TemplateLimits};
 pub use scope::linking_domains::{estimate_linking_domains, linking_domain_bit};
 pub use scope::path_patterns::PathPatterns;
 pub use scope::rules::ScopeRules;
 pub use scope::trap::TrapLimits;
+pub use scope::url_groups::{GroupSet, SITE_GROUP, URL_GROUPS, UrlGroups};
 pub use scope::url_score::{UrlPattern, UrlScorer, dequantize_u16, for_each_word, quantize_u16};
 pub use scope::{Scope, ScopeDecision, SiteScope, SiteScopes};
 pub use scoring::objective::Objective;

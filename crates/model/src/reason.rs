@@ -42,6 +42,8 @@ pub enum Reason {
     PortBlocked = 14,
     /// The link is in an element that is not in `parse.link_elements`.
     LinkElement = 15,
+    /// URLs of the same form have used the page budget that they get without links from elsewhere.
+    TemplateBudget = 16,
     /// Disallowed by robots.txt.
     RobotsDisallowed = 20,
     /// robots.txt is unreachable, which disallows all paths until it is fetched.
@@ -103,7 +105,7 @@ type ReasonRow = (Reason, &'static str, &'static str, &'static [&'static str]);
 
 /// All reasons in the order of their codes. A setting is `section.name`, or a whole section.
 #[rustfmt::skip]
-const ALL: [ReasonRow; 42] = [
+const ALL: [ReasonRow; 43] = [
     (Reason::OutOfScope, "out-of-scope", "not accepted by scope.accept or by `accept` of a [[site]] entry", &["scope.accept", "scope.hops_outside", "site.accept"]),
     (Reason::RejectedByPattern, "rejected-by-pattern", "URL matches scope.reject or `reject` of a [[site]] entry", &["scope.reject", "site.reject"]),
     (Reason::FileExtension, "file-extension", "file extension is not fetched ([extensions])", &["extensions"]),
@@ -119,6 +121,7 @@ const ALL: [ReasonRow; 42] = [
     (Reason::SchemeNotAllowed, "scheme-not-allowed", "scheme is not in scope.schemes", &["scope.schemes"]),
     (Reason::PortBlocked, "port-blocked", "port of another protocol, such as mail; not in network.allowed_ports", &["network.allowed_ports"]),
     (Reason::LinkElement, "link-element", "link in an element that is not in parse.link_elements", &["parse.link_elements"]),
+    (Reason::TemplateBudget, "template-budget", "URLs of this form link only to each other and have used their page budget (traps.max_pages_per_template)", &["traps.max_pages_per_template", "traps.max_unsupported_pages_per_site", "traps.pages_per_supporting_link"]),
     (Reason::RobotsDisallowed, "robots-disallowed", "disallowed by robots.txt", &["crawl.agent", "site.robots_agent", "site.robots"]),
     (Reason::RobotsUnreachable, "robots-unreachable", "robots.txt unreachable (5xx or no response); all paths disallowed until it is fetched", &["site.robots"]),
     (Reason::TooManyRedirects, "too-many-redirects", "more than limits.max_redirects consecutive redirects", &["limits.max_redirects"]),

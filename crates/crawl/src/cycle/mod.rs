@@ -104,6 +104,9 @@ const LEASE_INTERVAL: Duration = Duration::from_millis(200);
 /// Maximum sleep of a continuous crawl without due pages.
 const MAX_SLEEP_MS: u64 = 3_600_000;
 
+/// Time between two scans for rejected pages whose URL groups have room again; they also happen when no page is due.
+const RELEASE_INTERVAL: Duration = Duration::from_secs(30);
+
 /// State of the calling thread during a crawl.
 struct CrawlLoop {
     context: CrawlContext,
@@ -126,6 +129,8 @@ struct CrawlLoop {
     /// Settings by which the pages were judged last.
     judged: Option<Arc<CrawlSettings>>,
     last_scan_ms: u64,
+    /// Time at which rejected pages of grown URL groups were admitted last.
+    last_release: Instant,
     next_due_ms: Option<u64>,
     daily_limit_reached: bool,
     /// Whether due pages were left when the maximum number of batches was reached.
@@ -180,6 +185,7 @@ impl CrawlLoop {
             schedule: LoopSchedule::new(Instant::now()),
             judged: None,
             last_scan_ms: 0,
+            last_release: Instant::now(),
             next_due_ms: None,
             daily_limit_reached: false,
             pages_left: false,
@@ -246,6 +252,10 @@ impl CrawlLoop {
             return Ok(());
         }
         let start = Instant::now();
+        if start.duration_since(self.last_release) >= RELEASE_INTERVAL {
+            self.seeder.release_templates(collection)?;
+            self.last_release = start;
+        }
         self.last_scan_ms = self.context.clock.now_ms();
         let settings = CrawlSettings { max_batch_pages: batch_pages, ..CrawlSettings::clone(&settings) };
         let batch = self.manager.next_batch(collection, &settings, self.last_scan_ms)?;
@@ -325,6 +335,10 @@ impl CrawlLoop {
         if self.has_all_batches() {
             self.pages_left = self.manager.has_due_pages(collection, &settings, now_ms)?;
             return Ok(false);
+        }
+        if self.seeder.release_templates(collection)? > 0 {
+            self.schedule.scan_needed = true;
+            return Ok(true);
         }
         // Pages that were due at the last scan were not selected, so only later times count.
         let continuous = self.limits.continuous;

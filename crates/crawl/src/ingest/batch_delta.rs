@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use frontier::{SharedCash, linking_domain_bit};
+use frontier::{GroupSet, SharedCash, UrlGroups, linking_domain_bit};
 use harvest::item::fetch_outcome::FetchOutcome;
 use harvest::item::fetched_page::FetchedPage;
 use harvest::item::gathered_page::{GatheredPage, LinkTarget};
 use model::UrlBatch;
-use model::{PageId, SiteId};
+use model::{PageId, Reason, SiteId};
 use store::{Collection, Link, NewPage, PageFlags, PageRecord, Result, SiteRecord};
 
 use crate::ingest::page_links::PageLinks;
@@ -20,6 +20,7 @@ use crate::ingest::visit::VisitComparison;
 use crate::state::crawl_state::CrawlState;
 use crate::state::day_counter::DAY_MS;
 use crate::state::shared_cash;
+use crate::state::template_budgets::LinkSupport;
 
 /// Accumulated changes of a batch.
 #[derive(Default)]
@@ -62,6 +63,11 @@ struct InlinkDelta {
     cash: f32,
     /// Topic relevance by the best of them.
     relevance: u16,
+    /// Depth by the second shortest path.
+    second_depth: u8,
+    /// URL groups of the page, and those that a link comes from outside of.
+    groups: UrlGroups,
+    outside: GroupSet,
 }
 
 impl Default for InlinkDelta {
@@ -73,6 +79,9 @@ impl Default for InlinkDelta {
             depth: u8::MAX,
             cash: 0.0,
             relevance: 0,
+            second_depth: u8::MAX,
+            groups: UrlGroups::default(),
+            outside: 0,
         }
     }
 }
@@ -128,12 +137,12 @@ impl BatchDelta {
         let mut ends = Vec::with_capacity(pages.len());
         for page in pages {
             urls.extend(&page.links.followed);
-            ends.push((urls.len(), page));
+            ends.push((urls.len(), page, UrlGroups::of_url(page.url.as_str())));
         }
         let describe = |new: &NewPage| {
             let link = new.link_index as usize;
-            let source = ends.partition_point(|(end, _)| *end <= link);
-            let (end, page) = ends[source];
+            let source = ends.partition_point(|(end, ..)| *end <= link);
+            let (end, page, groups) = ends[source];
             let index = link + page.links.dynamic.len() - end;
             let dynamic = page.links.dynamic[index];
             let site_pages = policy.pages_known(new.site) + self.count_new_page(new.site, dynamic);
@@ -153,6 +162,11 @@ impl BatchDelta {
             new_page.url_score = policy.url_scorer.score(url);
             let hops = policy.hops_outside(url, policy.source_hops(page.url.as_str(), record)).unwrap_or(0);
             new_page.flags = new_page.flags.with_hops_outside(hops);
+            policy.apply_template_budget(
+                &mut new_page,
+                url,
+                Some(groups).filter(|_| new.site == record.site),
+            );
             new_page
         };
         Ok(if policy.admits_all() {
@@ -193,6 +207,12 @@ impl BatchDelta {
             table_rows::push_links(collection, page, targets_of_page, policy);
             self.summary.links += links.len() as u64;
             self.count_in_links(page, targets_of_page, targets.first_new_page, records.get(&page.id));
+            if let Some(record) = records.get(&page.id).filter(|_| page.is_first)
+                && is_closed(collection, page, targets_of_page, targets.first_new_page, record.site, policy)?
+            {
+                let groups = UrlGroups::of_url(page.url.as_str());
+                policy.templates.borrow_mut().add_closed_page(record.site, groups);
+            }
         }
         Ok(())
     }
@@ -216,11 +236,11 @@ impl BatchDelta {
         let indexed = targets_of_page.iter().enumerate().filter_map(|(index, target)| {
             target.filter(|target| *target != page.id).map(|target| (index, target))
         });
-        let mut targets: Vec<(PageId, Reverse<u16>, LinkDistance)> = indexed
+        let mut targets: Vec<(PageId, Reverse<u16>, LinkDistance, usize)> = indexed
             .map(|(index, target)| {
                 let relevance = page.links.relevance(index).max(expected_relevance);
                 let nearness = link_distance(url.site(), domain, page.links.followed.url(index));
-                (target, Reverse(relevance), nearness)
+                (target, Reverse(relevance), nearness, index)
             })
             .collect();
         targets.sort_unstable();
@@ -231,7 +251,8 @@ impl BatchDelta {
         let share = page.cash / targets.len() as f32;
         let depth = record.map_or(0, |record| target_depth(record, page.outcome));
         let bit = domain.map_or(0, linking_domain_bit);
-        for (target, Reverse(relevance), nearness) in targets {
+        let own_groups = UrlGroups::of_url(url.as_str());
+        for (target, Reverse(relevance), nearness, index) in targets {
             let counts = self.in_links.entry(target).or_default();
             counts.cash += share;
             counts.relevance = counts.relevance.max(relevance);
@@ -241,7 +262,14 @@ impl BatchDelta {
             counts.all += 1;
             counts.from_other_sites += u32::from(nearness != LinkDistance::SameSite);
             counts.linking_domains |= if nearness == LinkDistance::OtherDomain { bit } else { 0 };
-            counts.depth = counts.depth.min(if nearness == LinkDistance::SameSite { depth } else { 1 });
+            let link_depth = if nearness == LinkDistance::SameSite { depth } else { 1 };
+            counts.second_depth = counts.second_depth.min(counts.depth.max(link_depth));
+            counts.depth = counts.depth.min(link_depth);
+            counts.groups = UrlGroups::of_url(page.links.followed.url(index));
+            counts.outside |= match nearness {
+                LinkDistance::SameSite => counts.groups.without(own_groups),
+                LinkDistance::SameDomain | LinkDistance::OtherDomain => GroupSet::MAX,
+            };
         }
     }
 
@@ -325,12 +353,19 @@ impl BatchDelta {
         CrawlState::update(collection, |state| {
             shared_cash::add(state, cash);
             requests.into_iter().for_each(|(time_ms, count)| state.day_counter.count(time_ms, count));
+            if let Some(stored) = policy.templates.borrow_mut().store() {
+                state.template_budgets = stored;
+            }
         })
     }
 
     fn add_in_links(&mut self, record: &mut PageRecord, counts: InlinkDelta, policy: &PagePolicy) {
+        let before = record.inlinks;
         record.inlinks = record.inlinks.saturating_add(counts.all);
         record.cash += counts.cash;
+        if counts.all > 0 {
+            policy.apply_support(record, link_support(record, before, counts));
+        }
         // The relevance of its own text, once fetched, takes precedence.
         if record.fetch_count == 0 {
             record.topic_relevance = record.topic_relevance.max(counts.relevance);
@@ -364,6 +399,47 @@ impl SiteDelta {
         }
     }
 }
+
+/// Whether no link of a page leads to a page of its site that is new, or rejected by the budget of its URL group.
+fn is_closed(
+    collection: &Collection,
+    page: &PageLinks,
+    targets_of_page: &[Option<PageId>],
+    first_new: PageId,
+    site: SiteId,
+    policy: &PagePolicy,
+) -> Result<bool> {
+    let is_on_site = |index: usize| {
+        let path = page.links.followed.url(index).strip_prefix(page.url.site());
+        path.is_some_and(|path| path.starts_with('/'))
+    };
+    let on_site = targets_of_page.iter().enumerate().filter(|(index, _)| is_on_site(*index));
+    let Some(mut targets) = on_site.map(|(_, target)| *target).collect::<Option<Vec<PageId>>>() else {
+        return Ok(false);
+    };
+    if page.outcome != FetchOutcome::Success || targets.iter().any(|target| *target >= first_new) {
+        return Ok(false);
+    }
+    if !policy.templates.borrow().has_rejected(site) {
+        return Ok(true);
+    }
+    targets.sort_unstable();
+    targets.dedup();
+    let records = collection.page_state.reader().get_many(&targets)?;
+    Ok(records.iter().all(|record| record.reason != Some(Reason::TemplateBudget)))
+}
+
+/// Support of a page by new links, of which it had `before` earlier. The link that discovered it is no support, and further ones
+/// count only while there are few.
+fn link_support(record: &PageRecord, before: u32, counts: InlinkDelta) -> LinkSupport {
+    let second_depth = if before == 0 { counts.second_depth } else { counts.depth };
+    let is_second = before <= 1 && record.inlinks >= 2 && second_depth <= record.depth.saturating_add(1);
+    let is_early = (1..MAX_SUPPORTING_LINKS).contains(&before);
+    LinkSupport { groups: counts.groups, outside: if is_early { counts.outside } else { 0 }, is_second }
+}
+
+/// Number of links from which on further ones say nothing new about the URL groups of a page.
+const MAX_SUPPORTING_LINKS: u32 = 4;
 
 /// Distance of a link target from its source.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -410,7 +486,6 @@ fn characters(text: &str) -> u16 {
 #[cfg(test)]
 mod tests {
     use harvest::settings::crawl_settings::CrawlSettings;
-    use model::Reason;
     use store::{LinkRows, PageStage, TableReader};
 
     use super::*;

@@ -17,6 +17,7 @@ pub(crate) mod page_links;
 pub(crate) mod page_policy;
 pub(crate) mod summary;
 pub(crate) mod table_rows;
+pub(crate) mod template_release;
 pub(crate) mod visit;
 pub(crate) mod visit_dedup;
 

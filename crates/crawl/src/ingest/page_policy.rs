@@ -1,8 +1,9 @@
 //! Policy for discovered pages (limits, depth) and for the time of the next fetch.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 
-use frontier::{ChangePriors, FetchEvent, Limits, PageDecision, RetryPolicy, Scope, UrlScorer};
+use frontier::{ChangePriors, FetchEvent, Limits, PageDecision, RetryPolicy, Scope, UrlGroups, UrlScorer};
 use harvest::item::fetch_outcome::FetchOutcome;
 use harvest::item::gathered_page::GatheredPage;
 use harvest::settings::crawl_settings::{CrawlSettings, RevisitIntervals};
@@ -12,6 +13,8 @@ use store::{Collection, PageColumn, PageFlags, PageRecord, PageStage, PageStateR
 
 use crate::ingest::page_links::PageLinks;
 use crate::ingest::visit;
+use crate::state::crawl_state::CrawlState;
+use crate::state::template_budgets::{LinkSupport, TemplateBudgets};
 
 /// Page policy of a collection, with the counts that its limits need.
 #[derive(Debug, Default)]
@@ -26,6 +29,8 @@ pub(crate) struct PagePolicy {
     /// Scope of a crawl that follows links out of it.
     scope: Option<Scope>,
     rules: UrlRules,
+    /// Page budgets of URL groups. New pages are described by a closure that shares the policy, on one thread.
+    pub(crate) templates: RefCell<TemplateBudgets>,
     /// Prior change rates.
     change_priors: ChangePriors,
     full_sites: HashSet<SiteId>,
@@ -39,6 +44,7 @@ impl PagePolicy {
     pub(crate) fn new(settings: &CrawlSettings) -> PagePolicy {
         PagePolicy {
             limits: settings.limits.clone(),
+            templates: RefCell::new(TemplateBudgets::new(settings.limits.templates)),
             retry: settings.retry.clone(),
             revisits: settings.revisits,
             url_scorer: UrlScorer::new(&settings.url_patterns),
@@ -94,6 +100,7 @@ impl PagePolicy {
             self.record_site_size(site, pages);
         }
         self.record_collection_size(collection);
+        self.templates.borrow_mut().load(&CrawlState::load(collection)?.template_budgets);
         self.change_priors = change_priors(collection.page_state.reader())?;
         Ok(())
     }
@@ -162,6 +169,37 @@ impl PagePolicy {
             (record.stage, record.reason) = (PageStage::Rejected, Some(reason));
         }
         record
+    }
+
+    /// Applies the page budgets of URL groups to a new page that is linked from a page of the same site, or from elsewhere (`None`).
+    pub(crate) fn apply_template_budget(
+        &self,
+        record: &mut PageRecord,
+        url: &str,
+        source: Option<UrlGroups>,
+    ) {
+        let mut templates = self.templates.borrow_mut();
+        if templates.is_enabled()
+            && record.stage == PageStage::Discovered
+            && !templates.admit(record.site, UrlGroups::of_url(url), source)
+        {
+            (record.stage, record.reason) = (PageStage::Rejected, Some(Reason::TemplateBudget));
+        }
+    }
+
+    /// Applies further links to a page: they may be evidence for its URL groups, and admit the page itself.
+    pub(crate) fn apply_support(&self, record: &mut PageRecord, support: LinkSupport) {
+        let mut templates = self.templates.borrow_mut();
+        if !templates.is_enabled() {
+            return;
+        }
+        if support.outside != 0 || support.is_second {
+            templates.add_link(record.site, support.groups, support.outside, support.is_second);
+        }
+        let is_waiting = record.stage == PageStage::Rejected && record.reason == Some(Reason::TemplateBudget);
+        if is_waiting && templates.take(record.site, support.groups, support.outside) {
+            (record.stage, record.reason) = (PageStage::Discovered, None);
+        }
     }
 
     /// Applies a shorter path to a page, which may bring it within the maximum depth.

@@ -178,7 +178,7 @@ mod tests {
         test.update_page(urls[2], |page| (page.fetch_count, page.status) = (1, 503));
         test.update_site(SITE, |site| site.pages_queued = 3);
         let [skipped, returned, failed] = urls.map(|url| test.page_id(url));
-        let summary = apply(
+        apply(
             &mut test,
             vec![
                 HarvestEvent::PageReturned { page: failed, reason: Some(Reason::SiteFailing) },

@@ -17,7 +17,7 @@ use store::{Collection, PageFlags, ResolvedBatch, Result};
 use crate::ingest::page_links::PageLinks;
 use crate::ingest::page_policy::PagePolicy;
 use crate::ingest::summary::IngestSummary;
-use crate::ingest::{Ingest, visit};
+use crate::ingest::{Ingest, template_release, visit};
 use crate::seeder::events::apply_events;
 
 /// Ingests pages and events in batches.
@@ -109,6 +109,11 @@ impl Seeder {
         self.ingest.ingest_links(collection, pages)
     }
 
+    /// Admits rejected pages whose URL groups have room again; returns their number.
+    pub(crate) fn release_templates(&mut self, collection: &mut Collection) -> Result<u64> {
+        template_release::release(collection, &self.ingest.policy)
+    }
+
     /// Adds the URLs of a sitemap; their depth is 1, as if the front page linked to them.
     pub(crate) fn add_sitemap_urls(
         &mut self,
@@ -142,7 +147,9 @@ impl Seeder {
                 let site_pages = policy.pages_known(new.site) + new_static + new_dynamic;
                 let mut record = policy.new_page_record(new.site, site_pages, 1, 0, dynamic);
                 record.last_change_s = modified_s;
-                record.url_score = policy.url_scorer.score(urls.url(new.link_index as usize));
+                let url = urls.url(new.link_index as usize);
+                record.url_score = policy.url_scorer.score(url);
+                policy.apply_template_budget(&mut record, url, None);
                 record
             },
         )?;

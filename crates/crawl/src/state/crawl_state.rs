@@ -8,11 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::Path;
 
-use model::SiteId;
+use frontier::{TemplateLimits, UrlGroups};
+use model::{CanonicalUrl, SiteId};
 use serde::{Deserialize, Serialize};
 use store::{Collection, Error, Manifest, Result};
 
 use crate::state::day_counter::DayCounter;
+use crate::state::template_budgets::{StoredBudgets, TemplateBudget};
 
 /// Version of the serialised form.
 const VERSION: u32 = 1;
@@ -44,6 +46,8 @@ pub struct CrawlState {
     pub(crate) robots_permission_ms: Option<u64>,
     /// Digests of the settings by which the pages were judged last, by the name of the setting.
     pub(crate) setting_digests: BTreeMap<String, u64>,
+    /// Page budgets of URL groups.
+    pub(crate) template_budgets: StoredBudgets,
 }
 
 /// Time before which a host must not be contacted.
@@ -84,6 +88,7 @@ impl Default for CrawlState {
             day_counter: DayCounter::default(),
             robots_permission_ms: None,
             setting_digests: BTreeMap::new(),
+            template_budgets: StoredBudgets::default(),
         }
     }
 }
@@ -116,6 +121,16 @@ impl CrawlState {
     /// OPIC cash that no page holds.
     pub fn shared_cash(&self) -> f64 {
         self.shared_cash_millionths as f64 / 1e6
+    }
+
+    /// Page budget of the narrowest group of URLs like this one that has no room; `None` if all have room.
+    pub fn exhausted_template(
+        &self,
+        limits: &TemplateLimits,
+        site: SiteId,
+        url: &CanonicalUrl,
+    ) -> Option<TemplateBudget> {
+        self.template_budgets.exhausted(limits, site, UrlGroups::of_url(url.as_str()))
     }
 
     /// Replaces the state of the collection; durable with the next commit.

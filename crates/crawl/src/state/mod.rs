@@ -8,3 +8,4 @@ pub(crate) mod log_cursors;
 pub(crate) mod robots_redirects;
 pub(crate) mod shared_cash;
 pub(crate) mod stages;
+pub(crate) mod template_budgets;

@@ -78,12 +78,12 @@ fn a_web_with_all_faults_is_crawled_completely() {
 }
 
 /// Whether the long version is requested: `WEIR_LONG=1`.
-fn long() -> bool {
+pub(crate) fn long() -> bool {
     std::env::var_os("WEIR_LONG").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 /// URL prefixes of mirrors and aliases.
-fn copied_sites(web: &SimWeb) -> Vec<String> {
+pub(crate) fn copied_sites(web: &SimWeb) -> Vec<String> {
     let truths = (0..web.world.settings.sites as u32).map(|site| web.world.site_ground_truth(site));
     truths.filter(|truth| truth.replica.is_some()).map(|truth| truth.url).collect()
 }

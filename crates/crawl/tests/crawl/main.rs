@@ -9,4 +9,5 @@ mod import;
 mod lying_worker;
 mod revisits;
 mod strategies;
+mod traps;
 mod web;

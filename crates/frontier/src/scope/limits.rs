@@ -23,6 +23,27 @@ pub struct Limits {
     pub redirects: u8,
     /// Known pages per registered domain.
     pub domain: DomainBudget,
+    /// Pages of URLs of the same form that only link to each other.
+    pub templates: TemplateLimits,
+}
+
+/// Page budgets of groups of URLs of a site, which grow with evidence that the group is no trap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TemplateLimits {
+    /// Pages of a group that are linked from within the group only. 50; 0 disables the budgets.
+    pub pages: u64,
+    /// The same for all pages of a site. 1,000.
+    pub site_pages: u64,
+    /// Additional pages for each piece of evidence. 2.
+    pub pages_per_evidence: u64,
+    /// Number of groups in memory, 50 bytes each. 1 million; further groups have no budget.
+    pub max_groups: usize,
+}
+
+impl Default for TemplateLimits {
+    fn default() -> TemplateLimits {
+        TemplateLimits { pages: 50, site_pages: 1_000, pages_per_evidence: 2, max_groups: 1_000_000 }
+    }
 }
 
 /// Page budget of a registered domain, which grows with the number of domains that link to it.
@@ -58,6 +79,7 @@ impl Default for Limits {
             sites: 100_000,
             redirects: 5,
             domain: DomainBudget::default(),
+            templates: TemplateLimits::default(),
         }
     }
 }

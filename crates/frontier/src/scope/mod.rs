@@ -9,6 +9,7 @@ pub(crate) mod linking_domains;
 pub(crate) mod path_patterns;
 pub(crate) mod rules;
 pub(crate) mod trap;
+pub(crate) mod url_groups;
 pub(crate) mod url_score;
 
 use model::{CanonicalUrl, ExtensionLists, PortFilter, Reason, Scheme, UrlClass};

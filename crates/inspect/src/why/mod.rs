@@ -5,6 +5,7 @@ mod info;
 mod priority;
 mod stage;
 
+use crawl::{CrawlState, TemplateBudget};
 use harvest::item::robots_policy::RobotsPolicy;
 use harvest::item::robots_response::RobotsResponse;
 use harvest::settings::crawl_settings::CrawlSettings;
@@ -96,9 +97,28 @@ pub fn explain_url(
         }
         report.budget = Some(budget);
     }
+    if let Some(site) = site_id.filter(|_| reason == Some(Reason::TemplateBudget)) {
+        report.notes.extend(template_note(snapshot, settings, site, &url)?);
+    }
     report.robots = robots;
     report.inlinks_sample = inlink_infos(snapshot, links)?;
     Ok(report)
+}
+
+/// Use of the page budget that holds a page back.
+fn template_note(
+    snapshot: &Snapshot,
+    settings: &CrawlSettings,
+    site: SiteId,
+    url: &CanonicalUrl,
+) -> Result<Option<String>, Error> {
+    let state = CrawlState::from_manifest(&snapshot.manifest)?;
+    let budget = state.exhausted_template(&settings.limits.templates, site, url);
+    Ok(budget.map(|TemplateBudget { group, pages, max_pages }| {
+        let group =
+            ["URLs of this form", "URLs of this path", "URLs of this directory", "URLs of this site"][group];
+        format!("{group} that are linked only from each other: {pages} of {max_pages} pages")
+    }))
 }
 
 /// URL for an input without a scheme, if the site is known with one.

@@ -8,7 +8,7 @@ use fetch::{
 };
 use frontier::{
     DomainBudget, Limits, Politeness, PriorityModel, RetryPolicy, Scope, ScopeRules, SiteScope, SiteScopes,
-    TrapLimits,
+    TemplateLimits, TrapLimits,
 };
 use harvest::{CommitSettings, LookupLimits, RobotsSettings, SitemapSettings};
 use harvest::{CrawlSettings, Focus, GatherSettings, RevisitIntervals, SiteOverride};
@@ -286,6 +286,12 @@ impl Settings {
                 base_pages: u64::from(limits.domain_budget_base),
                 pages_per_linking_domain: u64::from(limits.domain_budget_per_linking_domain),
                 max_pages: u64::from(limits.domain_budget_max),
+            },
+            templates: TemplateLimits {
+                pages: u64::from(self.traps.max_pages_per_template),
+                site_pages: u64::from(self.traps.max_unsupported_pages_per_site),
+                pages_per_evidence: u64::from(self.traps.pages_per_supporting_link),
+                max_groups: self.traps.max_templates as usize,
             },
         }
     }

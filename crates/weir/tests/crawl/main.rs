@@ -23,6 +23,7 @@ mod settings_changes;
 mod stops;
 mod terminal;
 mod transfers;
+mod traps;
 mod workers;
 
 /// Whether the long versions of the tests run.

@@ -18,6 +18,14 @@ section! {
         max_sequence_repeats: u16 = 2, within 1..=10_000, reload yes;
         /// Maximum number of query parameters.
         max_query_parameters: u16 = 12, within 0..=10_000, reload yes;
+        /// Maximum number of pages with URLs of the same form (directories, extension, parameter names) that are linked only from pages of this form; links from elsewhere, links to new pages elsewhere, and second links to a page raise it; 0 = unlimited.
+        max_pages_per_template: u32 = 50, within 0..=1_000_000_000;
+        /// The same for all pages of a site; links from other sites, second links to a page, and pages without links to new pages raise it.
+        max_unsupported_pages_per_site: u32 = 1_000, within 1..=1_000_000_000;
+        /// Additional pages of a form or site for each such link or page.
+        pages_per_supporting_link: u32 = 2, within 0..=1_000_000;
+        /// Maximum number of forms in memory, about 50 bytes each; further forms have no budget.
+        max_templates: u32 = 1_000_000, within 1..=1_000_000_000;
         /// Years followed in calendar URLs; "none" = all.
         calendar_years: Option<Years> = Some(Years(1990..=2035)), reload yes;
     }
