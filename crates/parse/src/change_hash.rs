@@ -16,7 +16,9 @@ use memchr::memchr_iter;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::document::{Context, Document, LinkKind};
+use crate::main_text::MIN_TEXT_WORDS;
 use crate::outline::{Marks, OutlineNode};
+use crate::word_count::count_words;
 
 /// Minimum number of words of `main`; a `main` with fewer words is usually filled by a script.
 const MIN_MAIN_WORDS: usize = 50;
@@ -30,6 +32,8 @@ const SEPARATOR: &[u8] = &[0xff];
 impl Document {
     /// Hash of the content of the page, which has this main text; 0 without any.
     pub fn change_hash(&self, main_text: &str) -> u64 {
+        // A short one is all that there is on the page, clocks and dates included.
+        let main_text = if count_words(main_text) < MIN_TEXT_WORDS { "" } else { main_text };
         let lines = self.lines();
         let template = Template::of(&lines);
         let mut hash = Xxh3::new();

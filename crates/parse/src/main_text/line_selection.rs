@@ -6,7 +6,7 @@ use crate::document::Document;
 use crate::outline::BlockKind;
 
 /// Minimum number of words of main text; a shorter one is not enough to tell pages apart.
-const MIN_TEXT_WORDS: u32 = 25;
+pub(crate) const MIN_TEXT_WORDS: u32 = 25;
 
 /// Minimum number of words of a line of text that is in no paragraph, list or table and ends without punctuation.
 const MIN_LOOSE_WORDS: u32 = 8;

@@ -22,6 +22,7 @@ mod page_blocks;
 
 use crate::document::Document;
 use crate::word_count::count_spaced_words;
+pub(crate) use line_selection::MIN_TEXT_WORDS;
 use page_blocks::PageBlocks;
 
 impl Document {
