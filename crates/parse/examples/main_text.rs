@@ -9,6 +9,7 @@
 //! harmonic mean, and the mean time per page. With `OUT`, writes the main text of each page to that folder and lists the
 //! segments that were judged wrong on standard error.
 #![allow(clippy::disallowed_methods, reason = "a measurement reads files and a clock")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement prints its results")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -101,7 +101,7 @@ const MAX_WORD_BYTES: usize = 24;
 
 fn read_names(value: &[u8]) -> Marks {
     let mut marks = Marks::NONE;
-    for name in value.split(|byte| byte.is_ascii_whitespace()) {
+    for name in value.split(u8::is_ascii_whitespace) {
         let own = if name == b"hidden" { Marks::HIDDEN } else { read_name(name) };
         marks = marks.union(own);
     }
