@@ -260,3 +260,23 @@ pub(crate) fn is_single_threaded() -> bool {
 pub(crate) fn is_single_threaded() -> bool {
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_up_to_the_limit_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, b"12345").unwrap();
+        assert_eq!(read_limited(&path, 5).unwrap(), b"12345");
+        let error = read_limited(&path, 4).unwrap_err().to_string();
+        assert_eq!(error, "5 bytes are more than the maximum of 4");
+        // A sparse file takes no space, and would take all memory.
+        fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(read_limited(&path, 1 << 30).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        let error = read_limited(Path::new("/dev/zero"), 4).unwrap_err().to_string();
+        assert_eq!(error, "not a regular file");
+    }
+}

@@ -99,17 +99,28 @@ impl AppendFile {
             }
             rest = later;
         }
+        if bytes.len() >= PENDING_BYTES {
+            self.write_pending()?;
+            return self.write(bytes);
+        }
         self.pending.extend_from_slice(bytes);
         if self.pending.len() >= PENDING_BYTES { self.write_pending() } else { Ok(()) }
     }
 
     /// Writes the buffer, so that readers of the file see it; does not sync.
     pub(crate) fn write_pending(&mut self) -> Result<()> {
+        let mut pending = std::mem::take(&mut self.pending);
+        self.write(&pending)?;
+        pending.clear();
+        self.pending = pending;
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.check_usable()?;
         self.has_failed = true;
-        self.file.write_all(&self.pending).context("write", &self.path)?;
+        self.file.write_all(bytes).context("write", &self.path)?;
         self.has_failed = false;
-        self.pending.clear();
         Ok(())
     }
 

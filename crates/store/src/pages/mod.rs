@@ -121,6 +121,9 @@ pub struct CdxjMergeResult {
 /// Minimum size of a body that is replaced by a revisit record; a smaller one costs less than such a record.
 const MIN_DUPLICATE_BYTES: u64 = 512;
 
+/// Maximum size of a deduplicated body: the comparison has both records in memory.
+const MAX_DUPLICATE_BYTES: u64 = 64 << 20;
+
 /// Maximum size of index files that a commit merges itself.
 const MAX_MERGE_IN_COMMIT_BYTES: u64 = 64 << 20;
 
@@ -238,7 +241,7 @@ impl PageStore {
         digest: &PayloadKey,
         previous: Option<RecordLocation>,
     ) -> [Option<RecordLocation>; 2] {
-        if payload_bytes < MIN_DUPLICATE_BYTES {
+        if !(MIN_DUPLICATE_BYTES..=MAX_DUPLICATE_BYTES).contains(&payload_bytes) {
             return [None, None];
         }
         let usable = |location: &RecordLocation| match self.background {

@@ -185,6 +185,9 @@ fn a_body_is_stored_once() {
     assert_eq!(changed.duplicate_of, None);
     let tiny = [0, 1].map(|n| pages.append("http://a/tiny", MS + n, b"moved").duplicate_of);
     assert_eq!(tiny, [None, None], "too small for a revisit record");
+    let huge = vec![0; (64 << 20) + 1];
+    let huge = [0, 1].map(|n| pages.append("http://a/huge", MS + n, &huge).duplicate_of);
+    assert_eq!(huge, [None, None], "too large to be compared in memory");
     pages.commit();
 
     let reader = pages.reader();
