@@ -1,17 +1,27 @@
 //! Number of words of a text.
 
-/// Counts words between spaces; in scripts without spaces two characters count as a word.
+/// Characters per word in scripts without spaces: the mean of dictionary segmentations of Chinese and Japanese, and of Thai, Lao, Khmer
+/// and Burmese with their vowel signs.
+const CJK_WORD_CHARS: u32 = 2;
+const SOUTHEAST_ASIAN_WORD_CHARS: u32 = 4;
+
+/// Counts words between spaces; in scripts without spaces it estimates their number from the characters.
 pub(crate) fn count_words(text: &str) -> u32 {
     if text.is_ascii() {
         return count_spaced_words(text.as_bytes());
     }
-    let mut words = 0;
-    let mut unspaced = 0;
+    let (mut words, mut cjk, mut southeast_asian) = (0, 0, 0);
     let mut in_word = false;
     for character in text.chars() {
         match character {
-            '\u{e00}'..='\u{eff}' | '\u{3040}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}' => {
-                unspaced += 1;
+            // CJK punctuation separates words.
+            '\u{3000}'..='\u{303f}' | '\u{ff01}'..='\u{ff0f}' | '\u{ff1a}'..='\u{ff20}' => in_word = false,
+            '\u{3040}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => {
+                cjk += 1;
+                in_word = false;
+            }
+            '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' => {
+                southeast_asian += 1;
                 in_word = false;
             }
             _ if character.is_whitespace() => in_word = false,
@@ -21,11 +31,11 @@ pub(crate) fn count_words(text: &str) -> u32 {
             }
         }
     }
-    words + unspaced / 2
+    words + cjk / CJK_WORD_CHARS + southeast_asian / SOUTHEAST_ASIAN_WORD_CHARS
 }
 
 /// Counts the positions at which white space is followed by another character, eight bytes at a time.
-pub(crate) fn count_spaced_words(text: &[u8]) -> u32 {
+fn count_spaced_words(text: &[u8]) -> u32 {
     let mut words = 0;
     // The position before the first byte counts as white space.
     let mut last_is_space = 0x80;
@@ -65,6 +75,8 @@ mod tests {
         assert_eq!(count_words("one, two  three"), 3);
         assert_eq!(count_words("日本語の文章です"), 4);
         assert_eq!(count_words("Rust 言語"), 2);
+        assert_eq!(count_words("我们在公园里散步。今天天气很好！"), 7, "ten words by a dictionary");
+        assert_eq!(count_words("ภาษาไทยไม่มีช่องว่างระหว่างคำ"), 7, "eight words by a dictionary");
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod line_selection;
 mod page_blocks;
 
 use crate::document::Document;
-use crate::word_count::count_spaced_words;
+use crate::word_count::count_words;
 pub(crate) use line_selection::MIN_TEXT_WORDS;
 use page_blocks::PageBlocks;
 
@@ -40,9 +40,9 @@ impl Document {
         out
     }
 
-    /// Returns the number of words of the text, separated by white space.
+    /// Returns the number of words of the text; in scripts without spaces it is estimated from the characters.
     pub fn word_count(&self) -> u32 {
-        count_spaced_words(self.text.as_bytes())
+        count_words(&self.text)
     }
 }
 

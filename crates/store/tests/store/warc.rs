@@ -632,7 +632,7 @@ fn files_of_other_programs_are_read_and_errors_are_clear() {
         ("example-resource.warc.gz", 3, 0, None),
         ("example-space-in-target-uri.warc.gz", 2, 0, None),
         ("example-space-in-url.arc", 1, 0, Some("the file ends after 1579 of 1591 bytes")),
-        ("example-trunc.warc", 3, 1, Some("record 4 (byte 2560")),
+        ("example-trunc.warc", 4, 1, Some("record 4 (byte 2560")),
         ("example-wget-bad-target-uri.warc.gz", 6, 0, None),
         ("example-wrong-chunks.warc.gz", 2, 1, None),
         ("example.arc", 2, 0, None),

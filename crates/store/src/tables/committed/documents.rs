@@ -50,7 +50,7 @@ table! {
         simplified_length: NullableInt64,
         /// Bytes of the text.
         text_length: Int64,
-        /// Words of the text.
+        /// Words of the text; in scripts without spaces estimated from the characters.
         word_count: Int32,
         /// Hash of the main text: equal if only the boilerplate of the page has changed.
         main_text_hash: Int64,
