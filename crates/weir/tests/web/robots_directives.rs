@@ -78,7 +78,7 @@ fn a_page_that_forbids_copies_has_no_cached_page() {
         assert_eq!(details["has_cached_page"], true, "{name}: {details}");
     }
     let results = served.get("/?q=river&collapse=false&limit=50").body;
-    let offers = |name: &str| results.contains(&format!("\"/cached?url=https%3A%2F%2Fa.test%2F{name}\""));
+    let offers = |name: &str| results.contains(&format!("\"/cached?url=https%3A%2F%2Fa.test%2F{name}&"));
     assert!(offers("open") && offers("other"), "{results}");
     for name in ["meta", "nocache", "header", "agent", "named"] {
         assert!(!offers(name), "{name}");
