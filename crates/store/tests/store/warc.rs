@@ -183,8 +183,8 @@ fn a_body_is_stored_once() {
     assert_eq!(third.duplicate_of, Some(original.location), "found through the revisit record");
     let changed = pages.store.append(&Capture { body: &body(2), ..again }, Some(third.location)).unwrap();
     assert_eq!(changed.duplicate_of, None);
-    let tiny = [0, 1].map(|n| pages.append("http://a/tiny", MS + n, b"moved").duplicate_of);
-    assert_eq!(tiny, [None, None], "too small for a revisit record");
+    let [first, second] = [0, 1].map(|n| pages.append("http://a/tiny", MS + n, b"moved"));
+    assert_eq!((first.duplicate_of, second.duplicate_of), (None, Some(first.location)));
     let huge = vec![0; (64 << 20) + 1];
     let huge = [0, 1].map(|n| pages.append("http://a/huge", MS + n, &huge).duplicate_of);
     assert_eq!(huge, [None, None], "too large to be compared in memory");
@@ -197,6 +197,9 @@ fn a_body_is_stored_once() {
     assert_eq!(header.warc_type(), WarcType::Revisit);
     assert_eq!(header.get("WARC-Refers-To-Target-URI"), Some("http://a/1"));
     assert_eq!(header.get("WARC-Refers-To-Date"), Some("2026-11-15T08:30:00Z"));
+    let tiny = reader.read(&second.location, VerifyLevel::Digests).unwrap();
+    let kind = tiny.record().header.warc_type();
+    assert_eq!(kind, WarcType::Response, "too small for a revisit record");
     assert_eq!(read_body(&reader, &third.location), body(1));
     assert_eq!(reader.check(|_| Ok(())).unwrap().corruptions, []);
 }
