@@ -29,6 +29,7 @@ pub use refresh::freshness::{
     mean_age_days, mean_freshness, mean_harmonic_staleness, optimal_refreshes, proportional_refreshes,
     uniform_refreshes,
 };
+pub use refresh::poll_intervals::PollIntervals;
 pub use scope::Scope;
 pub use scope::hosts::HostList;
 pub use scope::limits::{DomainBudget, Limits};

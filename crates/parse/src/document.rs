@@ -41,6 +41,8 @@ pub struct Document {
     pub(crate) links: Vec<LinkRecord>,
     /// Contexts with the text positions at which they start, in order.
     pub(crate) regions: Vec<(u32, Context)>,
+    /// Dates of the entries of a feed in Unix seconds, parallel to its links.
+    pub entry_dates: Vec<Option<i64>>,
     pub(crate) strings: String,
     pub(crate) base: Option<Span>,
     pub(crate) canonical: Option<Span>,
@@ -326,6 +328,7 @@ impl Document {
         self.headings.clear();
         self.links.clear();
         self.regions.clear();
+        self.entry_dates.clear();
         *self = Document {
             text: cleared(&mut self.text),
             simplified_html: cleared(&mut self.simplified_html),
@@ -333,6 +336,7 @@ impl Document {
             headings: std::mem::take(&mut self.headings),
             links: std::mem::take(&mut self.links),
             regions: std::mem::take(&mut self.regions),
+            entry_dates: std::mem::take(&mut self.entry_dates),
             ..Document::default()
         };
     }

@@ -52,6 +52,13 @@ impl PagePolicy {
 
     /// Loads the sizes of all sites and the prior change rates.
     pub(crate) fn load_counts(&mut self, collection: &Collection) -> Result<()> {
+        self.load_site_sizes(collection)?;
+        self.change_priors = change_priors(collection.page_state.reader())?;
+        Ok(())
+    }
+
+    /// Loads the sizes of all sites.
+    pub(crate) fn load_site_sizes(&mut self, collection: &Collection) -> Result<()> {
         let parts = collection.site_state.reader().scan(|known: &mut Vec<(SiteId, u32)>, site, record| {
             known.push((site, record.pages_known));
         })?;
@@ -59,7 +66,6 @@ impl PagePolicy {
             self.record_site_size(site, pages);
         }
         self.record_collection_size(collection);
-        self.change_priors = change_priors(collection.page_state.reader())?;
         Ok(())
     }
 

@@ -21,6 +21,7 @@ mod scheduling;
 mod servers;
 mod stops;
 mod terminal;
+mod why_ground_truth;
 mod workers;
 
 /// Whether the long versions of the tests run.

@@ -178,5 +178,6 @@ fn site_result(site: SiteId) -> SiteResult {
         back_off_until_ms: 0,
         throttle_delay_ms: 0,
         sitemaps_read_s: 0,
+        sitemaps: SitemapOutcome::Absent,
     }
 }

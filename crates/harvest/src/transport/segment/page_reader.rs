@@ -202,6 +202,7 @@ fn read_document(document: &SegmentDocument<'_>, settings: &GatherSettings) -> G
         words: document.words,
         relevance: document.relevance,
         text_hash: document.text_hash,
+        front_page_hash: document.front_page_hash,
         fingerprint: Fingerprint { simhash, minhash },
     }
 }

@@ -7,7 +7,7 @@
 //! | column | fields |
 //! |---|---|
 //! | 0 `Site` | site `u32` |
-//! | 1 `StageAndFlags` | depth `u8`, stage `u8`, reason `u8`, flags `u8` |
+//! | 1 `StageAndFlags` | depth `u8`, stage in the low half of a byte and bits 8 to 11 of the flags in the high half, reason `u8`, bits 0 to 7 of the flags `u8` |
 //! | 2 `EarliestVisit` | earliest visit `u32` |
 //! | 3 `LastVisit` | last visit `u32` |
 //! | 4 `ChangeRate` | changes per day `f32` |
@@ -129,7 +129,7 @@ impl PageStage {
 
 /// Boolean properties of a page, one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct PageFlags(pub u8);
+pub struct PageFlags(pub u16);
 
 impl PageFlags {
     /// The URL has a query or names a program.
@@ -143,19 +143,21 @@ impl PageFlags {
     pub const HAS_LAST_MODIFIED: PageFlags = PageFlags(64);
     /// The sitemap reports a change since the last fetch.
     pub const REPORTED_STALE: PageFlags = PageFlags(128);
+    /// The page lists other pages (feed or sitemap) and is polled.
+    pub const FEED: PageFlags = PageFlags(256);
 
     /// Bits of the number of redirects that lead to the page.
-    const REDIRECTS: u8 = 0b0011_1000;
+    const REDIRECTS: u16 = 0b0011_1000;
 
     /// Number of consecutive redirects that lead to the page, up to 7.
     pub fn redirects(self) -> u8 {
-        (self.0 & Self::REDIRECTS) >> Self::REDIRECTS.trailing_zeros()
+        ((self.0 & Self::REDIRECTS) >> Self::REDIRECTS.trailing_zeros()) as u8
     }
 
     /// Sets the number of consecutive redirects; 7 stands for that many or more.
     #[must_use]
     pub fn with_redirects(self, count: u8) -> PageFlags {
-        let bits = count.min(7) << Self::REDIRECTS.trailing_zeros();
+        let bits = u16::from(count.min(7)) << Self::REDIRECTS.trailing_zeros();
         PageFlags(self.0 & !Self::REDIRECTS | bits)
     }
 
@@ -195,7 +197,9 @@ impl PageRecord {
         let mut row = [0; ROW_BYTES];
         let mut put = FieldWriter(&mut row);
         put.u32(self.site.0);
-        put.bytes(&[self.depth, self.stage as u8, self.reason.map_or(0, Reason::code), self.flags.0]);
+        let [flags, high_flags] = self.flags.0.to_le_bytes();
+        let stage = self.stage as u8 | high_flags << 4;
+        put.bytes(&[self.depth, stage, self.reason.map_or(0, Reason::code), flags]);
         put.u32(self.earliest_visit_s);
         put.u32(self.last_visit_s);
         put.f32(self.changes_per_day);
@@ -229,12 +233,14 @@ impl PageRecord {
 
     pub(crate) fn decode(row: &[u8; ROW_BYTES]) -> PageRecord {
         let mut take = FieldReader(row);
+        let site = SiteId(take.u32());
+        let (depth, stage, reason, flags) = decode_stage_and_flags(take.bytes());
         PageRecord {
-            site: SiteId(take.u32()),
-            depth: take.u8(),
-            stage: PageStage::from_byte(take.u8()),
-            reason: Reason::from_code(take.u8()),
-            flags: PageFlags(take.u8()),
+            site,
+            depth,
+            stage,
+            reason,
+            flags,
             earliest_visit_s: take.u32(),
             last_visit_s: take.u32(),
             changes_per_day: take.f32(),
@@ -273,7 +279,8 @@ impl PageRecord {
 pub(crate) fn decode_stage_and_flags(
     [depth, stage, reason, flags]: [u8; 4],
 ) -> (u8, PageStage, Option<Reason>, PageFlags) {
-    (depth, PageStage::from_byte(stage), Reason::from_code(reason), PageFlags(flags))
+    let flags = PageFlags(u16::from_le_bytes([flags, stage >> 4]));
+    (depth, PageStage::from_byte(stage & 0xf), Reason::from_code(reason), flags)
 }
 
 #[cfg(test)]
@@ -287,7 +294,7 @@ mod tests {
             depth: 2,
             stage: PageStage::Failed,
             reason: Some(Reason::TooDeep),
-            flags: PageFlags::DYNAMIC.with(PageFlags::DUPLICATE),
+            flags: PageFlags::DYNAMIC.with(PageFlags::DUPLICATE).with(PageFlags::FEED),
             earliest_visit_s: 6,
             last_visit_s: 7,
             changes_per_day: 8.5,
