@@ -185,8 +185,9 @@ mod tests {
     /// Two names of one site; the pages are under the alias.
     fn test_collection(pages: &[&str]) -> TestCollection {
         let urls: Vec<String> = pages.iter().map(|path| format!("{ALIAS}{path}")).collect();
-        let urls = [&format!("{SITE}/")].into_iter().chain(&urls).map(String::as_str);
-        let mut test = TestCollection::contacted(&urls.collect::<Vec<_>>());
+        let front_page = format!("{SITE}/");
+        let urls: Vec<&str> = [&front_page].into_iter().chain(&urls).map(String::as_str).collect();
+        let mut test = TestCollection::contacted(&urls);
         let original = test.site_id(SITE);
         test.update_site(ALIAS, |site| site.alias_of = Some(original));
         test

@@ -173,7 +173,7 @@ mod tests {
 
     fn build(test: &mut TestCollection, settings: &CrawlSettings, urls: &[&str]) -> (Batch, usize) {
         let selected: Vec<PageId> = urls.iter().map(|url| test.page_id(url)).collect();
-        build_batch(&mut test.collection, settings, 7, &selected, NOON_S).unwrap()
+        build_batch(&mut test.collection, settings, 7, &selected, &[], NOON_MS).unwrap()
     }
 
     #[test]

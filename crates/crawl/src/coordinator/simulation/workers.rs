@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use harvest::item::batch::Batch;
-use harvest::item::harvest_event::{HarvestEvent, SiteResult};
+use harvest::item::harvest_event::{HarvestEvent, SiteResult, SitemapOutcome};
 use harvest::transport::blob_store::BlobStore;
 use harvest::transport::broker::Broker;
 use harvest::transport::messages::{LogRecord, read_offer, segment_blob_name};
