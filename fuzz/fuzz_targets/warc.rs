@@ -1,5 +1,5 @@
-//! Reads any bytes as a WARC file, as a single record and as gzip members: blocks are within the file, and an archive ends
-//! with at most one error.
+//! Reads any bytes as a WARC or ARC file, as a package, as a single record and as gzip members: blocks are within the file, and an
+//! archive has an end.
 #![no_main]
 
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use warc::{GzipMembers, WarcReader, WarcRecord, gunzip, header_value, status};
+use warc::{GzipMembers, WarcReader, WarcRecord, gunzip, header_value, list_package, status};
 
 /// File for the bytes of the current input; `fuzz/run` has its temporary files in memory.
 static FILE: LazyLock<PathBuf> =
@@ -34,13 +34,16 @@ fuzz_target!(|data: &[u8]| {
     }
     fs::write(&*FILE, data).expect("the temporary directory is writable");
     if let Ok(reader) = WarcReader::open(&FILE) {
-        let mut errors = 0;
+        let mut items = 0;
         for record in reader {
-            assert_eq!(errors, 0, "a record after an error");
-            match record {
-                Ok(record) => check(&record),
-                Err(_) => errors += 1,
-            }
+            items += 1;
+            assert!(items <= 2 * data.len() * 1_100, "each item takes at least a byte of the decompressed file");
+            record.iter().for_each(check);
+        }
+    }
+    if let Ok(Some(archives)) = list_package(&FILE) {
+        for reader in archives.iter().filter_map(|archive| archive.open().ok()) {
+            reader.flatten().for_each(|record| check(&record));
         }
     }
     let file = fs::File::open(&*FILE).expect("the file was written");

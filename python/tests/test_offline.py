@@ -3,9 +3,11 @@
 import gzip
 import threading
 import unittest
+from concurrent.futures import Future
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import weir
+import weir._handler
 import weir._stream
 
 
@@ -50,6 +52,19 @@ class Server(BaseHTTPRequestHandler):
         pass
 
 
+class Fails(weir.Handler):
+    def process(self, page):
+        1 / 0
+
+
+class Counts(weir.Handler):
+    def __init__(self, pages=0):
+        self.pages = pages
+
+    def process(self, page):
+        self.pages += 1
+
+
 class Streams(unittest.TestCase):
     def setUp(self):
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
@@ -75,12 +90,33 @@ class Streams(unittest.TestCase):
         self.assertEqual({record.block for record in records}, {b"text"})
         self.assertIn("snapshot=7", Server.queries[1])
 
-    def test_an_unreachable_server_is_an_error(self):
-        weir._stream.MAX_RECONNECTS = 1
-        with self.assertRaises(weir.StreamError):
+    def test_a_refused_connection_is_an_error_at_once(self):
+        weir._stream.INITIAL_BACK_OFF = 1000
+        with self.assertRaisesRegex(weir.StreamError, "connection refused; is `weir serve` running"):
             list(weir.stream("http://127.0.0.1:1/"))
+        with self.assertRaisesRegex(weir.StreamError, "connection refused"):
+            weir.open("http://127.0.0.1:1/").status()
         with self.assertRaises(weir.StreamError):
             list(weir.stream("nonsense"))
+
+    def test_an_exception_of_one_handler_does_not_stop_the_others(self):
+        fails, counts = Fails(), Counts()
+        summary = weir.run(self.url, [fails, counts])
+        self.assertEqual((summary.pages, counts.pages), (10, 10))
+        self.assertEqual([(stop.name, stop.error) for stop in summary.stopped], [("Fails", "ZeroDivisionError: division by zero")])
+
+    def test_a_failed_shard_does_not_lose_the_others(self):
+        futures = [Future(), Future()]
+        futures[0].set_exception(weir.StreamError("lost"))
+        futures[1].set_result((weir.Summary(pages=3), [Counts(3)]))
+        counts = Counts()
+        summary = weir._handler._merge([counts], futures, [future.exception() for future in futures])
+        self.assertEqual((summary.pages, counts.pages), (3, 3))
+        self.assertEqual([(stop.name, stop.error) for stop in summary.stopped], [("shard 1/2", "StreamError: lost")])
+
+    def test_a_program_that_is_missing_is_an_error(self):
+        with self.assertRaisesRegex(weir.StreamError, "install weir, or pass its path"):
+            weir.open(".", program="no-such-program")
 
 
 if __name__ == "__main__":

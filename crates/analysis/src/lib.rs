@@ -28,8 +28,9 @@ pub use graph::link_graph::{BuildStage, GraphInfo, GraphSettings, LinkGraph};
 pub use graph::site_graph::SiteGraph;
 pub use link_lookup::{LinkLookup, LookupError};
 pub use link_neighbours::link_neighbours;
+pub use rank::distances::Distances;
 pub use rank::hits::Hits;
-pub use rank::hyper_ball::{Distances, HyperBall};
+pub use rank::hyper_ball::HyperBall;
 pub use rank::page_rank::{PageRank, Ranking, Weights};
 pub use scan::analyzer::{Analyzer, Inputs};
 pub use scan::table_scan::{ScanProgress, TableScan};
@@ -48,6 +49,7 @@ pub use statistics::{Description, describe_statistics};
 pub use steps::{
     BowTieCounts, ClusterCounts, Convergence, DegreeResult, Event, MirrorPair, RejectedLinksResult,
     SimilarityResult, SiteResult, StatisticsResult, Step, StepReport, StepResult, StructureResult, analyze,
+    discard_analysis,
 };
 pub use structure::bow_tie::{BowTiePart, bow_tie};
 pub use structure::components::Components;

@@ -115,6 +115,7 @@ pub(crate) fn override_for(host: &str) -> SiteOverride {
         max_depth: None,
         headers: SiteHeaders::default(),
         robots_agent: None,
+        ignores_robots: false,
         skip: false,
     }
 }
@@ -126,6 +127,17 @@ pub(crate) fn fetched_page(url: &str, body: &str) -> GatheredPage {
 
 /// Response that was received at noon; `fields` are further header fields, each with its line end.
 pub(crate) fn response(url: &str, status: u16, fields: &str, body: &str) -> GatheredPage {
+    response_in_scope(&GatherSettings::default(), url, status, fields, body)
+}
+
+/// The same response, gathered with these settings.
+pub(crate) fn response_in_scope(
+    settings: &GatherSettings,
+    url: &str,
+    status: u16,
+    fields: &str,
+    body: &str,
+) -> GatheredPage {
     let fetched = FetchedPage {
         url: canonical(url),
         fetched_ms: NOON_MS as i64,
@@ -140,5 +152,5 @@ pub(crate) fn response(url: &str, status: u16, fields: &str, body: &str) -> Gath
         latency_ms: None,
         duration_ms: None,
     };
-    Gatherer::new(&GatherSettings::default()).gather(&fetched)
+    Gatherer::new(settings).gather(&fetched)
 }

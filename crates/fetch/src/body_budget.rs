@@ -114,7 +114,7 @@ impl BodyReservation {
         }
     }
 
-    /// Releases what a body of this size does not need.
+    /// Releases the part of the reservation that a body of this size does not need.
     pub(crate) fn shrink_to(&mut self, bytes: usize) {
         let Some(permit) = self.0.as_mut().and_then(Arc::get_mut) else { return };
         let surplus = permit.num_permits().saturating_sub(units(bytes) as usize);

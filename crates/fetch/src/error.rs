@@ -1,4 +1,4 @@
-//! Errors of this crate: invalid settings. Whatever a server does wrong is an outcome of a request, not an error.
+//! Errors of this crate: invalid settings. A fault of a server is an outcome of a request, not an error.
 
 /// Invalid settings.
 #[derive(Debug, thiserror::Error)]

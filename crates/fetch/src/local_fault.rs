@@ -125,7 +125,7 @@ impl ConnectErrors {
         *self.family(address) = FamilyState { has_worked: true, no_route_since: None };
     }
 
-    /// Local fault behind the error of a connection to `address`; `None` if the network or the server caused it.
+    /// Local fault that caused the error of a connection to `address`; `None` if the network or the server caused it.
     pub(crate) fn local_fault(&self, error: &io::Error, address: SocketAddr) -> Option<LocalFault> {
         self.classify(error, address, has_route, Instant::now())
     }

@@ -27,6 +27,7 @@ impl MimeTypes {
 
 fn type_matches(pattern: &str, essence: &[u8]) -> bool {
     match pattern.strip_suffix('*') {
+        Some("" | "*/") => true,
         Some(family) => {
             essence.get(..family.len()).is_some_and(|start| start.eq_ignore_ascii_case(family.as_bytes()))
         }
@@ -53,6 +54,9 @@ mod tests {
             ("application/pdf", false),
         ] {
             assert_eq!(types.matches(value.as_bytes()), expected, "{value}");
+        }
+        for all in ["*/*", "*"] {
+            assert!(MimeTypes::new(&[all.to_owned()]).matches(b"application/pdf"), "{all}");
         }
         assert_eq!(types.accept_header(), "text/html,image/*,*/*;q=0.1");
     }

@@ -76,7 +76,7 @@ impl Default for FetchSettings {
             min_bytes_per_s: 200,
             min_speed_grace: Duration::from_secs(20),
             max_head_bytes: 64 << 10,
-            max_body_bytes: 400_000,
+            max_body_bytes: 10_000_000,
             max_body_memory_bytes: 512 << 20,
             http2: true,
             accept_invalid_certificates: false,

@@ -26,12 +26,26 @@ pub enum Error {
         /// Pattern as configured.
         pattern: String,
     },
-    /// Entry of a host list that no host can match.
+    /// Rule for hosts that no host can match.
     #[error(
-        "cannot use `{entry}` as a host: expected `www.example.org`, or `.example.org` for a domain with its subdomains; names beyond ASCII in their `xn--` form"
+        "cannot use `{entry}` as a host: expected `www.example.org`, `.example.org` for a domain with its subdomains, or a URL or SURT prefix; names beyond ASCII in their `xn--` form"
     )]
     InvalidHost {
-        /// Entry as configured.
+        /// Rule as configured.
         entry: String,
+    },
+    /// Rule that is neither a host nor a path pattern.
+    #[error(
+        "cannot use the rule `{rule}`: use `*{rule}` for URLs that contain it, or `http://{rule}` for the host"
+    )]
+    AmbiguousRule {
+        /// Rule as configured.
+        rule: String,
+    },
+    /// Invalid or too large regular expression.
+    #[error("cannot use the regular expression: {cause}")]
+    InvalidRegex {
+        /// Description of the error.
+        cause: String,
     },
 }

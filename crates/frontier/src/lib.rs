@@ -30,13 +30,13 @@ pub use refresh::freshness::{
     uniform_refreshes,
 };
 pub use refresh::poll_intervals::PollIntervals;
-pub use scope::Scope;
-pub use scope::hosts::HostList;
 pub use scope::limits::{DomainBudget, Limits};
 pub use scope::linking_domains::{estimate_linking_domains, linking_domain_bit};
-pub use scope::reject::RejectPatterns;
+pub use scope::path_patterns::PathPatterns;
+pub use scope::rules::ScopeRules;
 pub use scope::trap::TrapLimits;
 pub use scope::url_score::{UrlPattern, UrlScorer, dequantize_u16, for_each_word, quantize_u16};
+pub use scope::{Scope, ScopeDecision, SiteScope, SiteScopes};
 pub use scoring::objective::Objective;
 pub use scoring::opic::{CashAccount, INITIAL_CASH, SharedCash};
 pub use scoring::page_facts::{FactMaxima, PageFacts};

@@ -21,7 +21,7 @@ pub fn suggest_sites(snapshot: &Snapshot, input: &str) -> Option<String> {
 /// Error for an argument that is not a URL, with an example.
 pub fn invalid_url_error(snapshot: &Snapshot, input: &str, error: UrlError) -> Error {
     let example = match error {
-        UrlError::Relative if input.contains('.') => format!("https://{input}"),
+        UrlError::Relative | UrlError::Scheme(_) if input.contains('.') => format!("https://{input}"),
         _ => "https://example.org/news/".to_owned(),
     };
     let known = suggest_sites(snapshot, input).map_or_else(String::new, |known| format!("; {known}"));

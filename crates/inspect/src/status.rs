@@ -24,6 +24,8 @@ pub struct CollectionStatus {
     pub warc_bytes: u64,
     /// Rows of the table `links`.
     pub links: u64,
+    /// Fetched pages whose body was cut at a limit on size or time.
+    pub pages_truncated: u64,
     /// Pages whose last fetch failed.
     pub pages_failed: u64,
     /// Rejected pages.
@@ -99,6 +101,10 @@ impl CollectionStatus {
             sites_known: u64::from(snapshot.site_state.sites()),
             warc_bytes: lengths(|name| name.ends_with(".warc.gz")),
             links: store::count_rows(snapshot.dir(), manifest, "links")?,
+            pages_truncated: [Reason::BodyTruncated, Reason::TotalTimeout]
+                .into_iter()
+                .map(|reason| count((PageStage::Fetched as usize) << 8 | usize::from(reason.code())))
+                .sum(),
             pages_failed: at(PageStage::Failed),
             pages_rejected: at(PageStage::Rejected),
             pages_discovered: at(PageStage::Discovered),

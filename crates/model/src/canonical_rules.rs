@@ -89,7 +89,7 @@ pub(crate) fn is_normal_escape(bytes: &[u8]) -> bool {
     escaped_byte(bytes).is_some_and(|value| !is_unreserved(value)) && bytes[1..3].iter().all(is_upper_hex)
 }
 
-/// Removes session ids from a path segment: parameters behind a semicolon (`/a;jsessionid=1F`), and the segments that
+/// Removes session ids from a path segment: parameters after a semicolon (`/a;jsessionid=1F`), and the segments that
 /// ASP.NET inserts for clients without cookies (`/(S(24 letters))/a.aspx`). Otherwise each fetch would discover new
 /// URLs.
 ///

@@ -108,7 +108,7 @@ type PackedExtension = u128;
 
 impl ExtensionLists {
     /// Creates the map from lists of extensions, separated by white space. The last entry of an extension applies, so
-    /// that custom lists can be chained behind [`DEFAULT`](ExtensionLists::DEFAULT).
+    /// that custom lists can be chained after [`DEFAULT`](ExtensionLists::DEFAULT).
     pub fn new<'a>(lists: impl IntoIterator<Item = (UrlClass, &'a str)>) -> ExtensionLists {
         let mut classes = Vec::new();
         for (class, extensions) in lists {
@@ -185,7 +185,7 @@ impl Default for ExtensionLists {
     }
 }
 
-/// Returns the text behind the last dot of a file name, without trailing dots.
+/// Returns the text after the last dot of a file name, without trailing dots.
 ///
 /// `None` for hidden files (`.profile`), and for names with a colon: in wikis `File:Map.png` is the page about an
 /// image, not the image.

@@ -170,7 +170,7 @@ fn gunzip(bytes: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> DecodeEnd {
 }
 
 /// Decodes `deflate`: the zlib format of the standard, or the raw format that some servers send. The second value is the
-/// number of bytes behind the end.
+/// number of bytes after the end.
 fn inflate(bytes: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> (DecodeEnd, usize) {
     let is_zlib = matches!(bytes, [first, second, ..]
         if first & 0x0f == 8 && (u16::from(*first) << 8 | u16::from(*second)).is_multiple_of(31));
@@ -188,7 +188,7 @@ fn inflate(bytes: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> (DecodeEnd, usi
 const BROTLI_BUFFER_BYTES: usize = 64 << 10;
 
 /// Decodes brotli without the "large window" extension, which the reader of the library accepts. The second value is the
-/// number of bytes behind the end.
+/// number of bytes after the end.
 fn unbrotli(bytes: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> (DecodeEnd, usize) {
     let allocator = StandardAlloc::default;
     let mut state = BrotliState::new_strict(allocator(), allocator(), allocator());

@@ -7,6 +7,7 @@ use model::{CanonicalUrl, UrlError, UrlRules};
 
 use crate::charset::CharsetSource;
 use crate::content_kind::ContentKind;
+use crate::outline::Outline;
 use crate::query_charset::escape_query;
 use crate::robots_directives::RobotsDirectives;
 
@@ -39,8 +40,7 @@ pub struct Document {
     pub truncated: bool,
     pub(crate) headings: Vec<HeadingRecord>,
     pub(crate) links: Vec<LinkRecord>,
-    /// Contexts with the text positions at which they start, in order.
-    pub(crate) regions: Vec<(u32, Context)>,
+    pub(crate) outline: Outline,
     /// Dates of the entries of a feed in Unix seconds, parallel to its links.
     pub entry_dates: Vec<Option<i64>>,
     pub(crate) strings: String,
@@ -187,8 +187,6 @@ impl Context {
     pub const PREFORMATTED: Context = Context(1 << 10);
     /// Number of elements.
     pub(crate) const COUNT: usize = 11;
-    /// Elements that contain whole sections of a page.
-    pub(crate) const SECTIONS: Context = Context(0b111_1110_0000);
 
     /// Reports whether all elements of `other` are in the set.
     pub fn contains(self, other: Context) -> bool {
@@ -273,12 +271,6 @@ impl Document {
             .map(|record| Heading { level: record.level, text: span(&self.text, record.text).trim() })
     }
 
-    /// Returns the context at a position of the text.
-    pub(crate) fn context_at(&self, position: u32) -> Context {
-        let after = self.regions.partition_point(|(start, _)| *start <= position);
-        after.checked_sub(1).map_or(Context::NONE, |region| self.regions[region].1)
-    }
-
     /// Returns the canonical URL that the page declares, as written.
     pub fn canonical_url(&self) -> Option<&str> {
         self.canonical.map(|canonical| span(&self.strings, canonical))
@@ -327,7 +319,7 @@ impl Document {
         }
         self.headings.clear();
         self.links.clear();
-        self.regions.clear();
+        self.outline.nodes.clear();
         self.entry_dates.clear();
         *self = Document {
             text: cleared(&mut self.text),
@@ -335,7 +327,7 @@ impl Document {
             strings: cleared(&mut self.strings),
             headings: std::mem::take(&mut self.headings),
             links: std::mem::take(&mut self.links),
-            regions: std::mem::take(&mut self.regions),
+            outline: std::mem::take(&mut self.outline),
             entry_dates: std::mem::take(&mut self.entry_dates),
             ..Document::default()
         };

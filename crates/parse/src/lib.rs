@@ -8,6 +8,7 @@
 
 pub mod html;
 
+mod change_hash;
 mod charset;
 mod content_encoding;
 mod content_kind;
@@ -18,12 +19,14 @@ mod fingerprint;
 mod frequent_words;
 mod language;
 mod main_text;
+mod outline;
 mod page;
 mod plain_urls;
 mod query_charset;
 mod robots;
 mod robots_directives;
 mod sitemap;
+mod word_count;
 mod word_hashes;
 
 pub use charset::{CharsetSource, Decoded, decode};

@@ -23,7 +23,7 @@ pub struct Report {
     pub title: String,
     /// The collections.
     pub inputs: Vec<ReportInput>,
-    /// The figures, in order.
+    /// Figures in the order of the report.
     pub entries: Vec<ReportEntry>,
 }
 

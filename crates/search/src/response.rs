@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::searcher::{FacetCount, Facets, Hit, ScorePart, SearchOptions, SearchResult};
+use crate::searcher::{EmptyingCondition, FacetCount, Facets, Hit, ScorePart, SearchOptions, SearchResult};
 
 /// JSON of a search result. The field names are part of the API.
 #[derive(Debug, Serialize)]
@@ -17,8 +17,20 @@ pub struct SearchResponse<'a> {
     hits: Vec<HitJson<'a>>,
     /// Only with the option `facets`.
     facets: Option<FacetsJson<'a>>,
+    /// `all` or `any`: which words of the query the hits have.
+    mode: &'static str,
+    /// Conditions that leave a conjunction without hits.
+    emptied_by: Vec<EmptyingConditionJson<'a>>,
     /// The query with corrected spelling.
     suggestion: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+struct EmptyingConditionJson<'a> {
+    condition: &'a str,
+    /// Whether no page matches it.
+    is_absent: bool,
+    hits_without: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -77,6 +89,16 @@ impl<'a> SearchResponse<'a> {
             has_more: result.has_more,
             hits: (options.offset + 1..).zip(&result.hits).map(|(rank, hit)| hit_json(rank, hit)).collect(),
             facets: options.facets.then(|| facets_json(&result.facets)),
+            mode: result.mode.as_str(),
+            emptied_by: result
+                .emptied_by
+                .iter()
+                .map(|EmptyingCondition { condition, is_absent, hits_without }| EmptyingConditionJson {
+                    condition,
+                    is_absent: *is_absent,
+                    hits_without: *hits_without,
+                })
+                .collect(),
             suggestion: result.suggestion.as_deref(),
         }
     }

@@ -45,7 +45,7 @@ pub enum RankSource<'r> {
     None,
     /// Computed after each growth by a tenth; pages discovered since have none.
     Batch,
-    /// The same; pages discovered since get what the pages that link to them pass on at the first selection.
+    /// Like `Batch`, but a page discovered since gets an estimate at its first selection: the rank that the pages linking to it pass on.
     Partial,
     /// Final ranks of all pages, known in advance.
     Final(&'r [f64]),

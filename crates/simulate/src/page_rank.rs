@@ -55,8 +55,10 @@ impl PeriodicPageRank {
         let (ranked, pages) = (self.ranks.len(), state.pages.len());
         let mut new = vec![TELEPORT_PROBABILITY / pages.max(1) as f64; pages.saturating_sub(ranked)];
         state.for_each_source(&mut |source, targets| {
-            let share = (1.0 - TELEPORT_PROBABILITY) * self.get(source.0) / targets.len() as f64;
-            for target in targets {
+            let others = targets.iter().filter(|target| **target != source);
+            let count = others.clone().count();
+            let share = (1.0 - TELEPORT_PROBABILITY) * self.get(source.0) / count as f64;
+            for target in others {
                 if let Some(new) = target.index().checked_sub(ranked).and_then(|index| new.get_mut(index)) {
                     *new += share;
                 }

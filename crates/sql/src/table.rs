@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use store::{
     AnchorRows, ComponentRows, DocumentRows, DomainRows, FetchRows, LinkRows, LinkedFileRows, PageRows,
     RankRows, RejectedLinkRows, Rows, SiteLogRows, SiteRows, find_snapshot, list_derived, list_tables,
@@ -100,7 +99,11 @@ fn try_open(collection: &Path) -> Result<io::Result<Vec<Table>>> {
     let manifest = find_snapshot(collection, None)?;
     let crawled = list_tables(collection, &manifest).into_iter();
     let crawled = crawled.map(|table| (table.name.to_owned(), Some(table.schema), table.files));
-    let analysed = list_derived(collection)?.into_iter().map(|table| (table.table, None, vec![table.path]));
+    let known = empty_tables();
+    let analysed = list_derived(collection)?.into_iter().map(|table| {
+        let schema = known.iter().find(|known| known.name == table.table).map(|known| known.schema.clone());
+        (table.table, schema, vec![table.path])
+    });
     let mut tables = Vec::new();
     for (name, schema, paths) in crawled.chain(analysed) {
         let open = |path: PathBuf| Ok(TableFile { file: Arc::new(File::open(&path)?), path });
@@ -113,11 +116,12 @@ fn try_open(collection: &Path) -> Result<io::Result<Vec<Table>>> {
 }
 
 impl Table {
-    /// Counts the rows. Without a schema, the columns are those of the files.
+    /// Counts the rows. Without a schema, the columns are those of the Parquet schema of the files; the Arrow schema that
+    /// writers embed is not read, because the files may come from a stranger.
     fn read(name: String, mut schema: Option<SchemaRef>, files: Vec<TableFile>) -> Result<Table> {
         let mut rows = 0;
         for TableFile { file, path } in &files {
-            let metadata = ArrowReaderMetadata::load(file.as_ref(), Default::default())
+            let metadata = store::read_parquet_metadata(file.as_ref())
                 .map_err(|error| file_error("read", path, &error))?;
             rows += u64::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
             schema.get_or_insert_with(|| metadata.schema().clone());

@@ -212,6 +212,8 @@ impl Collection {
                 affected.push(id);
             }
         })?;
+        let generation = self.directory.current()?.generation + 1;
+        self.tables.fetches.relocate(generation, &moved)?;
         let mut pages = parts.concat();
         pages.sort_unstable();
         self.page_state.update(&pages, |_, page| {

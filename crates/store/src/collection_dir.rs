@@ -16,6 +16,9 @@ use crate::layout;
 use crate::manifest::{FORMAT_VERSION, FileEntry, Manifest};
 use crate::outside_links;
 
+/// Maximum size of a manifest: that of a collection of about 40 TB.
+const MAX_MANIFEST_BYTES: u64 = 256 << 20;
+
 /// Number of commits retained besides the pinned ones, so that a reader that has just read `MANIFEST` finds its files.
 const RECENT_COMMITS: usize = 4;
 
@@ -313,7 +316,7 @@ fn file_names(dir: &Path) -> Result<Vec<String>> {
 }
 
 fn read(path: &Path) -> Result<Manifest> {
-    Manifest::decode(&disk::read(path).context("read", path)?, path)
+    Manifest::decode(&disk::read(path, MAX_MANIFEST_BYTES).context("read", path)?, path)
 }
 
 fn lock(dir: &Path) -> Result<File> {

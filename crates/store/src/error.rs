@@ -131,7 +131,7 @@ pub enum Error {
     /// The requester has cancelled the read.
     #[error("cancelled")]
     Cancelled,
-    /// An earlier operation has failed in the middle; what is in memory does not match the files any more.
+    /// An earlier operation was interrupted by an error; the state in memory no longer matches the files.
     #[error("cannot write to {}: an earlier operation has failed; open the collection again", path.display())]
     NeedsReopen {
         /// File or directory.

@@ -17,6 +17,8 @@ use crate::layout;
 use crate::manifest::{FileEntry, checksum_line};
 
 const READ_BYTES: usize = 1 << 20;
+/// Maximum size of a list: 80,000 files.
+const MAX_LIST_BYTES: u64 = 16 << 20;
 
 /// List of files with lengths and checksums.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +41,7 @@ impl FileList {
 
     /// Reads a list; `None` if it does not exist.
     pub fn read(path: &Path) -> Result<Option<FileList>> {
-        let bytes = match disk::read(path) {
+        let bytes = match disk::read(path, MAX_LIST_BYTES) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             bytes => bytes.context("read", path)?,
         };

@@ -79,6 +79,11 @@ pub(crate) fn is_component_file(component: &str, file_name: &str) -> bool {
     if component == "tables" {
         let stem = file_name.strip_suffix(".parquet").unwrap_or_default();
         let stem = stem.strip_suffix("-merged").unwrap_or(stem);
+        // The name of a rewritten file has `-rN`.
+        let stem = match stem.rsplit_once("-r") {
+            Some((first, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => first,
+            _ => stem,
+        };
         return stem.rsplit_once('-').is_some_and(|(_, number)| generation(number).is_some());
     }
     COMPONENT_FILES.iter().any(|(dir, prefix, suffix)| {
@@ -164,6 +169,7 @@ mod tests {
             ("pages", "0000000001-0.cdxj"),
             ("links", "0000000001-0000000002.links"),
             ("tables", "site_log-0000000001-merged.parquet"),
+            ("tables", "fetches-0000000001-r12.parquet"),
         ] {
             assert!(is_component_file(component, name), "{name}");
             assert!(is_component_path(&format!("{component}/{name}")), "{name}");

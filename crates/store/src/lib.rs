@@ -38,6 +38,7 @@ pub use analysis::statistics::{
 pub use cancellation::{CancelOnDrop, Cancellation};
 pub use check::{CheckEvent, CheckReport, Corruption, CorruptionScope, check};
 pub use collection::{Collection, StoreSettings};
+pub use disk::read_limited;
 #[cfg(feature = "simulated_disk")]
 pub use disk::simulated::{Fault, Random, SimulatedDisk};
 pub use error::{Error, Result};
@@ -45,6 +46,7 @@ pub use file_list::FileList;
 pub use layout::is_collection_entry;
 pub use links::{Link, LinkLog, LinkLogReader};
 pub use manifest::{Extent, FORMAT_VERSION, FileEntry, Manifest};
+pub use outside_links::check_settings_file;
 pub use page_set::PageSet;
 pub use page_stream::{
     PageFilter, PageOrder, PageRef, PageStream, PageStreamItem, PageStreamRequest, Predicate, PredicateError,
@@ -69,6 +71,6 @@ pub use tables::{
     LinkRows, LinkedFileRow, LinkedFileRows, NewestRows, PageRow, PageRows, RankRow, RankRows,
     RejectedLinkRow, RejectedLinkRows, Rows, SiteLogRow, SiteLogRows, SiteRow, SiteRows, Table, TableBatch,
     TableInfo, TableReader, Tables, count_rows, fetch_history, for_each_response_time,
-    for_each_unresolved_link, inlinks, list_derived, list_tables,
+    for_each_unresolved_link, inlinks, list_derived, list_tables, read_parquet_metadata,
 };
 pub use urls::{NewPage, ResolvedBatch, UrlReader, UrlTable};

@@ -12,7 +12,7 @@ use crate::error::{Error, Result, corrupt};
 use crate::layout;
 
 /// Format version that this program reads and writes.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 
 /// Manifest of one commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -219,13 +219,16 @@ mod tests {
     #[test]
     fn another_version_is_rejected_with_a_hint() {
         let text = String::from_utf8(manifest().encode().unwrap()).unwrap();
-        let newer = text.replace("\"version\": 3", "\"version\": 99");
+        let current = format!("\"version\": {FORMAT_VERSION}");
+        let newer = text.replace(&current, "\"version\": 99");
         let error = Manifest::decode(newer.as_bytes(), Path::new("M")).unwrap_err();
         assert!(
-            error.to_string().ends_with("format version 99, this program supports 3; use a newer weir"),
+            error.to_string().ends_with(&format!(
+                "format version 99, this program supports {FORMAT_VERSION}; use a newer weir"
+            )),
             "{error}"
         );
-        let older = text.replace("\"version\": 3", "\"version\": 1");
+        let older = text.replace(&current, "\"version\": 1");
         let error = Manifest::decode(older.as_bytes(), Path::new("M")).unwrap_err();
         assert!(error.to_string().ends_with("use the older weir"), "{error}");
     }

@@ -16,6 +16,11 @@ pub(crate) fn refuse_for_manifest(dir: &Path) -> Result<()> {
     refuse(dir, [layout::MANIFEST].into_iter())
 }
 
+/// Checks the settings file of a collection, or of another directory.
+pub fn check_settings_file(dir: &Path) -> Result<()> {
+    refuse(dir, [layout::SETTINGS].into_iter())
+}
+
 /// Checks everything that readers open.
 pub(crate) fn refuse_for_reading(dir: &Path) -> Result<()> {
     refuse(dir, layout::COMPONENTS.into_iter().chain(layout::READ_BESIDE_COMMITS))
@@ -141,6 +146,8 @@ mod tests {
         fs::write(dir.join("pages/elsewhere"), "").unwrap();
         symlink("elsewhere", dir.join("pages/link")).unwrap();
         symlink("/nonexistent", dir.join("notes")).unwrap();
+        symlink("pages/elsewhere", dir.join("weir.toml")).unwrap();
+        check_settings_file(&alias).unwrap();
         Snapshot::open(&alias, None).unwrap();
         Collection::open(&alias, StoreSettings::default()).unwrap();
     }

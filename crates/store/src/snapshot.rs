@@ -72,6 +72,8 @@ pub struct SnapshotInfo {
 
 /// Maximum length of the name of a snapshot.
 pub const MAX_SNAPSHOT_NAME_BYTES: usize = 100;
+/// Maximum size of a pin: a name and a checksum.
+const MAX_PIN_BYTES: u64 = 4 << 10;
 
 /// Lists the commits that can be opened, oldest first.
 pub fn list_snapshots(dir: &Path) -> Result<Vec<SnapshotInfo>> {
@@ -185,7 +187,7 @@ pub(crate) fn check_pin(dir: &Path, generation: u64) -> Result<()> {
 /// Reads the pin of a commit; `None` if it has none.
 fn read_pin(dir: &Path, generation: u64) -> Result<Option<Vec<u8>>> {
     let path = layout::pin(dir, generation);
-    match disk::read(&path) {
+    match disk::read(&path, MAX_PIN_BYTES) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         pin => pin.context("read", &path).map(Some),
     }

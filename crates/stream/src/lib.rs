@@ -5,7 +5,7 @@
 
 mod admission;
 mod client;
-mod connection_limits;
+mod connection_table;
 mod export;
 #[cfg(feature = "flight")]
 mod flight;
@@ -18,8 +18,10 @@ mod writer;
 
 pub use admission::{StreamLimits, StreamUsage};
 pub use client::{RemoteAccess, RemoteError, RemoteStream};
-pub use connection_limits::{ConnectionLimits, ConnectionPermit, MAX_CONNECTIONS_PER_CLIENT};
-pub use export::{ExportSummary, export_mirror, export_tables, export_wacz, export_warc};
+pub use connection_table::{
+    ActiveRequest, ConnectionActivity, ConnectionPermit, ConnectionRefusal, ConnectionTable,
+};
+pub use export::{ExportSummary, OnDamage, export_mirror, export_tables, export_wacz, export_warc};
 #[cfg(feature = "flight")]
 pub use flight::{FlightServer, FlightSettings, TokenCheck};
 pub use handlers::handler::{Handler, HandlerError};

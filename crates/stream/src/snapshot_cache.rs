@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "flight")]
+use store::list_snapshots;
 use store::{Result, Snapshot, find_snapshot};
 
 /// Time for which an unused snapshot stays open.
@@ -28,6 +30,12 @@ impl SnapshotCache {
     /// Creates an empty cache for the collection in `dir`.
     pub fn new(dir: &Path) -> SnapshotCache {
         SnapshotCache { dir: dir.to_owned(), snapshots: Mutex::new(Vec::new()) }
+    }
+
+    /// Names of the snapshots that are kept.
+    #[cfg(feature = "flight")]
+    pub(crate) fn names(&self) -> Result<Vec<String>> {
+        Ok(list_snapshots(&self.dir)?.into_iter().filter_map(|snapshot| snapshot.name).collect())
     }
 
     /// Opens a snapshot by name or generation; the last commit for `None`.

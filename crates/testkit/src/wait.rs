@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Polls until there is a value and returns it; `name` says what is waited for.
+/// Polls until there is a value and returns it; `name` describes the value in the error message.
 ///
 /// # Panics
 /// After a minute without a value.

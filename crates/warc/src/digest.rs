@@ -7,7 +7,7 @@ use sha1::Digest as _;
 use sha1::block_api::compress;
 
 /// SHA-1 digest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Sha1Digest([u8; 20]);
 
 /// Key by which duplicates are looked up: the first 128 bits of the digest, and the length.

@@ -18,17 +18,16 @@ pub enum Error {
         source: io::Error,
     },
     /// The file has another format.
-    #[error("{} is not a WARC file: {detected}", path.display())]
+    #[error("{} is not a WARC, ARC or WACZ file: it does not begin with `WARC/` or `filedesc://`", path.display())]
     NotWarc {
         /// File.
         path: PathBuf,
-        /// Detected format.
-        detected: &'static str,
     },
-    /// A record cannot be parsed. The records after it are unreachable.
+    /// A record cannot be parsed.
     #[error(
-        "cannot parse {}, record {record} (byte {offset} of the decompressed file): {cause}; the records after it are not read",
-        path.display()
+        "cannot parse {}, record {record} (byte {offset} of the decompressed file): {cause}; {}",
+        path.display(),
+        if *is_last { "the records after it are not read" } else { "it is skipped" }
     )]
     Malformed {
         /// File.
@@ -39,6 +38,8 @@ pub enum Error {
         offset: u64,
         /// Cause.
         cause: String,
+        /// Whether the records after it are unreachable.
+        is_last: bool,
     },
     /// A gzip member does not decompress to what its trailer says.
     #[error("{} is corrupt at byte {offset}: {cause}", path.display())]

@@ -1,8 +1,9 @@
-//! Reader of WARC files of any writer: plain, gzip (one member per record, or one for all), or zstd (with its dictionary
-//! in the first frame). ARC, the predecessor of WARC, is detected and rejected.
+//! Reader of WARC and ARC files of any writer: plain, gzip (one member per record, or one for all), or zstd (with its dictionary
+//! in the first frame).
 //!
-//! The reader tolerates common deviations (line ends, missing blank lines, any version), and stops at the first error
-//! that makes the remaining records unreadable, with its cause and position. All allocations are bounded.
+//! The reader tolerates common deviations (line ends, missing blank lines, any version). After a malformed record it continues
+//! at the next line that begins a record; it stops at an error that makes the remaining records unreadable. All allocations are
+//! bounded.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -10,14 +11,16 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
+use crate::arc;
 use crate::encoder::MAX_BLOCK_BYTES;
 use crate::error::{Error, io_error};
 use crate::header::{MAX_HEADER_BYTES, WarcHeader};
 use crate::record::WarcRecord;
 
-/// Iterator over the records of a file; ends after an error.
+/// Iterator over the records of a file. An error is a record that is skipped, or the end.
 pub struct WarcReader {
     path: PathBuf,
+    format: Format,
     source: BufReader<Box<dyn Read + Send>>,
     /// Position in the decompressed stream.
     offset: u64,
@@ -26,7 +29,46 @@ pub struct WarcReader {
     /// Size above which records are skipped instead of being an error.
     max_read_bytes: Option<u64>,
     skipped: u64,
-    ended: bool,
+    /// First line of the next header, if it was read while the reader looked for it.
+    first_line: Vec<u8>,
+    state: State,
+}
+
+/// Format of a file.
+enum Format {
+    Warc,
+    /// With this number of fields in a header line.
+    Arc(usize),
+}
+
+/// State between two records.
+#[derive(PartialEq, Eq)]
+enum State {
+    AtRecord,
+    /// After a malformed record.
+    Lost,
+    Ended,
+}
+
+/// Failure to read a record.
+struct ReadFailure {
+    cause: String,
+    /// Whether the rest of the file can be read.
+    is_readable: bool,
+}
+
+impl From<io::Error> for ReadFailure {
+    fn from(error: io::Error) -> ReadFailure {
+        let cause = match error.kind() {
+            io::ErrorKind::UnexpectedEof => "the file ends within compressed data".to_owned(),
+            _ => error.to_string(),
+        };
+        ReadFailure { cause, is_readable: false }
+    }
+}
+
+fn malformed(cause: impl Into<String>) -> ReadFailure {
+    ReadFailure { cause: cause.into(), is_readable: true }
 }
 
 impl WarcReader {
@@ -34,8 +76,15 @@ impl WarcReader {
     pub fn open(path: &Path) -> Result<WarcReader, Error> {
         let failed = |error| io_error("read", path, error);
         let file = File::open(path).map_err(failed)?;
-        let mut file = BufReader::with_capacity(BUFFER_BYTES, file);
+        WarcReader::from_reader(path, Box::new(file))
+    }
+
+    /// Reads from any source; `path` is for messages.
+    pub(crate) fn from_reader(path: &Path, source: Box<dyn Read + Send>) -> Result<WarcReader, Error> {
+        let failed = |error| io_error("read", path, error);
+        let mut file = BufReader::with_capacity(BUFFER_BYTES, source);
         let start = file.fill_buf().map_err(failed)?;
+        // Magic numbers: gzip (RFC 1952), zstd frame, zstd skippable frame with a dictionary (RFC 8878).
         let source: Box<dyn Read + Send> = match start {
             [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(file)),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::Decoder::with_buffer(file).map_err(failed)?),
@@ -47,19 +96,21 @@ impl WarcReader {
         };
         let mut source = BufReader::with_capacity(BUFFER_BYTES, source);
         let start = source.fill_buf().map_err(failed)?;
-        if !start.trim_ascii_start().starts_with(b"WARC/") {
-            let arc = start.starts_with(b"filedesc://");
-            let detected = if arc { "it has the older ARC format" } else { "it does not begin with `WARC/`" };
-            return Err(Error::NotWarc { path: path.to_owned(), detected });
-        }
+        let format = match start {
+            start if start.trim_ascii_start().starts_with(b"WARC/") => Format::Warc,
+            start if start.starts_with(b"filedesc://") => Format::Arc(arc::MIN_FIELDS),
+            _ => return Err(Error::NotWarc { path: path.to_owned() }),
+        };
         Ok(WarcReader {
             path: path.to_owned(),
+            format,
             source,
             offset: 0,
             record_count: 0,
             max_read_bytes: None,
             skipped: 0,
-            ended: false,
+            first_line: Vec::new(),
+            state: State::AtRecord,
         })
     }
 
@@ -73,28 +124,45 @@ impl WarcReader {
         self.skipped
     }
 
-    fn read(&mut self) -> Result<Option<WarcRecord>, String> {
+    fn read(&mut self) -> Result<Option<WarcRecord>, ReadFailure> {
         loop {
-            if !self.skip_blank_lines()? {
+            if self.first_line.is_empty() && !self.skip_blank_lines()? {
                 return Ok(None);
             }
             self.record_count += 1;
-            let header = self.read_header()?;
-            let length = header.content_length().ok_or("the record has no Content-Length")?;
+            let header = match self.format {
+                Format::Warc => self.read_header()?,
+                Format::Arc(fields) => self.read_arc_line(fields)?,
+            };
+            let length =
+                header.content_length().ok_or_else(|| malformed("the record has no Content-Length"))?;
             if self.max_read_bytes.is_some_and(|max_bytes| length > max_bytes) {
-                let read = io::copy(&mut self.source.by_ref().take(length), &mut io::sink());
-                self.check_length(read.map_err(|error| read_error(&error))?, length)?;
+                let read = io::copy(&mut self.source.by_ref().take(length), &mut io::sink())?;
+                self.check_length(read, length)?;
                 self.skipped += 1;
                 continue;
             }
             if length > MAX_BLOCK_BYTES as u64 {
-                return Err(format!("the record has {length} bytes; the maximum is {MAX_BLOCK_BYTES}"));
+                return Err(malformed(format!(
+                    "the record has {length} bytes; the maximum is {MAX_BLOCK_BYTES}"
+                )));
             }
-            let block = self.read_block(length as usize).map_err(|error| read_error(&error))?;
+            let block = self.read_block(length as usize)?;
             self.check_length(block.len() as u64, length)?;
-            let range = 0..block.len();
-            return Ok(Some(WarcRecord::new(header, block, range)));
+            return Ok(Some(self.record(header, block)));
         }
+    }
+
+    fn record(&mut self, mut header: WarcHeader, block: Vec<u8>) -> WarcRecord {
+        if let Format::Arc(fields) = &mut self.format {
+            if self.record_count == 1 {
+                *fields = arc::count_fields(&block);
+            }
+            let warc_type = arc::warc_type(header.url().unwrap_or_default(), &block);
+            header.push("WARC-Type", warc_type);
+        }
+        let range = 0..block.len();
+        WarcRecord::new(header, block, range)
     }
 
     /// Reads a block. The buffer grows with the data that arrives, so that a wrong Content-Length allocates nothing, and not
@@ -111,38 +179,67 @@ impl WarcReader {
         Ok(block)
     }
 
-    fn check_length(&mut self, read: u64, length: u64) -> Result<(), String> {
+    fn check_length(&mut self, read: u64, length: u64) -> Result<(), ReadFailure> {
         self.offset += read;
         if read < length {
-            return Err(format!("the file ends after {read} of {length} bytes of a record"));
+            let cause = format!("the file ends after {read} of {length} bytes of a record");
+            return Err(ReadFailure { cause, is_readable: false });
         }
         Ok(())
     }
 
-    fn read_header(&mut self) -> Result<WarcHeader, String> {
-        let mut bytes = Vec::new();
+    fn read_header(&mut self) -> Result<WarcHeader, ReadFailure> {
+        let mut bytes = std::mem::take(&mut self.first_line);
         loop {
             let line_start = bytes.len();
-            let room = (MAX_HEADER_BYTES + 1 - line_start) as u64;
-            self.source
-                .by_ref()
-                .take(room)
-                .read_until(b'\n', &mut bytes)
-                .map_err(|error| read_error(&error))?;
+            let room = (MAX_HEADER_BYTES + 1).saturating_sub(line_start) as u64;
+            let read = self.source.by_ref().take(room).read_until(b'\n', &mut bytes)?;
+            self.offset += read as u64;
             let line = &bytes[line_start..];
             let complete = line == b"\r\n" || line == b"\n";
             let wrong_start = line_start == 0 && !line.starts_with(b"WARC/");
+            // The parser reports what is wrong with a header that is cut off or too long.
             if complete || wrong_start || !line.ends_with(b"\n") || bytes.len() > MAX_HEADER_BYTES {
-                self.offset += bytes.len() as u64;
-                return WarcHeader::parse(&bytes).map(|(header, _)| header);
+                return WarcHeader::parse(&bytes).map(|(header, _)| header).map_err(malformed);
             }
         }
     }
 
-    /// Skips blank lines between records; returns whether data follows.
-    fn skip_blank_lines(&mut self) -> Result<bool, String> {
+    fn read_arc_line(&mut self, fields: usize) -> Result<WarcHeader, ReadFailure> {
+        let mut line = std::mem::take(&mut self.first_line);
+        if line.is_empty() {
+            let read = self.source.by_ref().take(MAX_HEADER_BYTES as u64).read_until(b'\n', &mut line)?;
+            self.offset += read as u64;
+        }
+        arc::parse_line(&String::from_utf8_lossy(&line), fields).map_err(malformed)
+    }
+
+    /// Finds the next line that begins a record; returns false at the end.
+    fn find_record(&mut self) -> Result<bool, ReadFailure> {
+        let mut is_line_start = true;
         loop {
-            let buffer = self.source.fill_buf().map_err(|error| read_error(&error))?;
+            let mut line = Vec::new();
+            let read = self.source.by_ref().take(MAX_HEADER_BYTES as u64).read_until(b'\n', &mut line)?;
+            if read == 0 {
+                return Ok(false);
+            }
+            let is_header = match self.format {
+                Format::Warc => line.starts_with(b"WARC/1.") || line.starts_with(b"WARC/0."),
+                Format::Arc(fields) => arc::is_header_line(&line, fields),
+            };
+            self.offset += read as u64;
+            if is_line_start && is_header {
+                self.first_line = line;
+                return Ok(true);
+            }
+            is_line_start = line.ends_with(b"\n");
+        }
+    }
+
+    /// Skips blank lines between records; returns whether data follows.
+    fn skip_blank_lines(&mut self) -> Result<bool, ReadFailure> {
+        loop {
+            let buffer = self.source.fill_buf()?;
             let blank = buffer.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
             let (all, empty) = (blank == buffer.len(), buffer.is_empty());
             self.source.consume(blank);
@@ -158,15 +255,28 @@ impl Iterator for WarcReader {
     type Item = Result<WarcRecord, Error>;
 
     fn next(&mut self) -> Option<Result<WarcRecord, Error>> {
-        if self.ended {
-            return None;
-        }
-        let (path, offset, before) = (&self.path, self.offset, self.record_count);
-        let path = path.clone();
-        let outcome = self.read().transpose();
-        self.ended = !matches!(outcome, Some(Ok(_)));
+        let (path, offset, before) = (self.path.clone(), self.offset, self.record_count);
+        let outcome = match self.state {
+            State::AtRecord => self.read(),
+            State::Lost => self.find_record().and_then(|found| if found { self.read() } else { Ok(None) }),
+            State::Ended => return None,
+        };
+        let outcome = outcome.transpose();
+        self.state = match &outcome {
+            Some(Ok(_)) => State::AtRecord,
+            Some(Err(failure)) if failure.is_readable => State::Lost,
+            _ => State::Ended,
+        };
         let record = self.record_count.max(before + 1);
-        outcome.map(|outcome| outcome.map_err(|cause| Error::Malformed { path, record, offset, cause }))
+        outcome.map(|outcome| {
+            outcome.map_err(|ReadFailure { cause, is_readable }| Error::Malformed {
+                path,
+                record,
+                offset,
+                cause,
+                is_last: !is_readable,
+            })
+        })
     }
 }
 
@@ -174,13 +284,6 @@ const BUFFER_BYTES: usize = 256 << 10;
 
 /// Maximum size of a zstd dictionary.
 const MAX_DICTIONARY_BYTES: u64 = 16 << 20;
-
-fn read_error(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => "the file ends within compressed data".to_owned(),
-        _ => error.to_string(),
-    }
-}
 
 /// Reads the dictionary from the skippable frame at the start of the file; it may itself be compressed (`.warc.zst`
 /// proposal of the Archive Team).

@@ -1,6 +1,7 @@
 //! Input and output of the crate: a [`Capture`] to be written, and a [`WarcRecord`] that was read.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
 use std::net::IpAddr;
 use std::ops::Range;
 
@@ -120,6 +121,13 @@ impl WarcRecord {
     /// Reason why the body is incomplete.
     pub fn truncated(&self) -> Option<Truncation> {
         self.header.get("WARC-Truncated").map(Truncation::parse)
+    }
+
+    /// Writes the record, uncompressed.
+    pub fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&self.header.bytes())?;
+        out.write_all(self.block())?;
+        out.write_all(b"\r\n\r\n")
     }
 
     /// Compares the record with its digests. Writers compute the payload digest with or without transfer coding; both

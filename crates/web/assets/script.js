@@ -1,3 +1,5 @@
+// Scripts of the dashboard and of the search page; both work without them.
+
 // Polls the live panel of the dashboard. Without scripts the page reloads itself instead.
 const live = document.getElementById("live");
 const announcement = document.getElementById("announcement");
@@ -24,4 +26,24 @@ if (live) {
     setTimeout(poll, Number(live.dataset.intervalMs));
   };
   setTimeout(poll, Number(live.dataset.intervalMs));
+}
+
+// Keys of the search page: `/` goes to the query, `j` and `k` to the next and previous result.
+const query = document.getElementById("q");
+if (query) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;
+    const results = [...document.querySelectorAll(".hit h3 a")];
+    const current = results.indexOf(document.activeElement);
+    const steps = { j: 1, k: -1 };
+    if (event.key === "/") {
+      query.focus();
+      query.select();
+    } else if (steps[event.key] && results.length > 0) {
+      results[Math.min(Math.max(current + steps[event.key], 0), results.length - 1)].focus();
+    } else {
+      return;
+    }
+    event.preventDefault();
+  });
 }

@@ -7,10 +7,10 @@ use crate::sanitize::sanitizer::preformatted;
 
 /// Sanitizes a page as it is displayed as cached page.
 pub fn sanitize_page(url: &CanonicalUrl, html: &str) -> String {
-    cached_page::sanitize_page(&UrlRules::default(), url, html).html
+    cached_page::sanitize_page(&UrlRules::default(), url, html, &|_| Vec::new()).html
 }
 
 /// Converts plain text as it is displayed as cached page.
 pub fn sanitize_text(text: &str) -> String {
-    preformatted(text).html
+    preformatted(text, &|_| Vec::new()).html
 }

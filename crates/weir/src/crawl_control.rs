@@ -142,7 +142,7 @@ const FAULT_INTERVAL: Duration = Duration::from_millis(500);
 /// Minimum time between two notices about the same fault, which can come and go.
 const SAME_FAULT_INTERVAL: Duration = Duration::from_secs(300);
 
-/// Notices about the begin and the end of faults of this machine.
+/// Notices about the start and the end of faults of this machine.
 #[derive(Default)]
 struct FaultNotices {
     /// Last fault that was announced, with the time.

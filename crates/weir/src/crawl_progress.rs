@@ -124,7 +124,7 @@ impl ProgressDisplay {
         io::stderr().flush()
     }
 
-    /// Writes the line about the last batches. Without an earlier such line the summary of the crawl says the same.
+    /// Writes the line about the last batches, unless it would be the only one: then the summary of the crawl contains the same numbers.
     pub(crate) fn finish(&mut self, now: Instant, progress: Progress) -> io::Result<()> {
         self.clear()?;
         let before = self.last_batch_line.1;

@@ -15,6 +15,7 @@ mod local_workers;
 mod open_files;
 mod output;
 mod output_dir;
+mod page_selection;
 mod progress_line;
 mod seeds;
 mod server_auth;
@@ -31,7 +32,7 @@ use ::report::human;
 use clap::{Parser, Subcommand};
 
 use crate::commands::collection::{cat, check, compact, export, import, init, sites, snapshots, status};
-use crate::commands::crawl::{crawl, demo, gatherer, harvester, manager, seeder, worker};
+use crate::commands::crawl::{crawl, demo, gatherer, harvester, manager, refetch, rejudge, seeder, worker};
 use crate::commands::inspect::{anchors, parse, robots, url, why};
 use crate::commands::lab::{simulate, simweb};
 use crate::commands::query::{analyze, index, report, search, serve, similar, sql};
@@ -77,6 +78,8 @@ enum Command {
     Status(status::Args),
     Sites(sites::Args),
     Why(why::Args),
+    Refetch(refetch::Args),
+    Rejudge(rejudge::Args),
     Url(url::Args),
     Robots(robots::Args),
     Parse(parse::Args),
@@ -114,6 +117,8 @@ fn main() -> ExitCode {
         Command::Status(args) => status::run(&args, &mut printer),
         Command::Sites(args) => sites::run(&args, &mut printer),
         Command::Why(args) => why::run(&args, &mut printer),
+        Command::Refetch(args) => refetch::run(&args, &mut printer),
+        Command::Rejudge(args) => rejudge::run(&args, &mut printer),
         Command::Url(args) => url::run(args, &mut printer),
         Command::Robots(args) => robots::run(args, &mut printer),
         Command::Parse(args) => parse::run(args, &mut printer),

@@ -42,7 +42,7 @@ impl ProgressLine {
         io::stderr().flush()
     }
 
-    /// Announces the next step: overwrites the line, or writes a line of its own without a terminal.
+    /// Announces the next step: overwrites the line, or, without a terminal, writes a new line.
     pub(crate) fn begin_step(&mut self, text: &str) -> io::Result<()> {
         if !self.is_terminal {
             return if self.prints_steps { writeln!(io::stderr(), "{}", printable(text)) } else { Ok(()) };

@@ -37,7 +37,8 @@ impl Seeds {
         }
     }
 
-    /// Adds the seeds of a list, one per line; `#` begins a comment. `-` is standard input.
+    /// Adds the seeds of a list, one per line; `#` at the start of a line or after white space begins a comment. `-` is standard
+    /// input.
     pub(crate) fn add_list(
         &mut self,
         rules: &UrlRules,
@@ -57,7 +58,7 @@ impl Seeds {
 }
 
 fn seed(rules: &UrlRules, line: &str) -> Result<(CanonicalUrl, Option<SiteSection>), String> {
-    let mut words = line.split_whitespace();
+    let mut words = line.split_whitespace().take_while(|word| !word.starts_with('#'));
     let text = words.next().unwrap_or_default();
     let url = rules.canonical(text).map_err(|reason| format!("invalid seed {text}: {reason}"))?;
     let mut site = SiteSection { r#match: SiteMatch::from_url(&url), ..SiteSection::default() };

@@ -16,7 +16,7 @@ pub(crate) fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Number of columns of the terminal behind a stream; `None` without a terminal.
+/// Number of columns of the terminal that a stream writes to; `None` if it is not a terminal.
 pub(crate) fn terminal_columns(stream: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
     // Some terminals report a width of 0.

@@ -160,19 +160,24 @@ pub(crate) fn connect(args: &TransportArgs, role: Role<'_>) -> anyhow::Result<Tr
     Ok(Transport { broker: broker.into(), blob_store: blob_store.into() })
 }
 
-/// Random id by which a broker recognises a collection whatever its name; generated at the first use.
+/// Maximum size of the file with the id of a collection: 16 digits and a line feed.
+#[cfg(feature = "cluster")]
+const MAX_IDENTITY_BYTES: u64 = 64;
+
+/// Random id by which a broker recognises a collection regardless of its name; generated at the first use.
 #[cfg(feature = "cluster")]
 fn broker_id(collection: &Path) -> anyhow::Result<u64> {
     let path = collection.join("broker-identity");
-    match std::fs::read_to_string(&path) {
+    match store::read_limited(&path, MAX_IDENTITY_BYTES) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let id = RandomState::new().hash_one(&path);
             std::fs::write(&path, format!("{id:016x}\n"))
                 .with_context(|| format!("cannot write {}", path.display()))?;
             Ok(id)
         }
-        text => {
-            let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+        bytes => {
+            let bytes = bytes.with_context(|| format!("cannot read {}", path.display()))?;
+            let text = String::from_utf8_lossy(&bytes);
             let message = || format!("{} does not contain 16 hexadecimal digits; remove it", path.display());
             Ok(u64::from_str_radix(text.trim(), 16).map_err(|_| UsageError(message()))?)
         }

@@ -1,6 +1,7 @@
 """Client for the pages of a Weir collection.
 
-From the server ``weir serve DIR``,
+:func:`open` opens a collection, in a directory or behind a server, for searches, questions and control of a crawl. From the server
+``weir serve DIR``,
 
 * :func:`stream` yields the pages,
 * :func:`records` yields them as WARC records with their bodies,
@@ -10,6 +11,7 @@ From the server ``weir serve DIR``,
 A lost connection is re-established, and the stream resumes after the last page received.
 """
 
+from ._collection import Collection, open
 from ._flight import flight
 from ._handler import Fatal, Handler, Recoverable, Stopped, Summary, run
 from ._page import Link, Page
@@ -18,6 +20,7 @@ from ._table import batches, table
 from ._warc import Record, records
 
 __all__ = [
+    "Collection",
     "CorruptPage",
     "Fatal",
     "Handler",
@@ -30,6 +33,7 @@ __all__ = [
     "Summary",
     "batches",
     "flight",
+    "open",
     "records",
     "run",
     "stream",

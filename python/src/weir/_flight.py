@@ -5,7 +5,7 @@ from __future__ import annotations
 import urllib.parse
 from typing import TYPE_CHECKING, Iterator, Optional, Sequence
 
-from ._stream import Broken, StreamError, Values, pause, query_pairs
+from ._stream import Broken, Refused, StreamError, Values, pause, query_pairs
 
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
@@ -50,7 +50,7 @@ def flight(
         with open(ca_file, "rb") as file:
             tls_options["tls_root_certs"] = file.read()
     retryable = (pyarrow.flight.FlightUnavailableError, pyarrow.flight.FlightTimedOutError)
-    cursor, breaks = after, 0
+    cursor, breaks, has_begun = after, 0, False
     while True:
         query = list(pairs)
         if cursor is not None:
@@ -64,12 +64,14 @@ def flight(
                         chunk = reader.read_chunk()
                     except StopIteration:
                         return
+                    has_begun = True
                     if chunk.app_metadata is not None:
                         cursor, breaks = chunk.app_metadata.to_pybytes().decode() or cursor, 0
                     if chunk.data.num_rows:
                         yield chunk.data
         except retryable as error:
-            breaks = pause(location, breaks, Broken(str(error)))
+            unavailable = isinstance(error, pyarrow.flight.FlightUnavailableError)
+            breaks = pause(location, breaks, (Refused if unavailable else Broken)(str(error)), has_begun)
         except pyarrow.ArrowException as error:
             raise StreamError(f"{location}: {error}") from error
 

@@ -6,9 +6,9 @@ import json
 import multiprocessing
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ._page import Page
 from ._stream import Access, commit, stream
@@ -24,7 +24,7 @@ class Recoverable(Exception):
 
 
 class Fatal(Exception):
-    """Raised by a handler that must stop; the others continue."""
+    """Raised by a handler that must stop; the others continue. Any other exception has the same effect."""
 
 
 class Handler:
@@ -97,16 +97,30 @@ def run(
             shard_filters = dict(filters, shard=f"{number}/{shards}")
             file = f"{checkpoint}-{number}" if checkpoint else None
             futures.append(pool.submit(_run_shard, url, list(handlers), file, checkpoint_pages, shard_filters))
-        results = [future.result() for future in futures]
-    summary = Summary()
-    for part, (shard_summary, found) in enumerate(results):
+        errors = [future.exception() for future in futures]
+    if all(errors):
+        raise errors[0]  # type: ignore[misc]
+    return _merge(handlers, futures, errors)
+
+
+def _merge(
+    handlers: Sequence[Handler], futures: "List[Future[Tuple[Summary, List[Handler]]]]", errors: "List[Optional[BaseException]]"
+) -> Summary:
+    """Combines the results of the shards. A shard that failed is reported like a handler that was stopped."""
+    summary, is_first = Summary(), True
+    for number, (future, error) in enumerate(zip(futures, errors), start=1):
+        if error:
+            summary.stopped.append(Stopped(f"shard {number}/{len(futures)}", f"{type(error).__name__}: {error}", None))
+            continue
+        shard_summary, found = future.result()
         summary.pages += shard_summary.pages
         summary.stopped += shard_summary.stopped
         for handler, copy in zip(handlers, found):
-            if part == 0:
+            if is_first:
                 handler.__dict__.update(copy.__dict__)
             else:
                 handler.merge(copy)
+        is_first = False
     return summary
 
 
@@ -157,6 +171,9 @@ def _call_with_retry(handler: Handler, name: str, summary: Summary, cursor: Opti
                 time.sleep(INITIAL_BACK_OFF * 2**retry)
         except Fatal as error:
             message = str(error)
+            break
+        except Exception as error:  # A defect of one handler must not cost the results of the others.
+            message = f"{type(error).__name__}: {error}"
             break
     summary.stopped.append(Stopped(type(handler).__name__, message, cursor))
     return False

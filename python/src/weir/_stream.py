@@ -84,7 +84,7 @@ def _rows(
     left: Optional[int],
     access: "Access",
 ) -> Iterator[Dict[str, Any]]:
-    breaks = 0
+    breaks, has_begun = 0, False
     while left is None or left > 0:
         query = list(pairs)
         if cursor is not None:
@@ -94,6 +94,7 @@ def _rows(
             query.append(("limit", str(left)))
         try:
             with Response(url, query, access) as response:
+                has_begun = True
                 for line in response.lines():
                     row = json.loads(line)
                     cursor, breaks = row["cursor"], 0
@@ -102,7 +103,7 @@ def _rows(
                     yield row
             return
         except Broken as broken:
-            breaks = pause(url, breaks, broken)
+            breaks = pause(url, breaks, broken, has_begun)
 
 
 def commit(url: str, access: "Access") -> Optional[str]:
@@ -113,15 +114,24 @@ def commit(url: str, access: "Access") -> Optional[str]:
             with Response(url, [("format", "urls"), ("limit", "0")], access) as response:
                 return response.snapshot
         except Broken as broken:
-            breaks = pause(url, breaks, broken)
+            breaks = pause(url, breaks, broken, has_begun=False)
 
 
 class Broken(Exception):
     """The connection ended before the response."""
 
 
-def pause(url: str, breaks: int, broken: Broken) -> int:
-    """Waits before the next attempt and returns their number; raises after too many."""
+class Refused(Broken):
+    """No server listens at the address."""
+
+
+def pause(url: str, breaks: int, broken: Broken, has_begun: bool) -> int:
+    """Waits before the next attempt and returns their number; raises after too many.
+
+    A server that restarts refuses connections for a while. One that refuses the first connection is not there.
+    """
+    if isinstance(broken, Refused) and not has_begun:
+        raise StreamError(f"cannot connect to {url}: {broken}; is `weir serve` running?") from broken
     if breaks >= MAX_RECONNECTS:
         raise StreamError(f"connection to {url} lost: {broken}") from broken
     time.sleep(INITIAL_BACK_OFF * 2**breaks)
@@ -157,30 +167,40 @@ class Access(NamedTuple):
         return context
 
 
+def connect(
+    url: str, method: str, target: str, access: Access, headers: Mapping[str, str], body: Optional[str] = None
+) -> Tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+    """Sends a request to a path below the server's URL."""
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise StreamError(f"invalid server URL {url!r}: expected http:// or https://")
+    connection = (
+        http.client.HTTPSConnection(parts.hostname, parts.port, timeout=READ_TIMEOUT, context=access.context())
+        if parts.scheme == "https"
+        else http.client.HTTPConnection(parts.hostname, parts.port, timeout=READ_TIMEOUT)
+    )
+    try:
+        connection.request(method, parts.path.rstrip("/") + target, body=body, headers=dict(headers))
+        return connection, connection.getresponse()
+    except ssl.SSLCertVerificationError as error:
+        connection.close()
+        raise StreamError(f"TLS certificate of {url} is invalid: {error.verify_message}; add its CA certificate with ca_file") from error
+    except ConnectionRefusedError as error:
+        connection.close()
+        raise Refused("connection refused") from error
+    except (OSError, http.client.HTTPException) as error:
+        connection.close()
+        raise Broken(str(error) or type(error).__name__) from error
+
+
 class Response:
     """Response to one request, read as it arrives."""
 
     def __init__(self, url: str, query: Iterable[Tuple[str, str]], access: Access) -> None:
-        parts = urllib.parse.urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise StreamError(f"invalid server URL {url!r}: expected http:// or https://")
-        self._connection = (
-            http.client.HTTPSConnection(parts.hostname, parts.port, timeout=READ_TIMEOUT, context=access.context())
-            if parts.scheme == "https"
-            else http.client.HTTPConnection(parts.hostname, parts.port, timeout=READ_TIMEOUT)
-        )
-        path = parts.path.rstrip("/")
-        path = path if path.endswith("/stream") else path + "/stream"
+        path = urllib.parse.urlsplit(url).path.rstrip("/")
+        path = "" if path.endswith("/stream") else "/stream"
         target = f"{path}?{urllib.parse.urlencode(list(query))}"
-        try:
-            self._connection.request("GET", target, headers=access.headers())
-            self._response = self._connection.getresponse()
-        except ssl.SSLCertVerificationError as error:
-            self._connection.close()
-            raise StreamError(f"TLS certificate of {url} is invalid: {error.verify_message}; add its CA certificate with ca_file") from error
-        except (OSError, http.client.HTTPException) as error:
-            self._connection.close()
-            raise Broken(str(error) or type(error).__name__) from error
+        self._connection, self._response = connect(url, "GET", target, access, access.headers())
         if self._response.status != 200:
             self._reject(url)
 

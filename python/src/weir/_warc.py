@@ -65,19 +65,19 @@ def records(
         order=order, shard=shard, limit=limit,
     )
     pairs.extend([("format", format)] + ([("after", after)] if after else []) + ([("verify", "1")] if verify else []))
-    byte_offset, breaks = 0, 0
+    byte_offset, breaks, has_begun = 0, 0, False
     while True:
         query = pairs + ([("byte_offset", str(byte_offset))] if byte_offset else []) + ([("snapshot", snapshot)] if snapshot else [])
         try:
             with Response(url, query, Access(token, ca_file)) as response:
-                snapshot = response.snapshot or snapshot
+                snapshot, has_begun = response.snapshot or snapshot, True
                 for length, member in _members(response):
                     record = _parse(member)
                     byte_offset, breaks = byte_offset + length, 0
                     yield record
             return
         except Broken as broken:
-            breaks = pause(url, breaks, broken)
+            breaks = pause(url, breaks, broken, has_begun)
 
 
 def _members(response: Response) -> Iterator[Tuple[int, bytes]]:

@@ -27,14 +27,19 @@ impl Csr {
 
     /// Memory that a graph takes in this form.
     pub fn bytes(nodes: u32, arcs: u64) -> u64 {
-        (u64::from(nodes) + 1) * 8 + arcs * 4
+        arcs.saturating_mul(4).saturating_add((u64::from(nodes) + 1) * 8)
     }
 
     /// Decompresses a graph.
     pub fn from_bv(graph: &BvGraph, threads: Threads) -> Result<Csr> {
         let nodes = graph.nodes() as usize;
         let mut offsets = vec![0; nodes + 1];
-        let mut targets = vec![0; graph.arcs() as usize];
+        let mut targets = Vec::new();
+        // The number of arcs is that of the properties, which may be wrong.
+        let arcs = graph.arcs() as usize;
+        let reserved = targets.try_reserve_exact(arcs);
+        reserved.map_err(|error| graph.corrupt(&format!("cannot load {arcs} arcs: {error}")))?;
+        targets.resize(arcs, 0);
         let parts = graph.parts(threads.0 * 8);
         let mut rest = (&mut offsets[1..], &mut targets[..]);
         let mut tasks = Vec::with_capacity(parts.len());

@@ -5,7 +5,7 @@
 //! site with the smaller id comes first. The relative order of two pages depends on their URLs alone: new pages are
 //! inserted between old ones and never reorder them, which lets a new graph reuse the lists of the previous one.
 //!
-//! The sort runs in memory as far as it fits, and otherwise merges sorted runs on disk.
+//! The sort runs in memory if the memory suffices; otherwise it merges sorted runs on disk.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -65,8 +65,7 @@ fn pull(arcs: &Adjacency, from: &[f64], to: &mut [f64], threads: Threads) -> Res
         let start = part.start;
         let mut squares = 0.0;
         arcs.for_each_in(part, |_, node, neighbours| {
-            let others = neighbours.iter().filter(|neighbour| **neighbour != node);
-            let sum: f64 = others.map(|neighbour| from[*neighbour as usize]).sum();
+            let sum: f64 = neighbours.iter().map(|neighbour| from[*neighbour as usize]).sum();
             squares += sum * sum;
             sums[(node - start) as usize] = sum;
         })?;

@@ -1,17 +1,13 @@
-//! HyperBall (Boldi and Vigna, "In-core computation of geometric centralities with HyperBall", 2013): distances between
-//! nodes, and harmonic centrality.
+//! HyperBall (Boldi and Vigna, "In-core computation of geometric centralities with HyperBall", 2013): harmonic centrality.
 //!
 //! Each node has a HyperLogLog counter of the nodes that it reaches within *t* steps; the counter of step *t* + 1 is
-//! the union of its own and its neighbours' counters of step *t*. The sizes give the number of pairs within each
-//! distance, and from it the average distance and the effective diameter, within a few per cent. On transposed arcs
-//! they give the harmonic centrality of each node: Σ over other nodes of 1/distance to it.
+//! the union of its own and its neighbours' counters of step *t*. On transposed arcs their sizes give the harmonic centrality
+//! of each node, Σ over other nodes of 1/distance to it, within a few per cent.
 //!
 //! Counters that did not change in the last step are skipped. The iteration stops when no counter changes, or when the
 //! number of pairs grows by less than a millionth.
 
 use std::ops::Range;
-
-use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
@@ -22,23 +18,8 @@ use crate::threads::Threads;
 /// Result of the iteration.
 #[derive(Debug, Clone)]
 pub struct HyperBall {
-    /// Number of ordered pairs of nodes, including each node with itself, at distance at most 0, 1, 2 ...
-    pub pairs: Vec<f64>,
     /// For each node the sum of 1/distance over all other nodes that it reaches by these arcs.
     pub harmonic: Vec<f32>,
-}
-
-/// Distances between nodes that reach each other.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Distances {
-    /// Number of ordered pairs of different nodes of which the first reaches the second.
-    pub pairs: f64,
-    /// Average distance of these pairs.
-    pub average: f64,
-    /// Distance within which 90 % of these pairs lie, interpolated between whole numbers.
-    pub effective_diameter: f64,
-    /// Maximum distance seen.
-    pub max_distance: u32,
 }
 
 /// Fewer registers are too inexact; more cost memory without much gain.
@@ -61,43 +42,21 @@ impl HyperBall {
         let fits = |log2: &u32| (nodes as u64) * ((2 << log2) + 14) <= memory_bytes;
         let log2 = LOG2_REGISTERS.rev().find(fits).unwrap_or(LOG2_REGISTERS.start);
         let mut balls = Balls::new(nodes, log2);
-        let mut pairs = vec![nodes as f64];
+        let (mut pairs, mut step) = (nodes as f64, 0);
         let parts = arcs.parts(threads.0 * PARTS_PER_THREAD);
-        while nodes > 0 && pairs.len() <= MAX_ITERATIONS {
-            let (grown, changed) = balls.grow(arcs, &parts, pairs.len(), threads)?;
-            let last = pairs[pairs.len() - 1];
+        while nodes > 0 && step < MAX_ITERATIONS {
+            step += 1;
+            let (grown, changed) = balls.grow(arcs, &parts, step, threads)?;
             if !changed {
                 break;
             }
-            pairs.push(last + grown);
-            on_iteration(pairs.len() as u32 - 1);
-            if grown < last * MIN_GROWTH {
+            on_iteration(step as u32);
+            if grown < pairs * MIN_GROWTH {
                 break;
             }
+            pairs += grown;
         }
-        Ok(HyperBall { pairs, harmonic: balls.harmonic })
-    }
-
-    /// Distances computed from the numbers of pairs.
-    pub fn distances(&self) -> Distances {
-        let first = self.pairs.first().copied().unwrap_or(0.0);
-        let last = self.pairs.last().copied().unwrap_or(0.0);
-        let reached = last - first;
-        if reached <= 0.0 {
-            return Distances { pairs: 0.0, average: 0.0, effective_diameter: 0.0, max_distance: 0 };
-        }
-        let steps = self.pairs.windows(2).enumerate();
-        let sum: f64 = steps.map(|(step, pair)| (step + 1) as f64 * (pair[1] - pair[0])).sum();
-        let target = first + 0.9 * reached;
-        let step = self.pairs.iter().position(|pairs| *pairs >= target).unwrap_or(self.pairs.len() - 1);
-        let below = self.pairs[step.saturating_sub(1)];
-        let part = (target - below) / (self.pairs[step] - below).max(f64::MIN_POSITIVE);
-        Distances {
-            pairs: reached,
-            average: sum / reached,
-            effective_diameter: step as f64 - 1.0 + part,
-            max_distance: self.pairs.len() as u32 - 1,
-        }
+        Ok(HyperBall { harmonic: balls.harmonic })
     }
 }
 
@@ -201,5 +160,56 @@ impl Task<'_> {
             }
         })?;
         Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::graph::csr::Csr;
+
+    /// Harmonic centrality by one search from each node along the arcs.
+    fn exact(lists: &[Vec<u32>]) -> Vec<f32> {
+        let of_node = |source: usize| {
+            let mut distances = vec![None; lists.len()];
+            distances[source] = Some(0u32);
+            let (mut queue, mut sum) = (VecDeque::from([source]), 0.0);
+            while let Some(node) = queue.pop_front() {
+                let distance = distances[node].unwrap() + 1;
+                for target in lists[node].iter().map(|target| *target as usize) {
+                    if distances[target].is_none() {
+                        distances[target] = Some(distance);
+                        sum += 1.0 / distance as f32;
+                        queue.push_back(target);
+                    }
+                }
+            }
+            sum
+        };
+        (0..lists.len()).map(of_node).collect()
+    }
+
+    #[test]
+    fn harmonic_centrality_is_near_the_exact_one() {
+        let next = |node: u32, number: u64| (mix(u64::from(node) * 8 + number) % 2_000) as u32;
+        let random: Vec<Vec<u32>> = (0..2_000).map(|node| vec![next(node, 0), next(node, 1)]).collect();
+        let star: Vec<Vec<u32>> =
+            (0..500).map(|node: u32| if node == 0 { (1..500).collect() } else { vec![0] }).collect();
+        let chain: Vec<Vec<u32>> =
+            (0..300).map(|node: u32| if node < 299 { vec![node + 1] } else { vec![] }).collect();
+        for lists in [random, star, chain] {
+            let arcs = Adjacency::from(Csr::from_lists(&lists));
+            let found = HyperBall::run(&arcs, 1 << 24, Threads(2), &mut |_| ()).unwrap().harmonic;
+            let expected = exact(&lists);
+            let errors = found.iter().zip(&expected).map(|(found, expected)| {
+                if *expected == 0.0 { *found } else { (found / expected - 1.0).abs() }
+            });
+            let errors: Vec<f32> = errors.collect();
+            let mean = errors.iter().sum::<f32>() / errors.len() as f32;
+            let max = errors.iter().copied().fold(0.0, f32::max);
+            assert!(mean < 0.08 && max < 0.3, "mean {mean}, maximum {max}");
+        }
     }
 }

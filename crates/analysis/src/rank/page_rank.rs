@@ -51,7 +51,7 @@ pub enum Weights<'w> {
     Equal,
     /// Weights by arc of the transposed graph.
     Small(&'w [u8]),
-    /// The same, with larger numbers.
+    /// Weights by arc of the transposed graph, in 32 bits.
     Large(&'w [u32]),
 }
 

@@ -1,12 +1,14 @@
-//! Similarity of pages by links: co-citation (Small, 1973) and bibliographic coupling (Kessler, 1963). With inlinks I
-//! and outlinks O:
+//! Similarity of pages by links: co-citation (Small, 1973) and bibliographic coupling (Kessler, 1963), with common neighbours weighted by
+//! their rarity as in resource allocation (Zhou, Lü and Zhang, 2009). With the neighbours N of pages (their inlinks, or their outlinks)
+//! and the degree d of a neighbour in the opposite direction:
 //!
 //! ```text
-//! co-citation    |I(p) ∩ I(q)| / √(|I(p)| · |I(q)|)
-//! coupling       |O(p) ∩ O(q)| / √(|O(p)| · |O(q)|)
+//! score(p, q) = c / (√(W(p) · W(q)) + ½)      c = Σ 1/d over N(p) ∩ N(q),  W(p) = Σ 1/d over N(p)
 //! ```
 //!
-//! Of very many links, an even sample is used.
+//! A page that links to all pages of a site says little about two of them; the constant keeps the score of pages that have only such
+//! neighbours in common near 0. W(q) is estimated from the number of neighbours of q and the mean weight of those of p. Of very many
+//! links, an even sample is used.
 
 use std::collections::HashMap;
 
@@ -20,6 +22,8 @@ const MAX_LINKS: usize = 512;
 const MAX_LINKS_PER_NEIGHBOUR: usize = 1_000;
 /// Number of pages with the most common links whose scores are computed.
 const MAX_SCORED: usize = 500;
+/// Evidence that halves the score of pages with all neighbours in common: one neighbour with two links.
+const SHRINKAGE: f64 = 0.5;
 
 /// A page with similar links.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,6 +60,13 @@ pub fn similar_by_links(graph: &LinkGraph, page: u32) -> Result<Option<Vec<Simil
     Ok(Some(found))
 }
 
+/// Common neighbours of two nodes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Common {
+    links: u32,
+    weight: f64,
+}
+
 /// Nodes that have neighbours in common with a node: `there` leads to the common neighbours, `back` from them.
 fn neighbours(
     node: u32,
@@ -67,26 +78,37 @@ fn neighbours(
     own.retain(|other| *other != node);
     let own_count = own.len();
     let followed: Vec<u32> = sample_evenly(&own, MAX_LINKS).collect();
-    let mut common: HashMap<u32, u32> = HashMap::new();
+    let mut common: HashMap<u32, Common> = HashMap::new();
+    let mut own_weight = 0.0;
     back.for_each_of(&followed, |middle, others| {
+        let degree = others.iter().filter(|other| **other != middle).count().max(1);
+        let weight = 1.0 / degree as f64;
+        own_weight += weight;
         let others =
             sample_evenly(others, MAX_LINKS_PER_NEIGHBOUR).filter(|other| *other != node && *other != middle);
-        others.for_each(|other| *common.entry(other).or_default() += 1);
+        others.for_each(|other| {
+            let common = common.entry(other).or_default();
+            common.links += 1;
+            common.weight += weight;
+        });
     })?;
-    let mut common: Vec<(u32, u32)> = common.into_iter().collect();
-    common.sort_unstable_by_key(|(other, count)| (std::cmp::Reverse(*count), *other));
+    let mut common: Vec<(u32, Common)> = common.into_iter().collect();
+    common.sort_unstable_by(|(a, one), (b, other)| other.weight.total_cmp(&one.weight).then(a.cmp(b)));
     common.truncate(MAX_SCORED);
-    common.sort_unstable();
+    common.sort_unstable_by_key(|(other, _)| *other);
     let scale = own_count as f64 / followed.len().max(1) as f64;
+    let mean_weight = own_weight / followed.len().max(1) as f64;
     let mut counts = common.iter();
     let mut found = Vec::with_capacity(common.len());
     let scored: Vec<u32> = common.iter().map(|(other, _)| *other).collect();
     there.for_each_of(&scored, |page, links| {
-        let Some((_, count)) = counts.next() else { return };
+        let Some((_, common)) = counts.next() else { return };
         let links = links.iter().filter(|link| **link != page).count();
-        let common_links = f64::from(*count) * scale;
-        let score = (common_links / (own_count as f64 * links as f64).sqrt()).min(1.0) as f32;
-        found.push(SimilarByLinks { page, similarity, score, common_links: common_links.round() as u32 });
+        let other_weight = (links as f64 * mean_weight).max(common.weight * scale);
+        let mean = (own_weight * scale * other_weight).sqrt();
+        let score = (common.weight * scale / (mean + SHRINKAGE)).min(1.0) as f32;
+        let common_links = (f64::from(common.links) * scale).round() as u32;
+        found.push(SimilarByLinks { page, similarity, score, common_links });
     })?;
     Ok(found)
 }

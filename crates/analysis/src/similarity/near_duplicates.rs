@@ -3,7 +3,7 @@
 //! Pages with the same digest are exact duplicates; the first page of each text represents it. Representatives whose
 //! fingerprints share two of their four bands ([`parse::Fingerprint::minhash`]) are *candidates*. They are found with
 //! six tables, one per pair of bands, sorted by it: adjacent entries with equal keys are candidates. The work grows
-//! linearly with the number of pages, whatever they contain; a million copies cost a million steps. Candidates are near
+//! linearly with the number of pages, regardless of their content; a million copies cost a million steps. Candidates are near
 //! duplicates if the cosine of their term vectors is at least [`NEAR_COSINE`]; for that, each of their texts is read
 //! once.
 //!

@@ -45,7 +45,7 @@ struct Candidate {
 }
 
 /// Pages with texts similar to that of a page, best first; the page itself comes first, with cosine 1. `extra_pages`
-/// are compared whatever their fingerprints. `None` if the page has no text.
+/// are compared regardless of their fingerprints. `None` if the page has no text.
 pub fn similar_texts(
     snapshot: &Snapshot,
     page: PageId,

@@ -131,14 +131,14 @@ pub(super) fn files() -> TableStatistics<LinkedFileRows> {
     let groups = vec![
         links(GroupBy::<LinkedFileRows>::new(
             "linked-files",
-            "Links to files that are not fetched by file class.",
+            "Links to files that are not fetched, by file class.",
             "links",
             ("kind", "kind", ""),
             |f| Key::Text(f.kind),
         )),
         links(GroupBy::<LinkedFileRows>::new(
             "file-extensions",
-            "Links to files that are not fetched by file extension.",
+            "Links to files that are not fetched, by file extension.",
             "links",
             ("extension", "extension", "extension <> ''"),
             |f| Key::counted_if(!f.extension.is_empty(), Some(f.extension)),

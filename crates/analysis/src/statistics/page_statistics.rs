@@ -31,6 +31,8 @@ fn figures() -> Vec<Figure<PageRows>> {
         sum("pages-attempted", "coalesce(sum(case when fetch_count > 0 then 1 else 0 end), 0)", |p| is(p.fetch_count > 0)),
         sum("pages-fetched", "coalesce(sum(case when stage = 'fetched' then 1 else 0 end), 0)", |p| is(p.stage == "fetched")),
         sum("pages-failed", "coalesce(sum(case when stage = 'failed' then 1 else 0 end), 0)", |p| is(p.stage == "failed")),
+        sum("pages-truncated", "coalesce(sum(case when stage = 'fetched' and reason in ('body-truncated', 'total-timeout') then 1 else 0 end), 0)",
+            |p| is(p.stage == "fetched" && matches!(p.reason, Some("body-truncated" | "total-timeout")))),
         sum("pages-rejected", "coalesce(sum(case when stage = 'rejected' then 1 else 0 end), 0)", |p| is(p.stage == "rejected")),
         sum("pages-dynamic", "coalesce(sum(case when is_dynamic then 1 else 0 end), 0)", |p| is(p.is_dynamic)),
         sum("fetches", "coalesce(sum(fetch_count), 0)", |p| Some(f64::from(p.fetch_count))),
@@ -71,7 +73,7 @@ fn by(name: &'static str, meaning: &'static str, sql: KeySql, key: KeyFn<PageRow
 #[rustfmt::skip]
 fn content_groups() -> Vec<GroupBy<PageRows>> {
     vec![
-        by("mime-types", "Pages with content by MIME type.",
+        by("mime-types", "Pages with content, by MIME type.",
             ("mime_type", "mime_type", "content_length is not null"), |p| Key::counted_if(p.content_length.is_some(), p.mime_type)).with_diversity(),
         by("charsets", "Parsed pages by charset.",
             ("charset", "charset", PARSED), |p| Key::counted_if(p.text_length.is_some(), p.charset)).with_diversity(),
@@ -84,7 +86,7 @@ fn content_groups() -> Vec<GroupBy<PageRows>> {
         by("technologies", "Known pages by server-side technology, recognised by the URL.",
             ("technology", "technology", "technology is not null"), |p| Key::counted_if(p.technology.is_some(), p.technology))
             .and_sum("fetched", FETCHED_SQL, |p| is(p.stage == "fetched")).with_diversity(),
-        by("duplicates", "Parsed pages by whether an earlier page has the same bytes, the same text or nearly the same text.",
+        by("duplicates", "Parsed pages by kind of duplicate: an earlier page has the same bytes, the same text or nearly the same text.",
             ("duplicate_kind", DUPLICATE_SQL, PARSED), duplicate_kind),
         by("structure-pages", "Pages by bow-tie part.",
             ("bow_tie_part", "bow_tie_part", "bow_tie_part is not null"), |p| Key::counted_if(p.bow_tie_part.is_some(), p.bow_tie_part)),
@@ -114,9 +116,9 @@ fn crawl_groups() -> Vec<GroupBy<PageRows>> {
     vec![
         by("stages", "Known pages by stage.",
             ("stage", "stage", ""), |p| Key::Text(p.stage)),
-        by("status-codes", "Pages with at least one fetch by the HTTP status of the last response; 0 without a response.",
+        by("status-codes", "Pages with at least one fetch, by HTTP status of the last fetch; 0 if there was no response.",
             ("fetch_status", "fetch_status", "fetch_count > 0"), |p| Key::counted_if(p.fetch_count > 0, p.fetch_status.map(i64::from))),
-        by("reasons", "Pages not fetched by reason, if there is one.",
+        by("reasons", "Pages that were not fetched, by reason; pages without a reason are not counted.",
             ("reason", "reason", "reason is not null and stage <> 'fetched'"),
             |p| Key::counted_if(p.reason.is_some() && p.stage != "fetched", p.reason)),
         by("protocols", "Known pages by protocol.",
@@ -128,14 +130,14 @@ fn crawl_groups() -> Vec<GroupBy<PageRows>> {
             .and_mean("in_degree", "avg(in_degree)", |p| count(p.in_degree))
             .and_mean("pagerank", "avg(pagerank)", |p| number(p.pagerank))
             .ordered_by_key(),
-        by("broken-links", "Pages whose last fetch failed by HTTP status, and the links to them.",
+        by("broken-links", "Pages whose last fetch failed, by HTTP status, with the number of links to them.",
             ("fetch_status", "fetch_status", "stage = 'failed'"), |p| Key::counted_if(p.stage == "failed", p.fetch_status.map(i64::from)))
             .and_sum("links", "sum(in_degree)", |p| count(p.in_degree)),
-        by("fetches-per-page", "Pages with at least one fetch by number of fetches.",
+        by("fetches-per-page", "Pages with at least one fetch, by number of fetches.",
             ("fetches", "fetch_count", "fetch_count > 0"), |p| Key::counted_if(p.fetch_count > 0, Some(i64::from(p.fetch_count)))).ordered_by_key(),
-        by("changes", "Pages with at least one compared revisit by number of changes found.",
+        by("changes", "Pages with at least one revisit whose content was compared, by number of changes found.",
             ("changes", "change_count", "revisits_compared > 0"), |p| Key::counted_if(p.revisits_compared > 0, Some(i64::from(p.change_count)))).ordered_by_key(),
-        by("change-rates", "Pages with at least one compared revisit by estimated days between changes (upper bound of the class); null if no change was found.",
+        by("change-rates", "Pages with at least one revisit whose content was compared, by estimated number of days between changes (upper bound of each class; null if no change was found).",
             ("days", RATE_SQL, "revisits_compared > 0"), change_rate).ordered_by_key(),
     ]
 }

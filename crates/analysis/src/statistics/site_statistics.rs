@@ -32,7 +32,7 @@ fn groups() -> Vec<GroupBy<SiteRows>> {
     vec![
         GroupBy::<SiteRows>::new(
             "robots",
-            "Sites whose robots.txt was requested by HTTP status; 0 without a response.",
+            "Sites whose robots.txt was requested, by HTTP status of the response; 0 if there was none.",
             sites,
             ("status", "robots_status", "robots_status is not null"),
             |s| Key::counted_if(s.robots_status.is_some(), s.robots_status.map(i64::from)),

@@ -52,6 +52,9 @@ pub use step_result::{
     SimilarityResult, SiteResult, StatisticsResult, StepResult, StructureResult,
 };
 
+/// Maximum size of the file with the report of a step.
+const MAX_RESULT_BYTES: u64 = 16 << 20;
+
 /// Report of one step, of this analysis or of an earlier one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepReport {
@@ -104,6 +107,25 @@ pub fn analyze(
     let reports = reports?;
     released?;
     Ok(reports)
+}
+
+/// Deletes the graph, the results of its steps and the rank columns, from which an analysis starts, so that the next one computes
+/// everything again. Tables and statistics remain until then.
+pub fn discard_analysis(collection: &Path) -> Result<()> {
+    let _lock = lock(collection)?;
+    LinkGraph::remove_all(collection)?;
+    let ranks = collection.join("ranks");
+    if !ranks.exists() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(&ranks).context("list", &ranks)? {
+        let path = entry.context("list", &ranks)?.path();
+        // Other files belong to the user.
+        if path.extension().is_some_and(|extension| extension == "f32" || extension == "u32") {
+            fs::remove_file(&path).context("remove", &path)?;
+        }
+    }
+    Ok(())
 }
 
 fn run_steps(
@@ -207,7 +229,7 @@ fn lock(collection: &Path) -> Result<File> {
 /// Returns the report of a step on this graph, if the step has finished and everything that it wrote still exists.
 fn load_result(collection: &Path, graph: &LinkGraph, step: Step) -> Result<Option<StepReport>> {
     let path = result_path(graph, step);
-    let bytes = match fs::read(&path) {
+    let bytes = match store::read_limited(&path, MAX_RESULT_BYTES) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         result => result.context("read", &path)?,
     };

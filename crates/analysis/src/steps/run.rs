@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use store::{RankColumn, RankTarget, write_statistics};
+use store::write_statistics;
 
 use super::similarity::similarity;
 use super::step::Step;
@@ -11,12 +11,13 @@ use super::step_result::{
     BowTieCounts, Convergence, DegreeResult, RejectedLinksResult, SiteResult, StatisticsResult, StepResult,
     StructureResult,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::csr::Csr;
 use crate::graph::link_graph::GraphSettings;
+use crate::rank::distances::Distances;
 use crate::rank::hits::Hits;
-use crate::rank::hyper_ball::{Distances, HyperBall};
+use crate::rank::hyper_ball::HyperBall;
 use crate::rank::page_rank::{PageRank, Ranking, Weights};
 use crate::statistics::compute_statistics;
 use crate::structure::bow_tie::{BowTiePart, bow_tie};
@@ -185,21 +186,16 @@ fn bow_tie_counts(forward: &Csr, backward: &Csr) -> (Components, Vec<BowTiePart>
 
 fn anchors(context: &mut StepContext<'_>) -> Result<AnchorCounts> {
     let snapshot = context.snapshot()?;
-    let column = RankColumn::<u32>::open(context.collection, RankTarget::Pages, "in-degree")?;
-    // The step `degrees` has written the column; it is missing only if it was deleted since.
-    let not_analysed = || Error::NotAnalysed { path: context.collection.to_owned() };
-    let in_degrees = column.ok_or_else(not_analysed)?.read_all()?;
     let (generation, memory_bytes) = (context.graph.info.generation, context.settings.memory_bytes);
-    write_anchors(&snapshot, generation, &in_degrees, memory_bytes)
+    let scratch = context.graph.dir().join("scratch");
+    write_anchors(&snapshot, generation, &scratch, memory_bytes / 2)
 }
 
 fn distances(context: &mut StepContext<'_>, on_iteration: OnIteration<'_>) -> Result<Distances> {
     context.drop_backward();
     let GraphSettings { memory_bytes, threads } = context.settings;
     let forward = context.forward()?;
-    let balls =
-        HyperBall::run(forward, memory_bytes / 2, threads, &mut |iteration| on_iteration(iteration, 0.0))?;
-    Ok(balls.distances())
+    Distances::measure(forward, memory_bytes / 2, threads, &mut |iteration| on_iteration(iteration, 0.0))
 }
 
 fn sites(context: &mut StepContext<'_>, on_iteration: OnIteration<'_>) -> Result<SiteResult> {
@@ -213,12 +209,14 @@ fn sites(context: &mut StepContext<'_>, on_iteration: OnIteration<'_>) -> Result
     let ranking = PageRank::default().run(&backward, &totals, weights, None, threads, on_iteration)?;
     context.write_sites("site-rank", |site| ranking.ranks[site] as f32)?;
     // Harmonic centrality counts the distances to a site, so the balls grow against the links.
-    let balls = HyperBall::run(&backward, context.settings.memory_bytes / 2, threads, &mut |_| ())?;
+    let memory_bytes = context.settings.memory_bytes / 2;
+    let balls = HyperBall::run(&backward, memory_bytes, threads, &mut |_| ())?;
     context.write_sites("harmonic", |site| balls.harmonic[site])?;
+    drop(balls);
     Ok(SiteResult {
         iterations: ranking.iterations,
         residual: ranking.residual,
-        distances: balls.distances(),
+        distances: Distances::measure(&backward, memory_bytes, threads, &mut |_| ())?,
     })
 }
 

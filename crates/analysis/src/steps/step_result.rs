@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::step::Step;
 use crate::graph::link_graph::GraphInfo;
-use crate::rank::hyper_ball::Distances;
+use crate::rank::distances::Distances;
 use crate::structure::bow_tie::BowTiePart;
 use crate::tables::anchors::AnchorCounts;
 use crate::tables::page_table::RowCounts;

@@ -1,5 +1,6 @@
 //! Tables that the analysis writes: pages, sites, domains, components, anchors, rejected links.
 
+pub(crate) mod anchor_runs;
 pub(crate) mod anchors;
 pub(crate) mod latest_rows;
 pub(crate) mod page_ranks;

@@ -24,7 +24,7 @@ use crate::tables::technology::technology;
 
 /// Pages per batch of lookups.
 const CHUNK_PAGES: u32 = 1 << 14;
-/// Minimum size of a range, whatever the memory limit.
+/// Minimum size of a range, regardless of the memory limit.
 const MIN_RANGE_PAGES: u64 = 1 << 16;
 const DAY_MS: f64 = 86_400_000.0;
 /// The Web began in 1990; earlier dates are invalid.

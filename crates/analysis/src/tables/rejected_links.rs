@@ -39,10 +39,10 @@ impl RejectedLinks {
         let rules = UrlRules::default();
         let lists = ExtensionLists::new(ExtensionLists::DEFAULT.iter().copied());
         let mut rejected = RejectedLinks::default();
-        for_each_unresolved_link(collection, manifest, |url, reason| {
-            let reason = reason.unwrap_or(UNKNOWN);
+        for_each_unresolved_link(collection, manifest, |link| {
+            let reason = link.reason.unwrap_or(UNKNOWN);
             let index = rejected.add_reason(reason);
-            let Ok(url) = rules.canonical(url) else { return };
+            let Ok(url) = rules.canonical(link.target_url) else { return };
             rejected.add_domain(url.registered_domain().unwrap_or(url.host()), index);
             if reason == Reason::FileExtension.as_str() {
                 rejected.add_file(&url, &lists);

@@ -144,7 +144,8 @@ impl Sample {
     /// Expected arcs, by page ids.
     pub(crate) fn arcs(&self) -> BTreeSet<(u32, u32)> {
         let of_page = |(source, links): (&u32, &Vec<Link>)| {
-            links.iter().map(|link| (*source, link.target.0)).collect::<Vec<_>>()
+            let others = links.iter().filter(|link| link.target.0 != *source);
+            others.map(|link| (*source, link.target.0)).collect::<Vec<_>>()
         };
         self.links.iter().flat_map(of_page).collect()
     }

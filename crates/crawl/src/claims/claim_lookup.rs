@@ -14,7 +14,7 @@ pub(crate) struct ClaimLookup<'t> {
     pub(crate) address: &'t dyn Fn(AddressGroup) -> bool,
     /// Hosts to which a robots.txt of another batch redirects.
     pub(crate) name: &'t dyn Fn(&str) -> bool,
-    /// Sites in any open batch, including this one.
+    /// Whether a site is in an open batch, this one included.
     pub(crate) site: &'t dyn Fn(SiteId) -> bool,
 }
 

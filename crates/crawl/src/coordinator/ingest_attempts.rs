@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// Attempts after which a segment goes to the quarantine.
 const MAX_ATTEMPTS: u32 = 2;
+/// Maximum size of the file: some ten bytes per segment.
+const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Attempts to ingest the segments that are being ingested.
 #[derive(Debug)]
@@ -27,7 +29,7 @@ impl IngestAttempts {
     /// Reads the attempts of earlier processes of a collection to ingest the segments of leased batches.
     pub(crate) fn load(collection: &Path, is_leased: impl Fn(&str) -> bool) -> io::Result<IngestAttempts> {
         let path = collection.join("leased").join("ingesting.json");
-        let text = match fs::read(&path) {
+        let text = match store::read_limited(&path, MAX_FILE_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             text => text?,
         };
@@ -37,7 +39,7 @@ impl IngestAttempts {
         Ok(IngestAttempts { path, before, now: Vec::new() })
     }
 
-    /// Whether segments are left of which one ended an earlier process, so that each is to be ingested alone.
+    /// Whether there are suspects: segments of which one ended an earlier process. Each of them is ingested alone.
     pub(crate) fn has_suspects(&self) -> bool {
         !self.before.is_empty()
     }

@@ -123,12 +123,12 @@ impl Coordinator {
         self.attempts.begin(segments).map_err(|source| Error::IngestAttempts { source })
     }
 
-    /// Whether segments are left of which one ended an earlier process, so that each is to be ingested alone.
+    /// Whether there are suspects: segments of which one ended an earlier process. Each of them is ingested alone.
     pub(crate) fn has_suspects(&self) -> bool {
         self.attempts.has_suspects()
     }
 
-    /// Records that they are not ingested because of this error, unless they may have caused it.
+    /// Records that the items announced with `begin_ingest` were not ingested because of this error, unless they may have caused it.
     pub(crate) fn cancel_ingest(&mut self, error: &store::Error) {
         if !matches!(error, store::Error::Corrupt { .. }) {
             // If this fails, the other error is reported; a file that is cut is ignored.
@@ -136,7 +136,7 @@ impl Coordinator {
         }
     }
 
-    /// Records that they are ingested.
+    /// Records that the items announced with `begin_ingest` are ingested.
     pub(crate) fn end_ingest(&mut self) -> Result<(), Error> {
         self.attempts.end().map_err(|source| Error::IngestAttempts { source })
     }
@@ -147,7 +147,7 @@ impl Coordinator {
         self.obsolete.extend(cursor.end.map(|_| Obsolete::Batch(cursor.batch)));
     }
 
-    /// Deletes what is obsolete now that everything ingested is committed.
+    /// Deletes segments and batches that are obsolete after a commit.
     pub(crate) fn committed(&mut self, collection: &mut Collection) -> Result<(), Error> {
         let Some(cleaner) = &self.cleaner else { return Ok(()) };
         self.obsolete.drain(..).for_each(|obsolete| cleaner.delete(obsolete));

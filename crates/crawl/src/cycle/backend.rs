@@ -31,8 +31,9 @@ pub(crate) enum FetchBackend {
 pub(crate) struct LocalBackend {
     pub(crate) pool: HarvesterPool,
     pub(crate) journal: PathBuf,
-    /// Items received from each harvester, and how many of them are committed.
+    /// Number of items received from each harvester.
     pub(crate) received: Vec<u64>,
+    /// Number of these items that are committed.
     pub(crate) committed: Vec<Arc<AtomicU64>>,
     /// Journals of the harvesters after their end.
     pub(crate) journals: Vec<Journal>,
@@ -134,7 +135,7 @@ impl FetchBackend {
         matches!(self, FetchBackend::Remote(coordinator) if coordinator.has_suspects())
     }
 
-    /// Records that they are not ingested because of this error, unless they may have caused it.
+    /// Records that the items announced with `begin_ingest` were not ingested because of this error, unless they may have caused it.
     pub(crate) fn cancel_ingest(&mut self, error: &store::Error) {
         match self {
             FetchBackend::Local(_) => {}
@@ -142,7 +143,7 @@ impl FetchBackend {
         }
     }
 
-    /// Records that they are ingested.
+    /// Records that the items announced with `begin_ingest` are ingested.
     pub(crate) fn end_ingest(&mut self) -> Result<(), Error> {
         match self {
             FetchBackend::Local(_) => Ok(()),

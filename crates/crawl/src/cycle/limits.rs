@@ -9,7 +9,7 @@ use harvest::control::counters::Progress;
 pub struct CrawlLimits {
     /// Maximum number of batches.
     pub batches: Option<u64>,
-    /// Maximum number of page requests.
+    /// Number of pages fetched successfully.
     pub pages: Option<u64>,
     /// Maximum duration, by the crawl's clock.
     pub duration: Option<Duration>,
@@ -26,6 +26,8 @@ pub struct CrawlSummary {
     pub duration: Duration,
     /// Time at which the next page is due, in Unix milliseconds.
     pub next_due_ms: Option<u64>,
+    /// Whether it ended because the remaining pages wait for the next day, by a daily request limit.
+    pub daily_limit_reached: bool,
     /// Whether it ended before all due pages were fetched.
     pub stopped_early: bool,
 }

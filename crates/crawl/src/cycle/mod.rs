@@ -51,6 +51,7 @@ use crate::error::Error;
 use crate::ingest::table_rows::describe_sites;
 use crate::manager::{DueTime, Manager, domain_budget};
 use crate::recovery;
+use crate::rejudge::rejudge;
 use crate::seeder::Seeder;
 use crate::state::crawl_state::CrawlState;
 use crate::state::log_cursors;
@@ -122,8 +123,13 @@ struct CrawlLoop {
     outstanding: OutstandingClaims,
     claimed_sites: usize,
     schedule: LoopSchedule,
+    /// Settings by which the pages were judged last.
+    judged: Option<Arc<CrawlSettings>>,
     last_scan_ms: u64,
     next_due_ms: Option<u64>,
+    daily_limit_reached: bool,
+    /// Whether due pages were left when the maximum number of batches was reached.
+    pages_left: bool,
     sampler: StatusSampler,
 }
 
@@ -172,8 +178,11 @@ impl CrawlLoop {
             manager,
             outstanding,
             schedule: LoopSchedule::new(Instant::now()),
+            judged: None,
             last_scan_ms: 0,
             next_due_ms: None,
+            daily_limit_reached: false,
+            pages_left: false,
             sampler: StatusSampler::new(handle.shared_status()),
         })
     }
@@ -199,7 +208,8 @@ impl CrawlLoop {
 
     fn limit_reached(&self) -> bool {
         // Local harvesters stop at the exact number of pages themselves; workers report theirs later.
-        let has_pages = |max_pages| self.backend.is_remote() && self.context.counters.fetches() >= max_pages;
+        let fetched = self.context.counters.pages_fetched.load(Ordering::Relaxed);
+        let has_pages = |max_pages| self.backend.is_remote() && fetched >= max_pages;
         self.limits.duration.is_some_and(|duration| self.started.elapsed() >= duration)
             || self.limits.pages.is_some_and(has_pages)
     }
@@ -221,6 +231,7 @@ impl CrawlLoop {
     /// Creates the next batch, if pages may be due and the harvesters have capacity.
     fn create_batch(&mut self, collection: &mut Collection) -> Result<(), Error> {
         let settings = self.context.settings();
+        self.judge_again(collection, &settings)?;
         let batch_pages = self.batch_pages(&settings);
         let counters = Arc::clone(&self.context.counters);
         let waiting = counters.pages_queued.load(Ordering::Relaxed);
@@ -241,10 +252,11 @@ impl CrawlLoop {
         self.schedule.scan_needed = false;
         if let Some(batch) = batch {
             self.schedule.changed(0);
-            let max_requests = settings.max_requests_per_day;
+            let (max_requests, open_pages) = (settings.max_requests_per_day, self.manager.open_pages);
+            let now_ms = self.last_scan_ms;
             let must_commit = CrawlState::update(collection, |state| {
                 state.last_batch = batch.id;
-                max_requests > 0 && state.day_counter.reserve(max_requests)
+                max_requests > 0 && state.day_counter.reserve(now_ms, open_pages, max_requests)
             })?;
             if must_commit {
                 // The reservation must be durable before its requests are made.
@@ -260,6 +272,33 @@ impl CrawlLoop {
             }
         }
         self.schedule.scanned(start, Instant::now());
+        Ok(())
+    }
+
+    /// Judges the pages again after a change of the settings, and reports the effect as a warning.
+    fn judge_again(
+        &mut self,
+        collection: &mut Collection,
+        settings: &Arc<CrawlSettings>,
+    ) -> Result<(), Error> {
+        if self.judged.as_ref().is_some_and(|judged| Arc::ptr_eq(judged, settings)) {
+            return Ok(());
+        }
+        self.judged = Some(Arc::clone(settings));
+        if CrawlState::load(collection)?.setting_digests == settings.setting_digests {
+            return Ok(());
+        }
+        // The links that are judged are those of the last commit.
+        self.commit(collection)?;
+        let summary = rejudge(collection, settings, self.context.clock.now_ms())?;
+        self.commit(collection)?;
+        self.schedule.scan_needed = true;
+        let (freed, rejected) = summary.pages();
+        if freed + rejected > 0 {
+            let names = summary.changed_settings.join(", ");
+            self.sampler
+                .warn(format!("settings changed ({names}): {freed} pages freed, {rejected} pages rejected"));
+        }
         Ok(())
     }
 
@@ -281,15 +320,17 @@ impl CrawlLoop {
 
     /// Waits while nothing is in progress until the next page is due; false if the crawl is done.
     fn wait_until_due(&mut self, collection: &mut Collection) -> Result<bool, Error> {
-        if self.has_all_batches() {
-            return Ok(false);
-        }
         let settings = self.context.settings();
         let now_ms = self.context.clock.now_ms();
+        if self.has_all_batches() {
+            self.pages_left = self.manager.has_due_pages(collection, &settings, now_ms)?;
+            return Ok(false);
+        }
         // Pages that were due at the last scan were not selected, so only later times count.
         let continuous = self.limits.continuous;
         let due = self.manager.next_due(collection, &settings, continuous, self.last_scan_ms)?;
         self.next_due_ms = due.map(|due| due.time_ms);
+        self.daily_limit_reached = due.is_some_and(|due| due.by_budget);
         let latest_ms = now_ms + settings.max_idle_ms;
         let due = match due {
             Some(due) if continuous || due.time_ms <= latest_ms => due,
@@ -371,20 +412,17 @@ impl CrawlLoop {
         if self.seeder.pending_items() == 0 && self.cursors.is_empty() {
             return Ok(());
         }
-        self.seeder.update_settings(&self.context.settings());
+        self.seeder.update_settings(&self.context.settings(), collection)?;
         self.backend.begin_ingest(&self.cursors)?;
         let seeded = self.seeder.seed(collection).inspect_err(|error| self.backend.cancel_ingest(error))?;
         self.backend.end_ingest()?;
         let counters = &self.context.counters;
         counters.links.fetch_add(seeded.ingested.links, Ordering::Relaxed);
+        counters.pages_truncated.fetch_add(seeded.ingested.truncated, Ordering::Relaxed);
         counters.pages_known.store(u64::from(collection.urls.reader().pages()), Ordering::Relaxed);
         self.schedule.changed(seeded.bytes);
         self.schedule.scan_needed |= !seeded.finished_sites.is_empty() || seeded.ingested.new_pages > 0;
-        let now_ms = self.context.clock.now_ms();
         let mut state = CrawlState::load(collection)?;
-        for (site, pages) in seeded.unfetched {
-            self.manager.release_requests(&mut state, site, pages, now_ms);
-        }
         for site in &seeded.finished_sites {
             self.finish_site(collection, *site)?;
         }
@@ -442,7 +480,10 @@ impl CrawlLoop {
             progress: self.context.counters.progress(),
             duration: self.started.elapsed(),
             next_due_ms: self.next_due_ms,
-            stopped_early: self.context.stop_mode() > StopMode::Running || self.limit_reached(),
+            daily_limit_reached: self.daily_limit_reached,
+            stopped_early: self.context.stop_mode() > StopMode::Running
+                || self.limit_reached()
+                || self.pages_left,
         }
     }
 

@@ -40,6 +40,11 @@ impl StatusSampler {
         }
     }
 
+    /// Adds a warning for the log.
+    pub(crate) fn warn(&self, message: String) {
+        self.status.warn(message);
+    }
+
     /// Observes an item before it is ingested.
     pub(crate) fn observe(&mut self, item: &HarvestItem) {
         match item {

@@ -1,25 +1,37 @@
-//! Import of WARC files: their pages are parsed and ingested like harvested ones.
+//! Import of WARC, ARC and WACZ files: their pages are parsed and ingested like harvested ones.
 //!
 //! One thread reads and decompresses the files, one per core parses pages, and the calling thread ingests them in the order of
 //! the files. A [queue of pending pages](harvest::gatherer::pool) keeps that order and bounds the pages in flight.
 //!
-//! A file that cannot be read to its end does not stop the import; the records before the error are imported.
+//! A malformed record is skipped. A file that cannot be read to its end does not stop the import; the records before the error
+//! are imported.
+//!
+//! The body of a revisit record is in another record, which may come later or be in the collection already. Such records are
+//! [deferred](deferred) to further passes, in which their body is looked up by its digest:
+//!
+//! 1. All files. Revisit records are deferred, and the records of their pages after them, so that the fetches of a page stay in
+//!    order.
+//! 2. The deferred records. Revisit records whose body is not yet stored, because it is in a deferred record, are deferred again.
+//! 3. The rest. A revisit record without a body is a fetch of an unchanged page if it refers to the same URL; otherwise it is
+//!    skipped.
 
 pub(crate) mod carry_over;
+pub(crate) mod deferred;
+pub(crate) mod feeder;
 pub(crate) mod warc_record;
 
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
 use harvest::gatherer::pool;
-use harvest::gatherer::pool::{GatherBatcher, MAX_JOBS_IN_FLIGHT, PendingPages, PipelineClosed};
+use harvest::gatherer::pool::MAX_JOBS_IN_FLIGHT;
 use harvest::item::gathered_page::GatheredPage;
 use harvest::settings::gather_settings::GatherSettings;
 use store::{Collection, Result};
-use warc::WarcReader;
 
-use crate::import::warc_record::{ImportRecord, read_record};
+use crate::import::deferred::DeferredRecords;
+use crate::import::feeder::{ArchiveFeeder, ImportPass, ImportStep};
 use crate::ingest::Ingest;
 use crate::ingest::table_rows::describe_sites;
 
@@ -28,7 +40,7 @@ use crate::ingest::table_rows::describe_sites;
 pub struct ImportSummary {
     /// Files read, completely or up to an error.
     pub files: u64,
-    /// Files with an error.
+    /// Files with a malformed record or another error.
     pub damaged_files: u64,
     /// Records of all types.
     pub records: u64,
@@ -38,8 +50,8 @@ pub struct ImportSummary {
     pub links: u64,
     /// Fetches that the collection already has: same page, same second, same body.
     pub already_stored: u64,
-    /// Records of pages that cannot be imported: no http(s) URL, no HTTP response, a body in another record, or more than
-    /// 256 MiB.
+    /// Records of pages that cannot be imported: no http(s) URL, no HTTP response, a body in a record that was not found, or
+    /// more than 256 MiB.
     pub records_skipped: u64,
     /// Bytes of the bodies, as transferred.
     pub body_bytes: u64,
@@ -50,13 +62,10 @@ pub struct ImportSummary {
 pub enum ImportEvent<'e> {
     /// Progress so far.
     Progress(&'e ImportSummary),
-    /// A file cannot be read to its end.
+    /// A file cannot be read to its end, or a record of it is skipped.
     FileError(&'e warc::Error),
 }
 
-/// Maximum size of a record; larger ones, such as videos, are skipped. It bounds the memory: a record is in memory as a whole,
-/// uncompressed and then compressed, and three may be on their way.
-const MAX_RECORD_BYTES: u64 = 256 << 20;
 /// Pages are ingested when a batch reaches one of these sizes.
 const BATCH_BYTES: u64 = 16 << 20;
 const BATCH_PAGES: usize = 4 << 10;
@@ -72,120 +81,15 @@ pub fn import(
     now_ms: impl Fn() -> i64,
     mut on_event: impl FnMut(ImportEvent<'_>),
 ) -> Result<ImportSummary> {
-    let (dealer, jobs) = pool::queue();
-    let (step_sender, step_receiver) = sync_channel(MAX_JOBS_IN_FLIGHT);
-    thread::scope(|scope| {
-        pool::start(scope, &jobs, settings);
-        let mut feeder =
-            ArchiveFeeder { settings, batcher: dealer, steps: step_sender, records: 0, skipped: 0 };
-        scope.spawn(move || feeder.run(files));
-        // Owns the receiver, so that an error here ends the reader thread, and with it the parsers.
-        ingest_steps(collection, step_receiver, &now_ms, &mut on_event)
-    })
-}
-
-/// Next step, in the order of the files.
-enum ImportStep {
-    Pages { pending: PendingPages, records: u64, skipped: u64 },
-    FileError(warc::Error),
-    EndOfFile,
-}
-
-/// Reader thread: reads files and submits their pages to the parsers.
-struct ArchiveFeeder<'s> {
-    settings: &'s GatherSettings,
-    batcher: GatherBatcher,
-    steps: SyncSender<ImportStep>,
-    records: u64,
-    skipped: u64,
-}
-
-impl ArchiveFeeder<'_> {
-    fn run(&mut self, files: &[PathBuf]) {
-        for file in files {
-            let outcome = match WarcReader::open(file) {
-                Ok(records) => self.read(records.skip_records_above(MAX_RECORD_BYTES)),
-                Err(error) => self.send(ImportStep::FileError(error)),
-            };
-            if outcome.and_then(|()| self.send(ImportStep::EndOfFile)).is_err() {
-                return;
-            }
+    let mut run = ImportRun::new(settings);
+    let mut deferred = run.pass(collection, ImportPass::files(files), &now_ms, &mut on_event)?;
+    for is_last in [false, true] {
+        if deferred.is_empty() {
+            break;
         }
+        let pass = ImportPass::deferred(deferred, collection, is_last)?;
+        deferred = run.pass(collection, pass, &now_ms, &mut on_event)?;
     }
-
-    fn read(&mut self, mut records: WarcReader) -> std::result::Result<(), PipelineClosed> {
-        let mut end = Ok(());
-        for record in records.by_ref() {
-            let record = match record {
-                Ok(record) => record,
-                Err(error) => {
-                    end = Err(error);
-                    break;
-                }
-            };
-            self.records += 1;
-            match read_record(record, &self.settings.rules) {
-                ImportRecord::Page(page) => {
-                    if self.batcher.add(page) {
-                        self.submit()?;
-                    }
-                }
-                ImportRecord::Unsupported => self.skipped += 1,
-                ImportRecord::NotAPage => {}
-            }
-        }
-        self.records += records.skipped();
-        self.skipped += records.skipped();
-        self.submit()?;
-        end.or_else(|error| self.send(ImportStep::FileError(error)))
-    }
-
-    fn submit(&mut self) -> std::result::Result<(), PipelineClosed> {
-        let pending = self.batcher.submit()?;
-        let (records, skipped) = (std::mem::take(&mut self.records), std::mem::take(&mut self.skipped));
-        self.send(ImportStep::Pages { pending, records, skipped })
-    }
-
-    fn send(&self, step: ImportStep) -> std::result::Result<(), PipelineClosed> {
-        Ok(self.steps.send(step)?)
-    }
-}
-
-fn ingest_steps(
-    collection: &mut Collection,
-    steps: Receiver<ImportStep>,
-    now_ms: &impl Fn() -> i64,
-    on_event: &mut impl FnMut(ImportEvent<'_>),
-) -> Result<ImportSummary> {
-    let mut run = ImportRun::default();
-    let mut ingest = Ingest::for_import(DUPLICATE_WINDOW);
-    for step in steps {
-        match step {
-            ImportStep::Pages { pending, records, skipped } => {
-                run.summary.records += records;
-                run.summary.records_skipped += skipped;
-                // A parser thread that has panicked closes its channel; the scope propagates the panic.
-                run.add(pending.recv());
-            }
-            ImportStep::FileError(error) => {
-                run.summary.damaged_files += 1;
-                on_event(ImportEvent::FileError(&error));
-            }
-            ImportStep::EndOfFile => run.summary.files += 1,
-        }
-        if run.batch_bytes >= BATCH_BYTES || run.batch.len() >= BATCH_PAGES {
-            run.ingest(&mut ingest, collection)?;
-            on_event(ImportEvent::Progress(&run.summary));
-            if run.bytes_since_commit >= COMMIT_BYTES
-                || collection.links.pending() >= COMMIT_LINKS
-                || collection.should_commit()
-            {
-                collection.commit(now_ms())?;
-                run.bytes_since_commit = 0;
-            }
-        }
-    }
-    run.ingest(&mut ingest, collection)?;
     // Without pages the collection is unchanged.
     if run.summary.pages > 0 {
         describe_sites(collection, now_ms())?;
@@ -197,23 +101,100 @@ fn ingest_steps(
 /// Equal to the default deduplication window of the page store.
 const DUPLICATE_WINDOW: usize = 1 << 20;
 
-/// Pages of the current batch, and the result so far.
-#[derive(Default)]
-struct ImportRun {
+/// Import in progress: the pages of the current batch, and the result so far.
+struct ImportRun<'s> {
+    settings: &'s GatherSettings,
+    ingest: Ingest,
     batch: Vec<GatheredPage>,
     batch_bytes: u64,
     bytes_since_commit: u64,
     summary: ImportSummary,
 }
 
-impl ImportRun {
+impl<'s> ImportRun<'s> {
+    fn new(settings: &'s GatherSettings) -> ImportRun<'s> {
+        ImportRun {
+            settings,
+            ingest: Ingest::for_import(DUPLICATE_WINDOW),
+            batch: Vec::new(),
+            batch_bytes: 0,
+            bytes_since_commit: 0,
+            summary: ImportSummary::default(),
+        }
+    }
+
+    /// Runs one pass, and commits its pages; returns the records that it has deferred.
+    fn pass(
+        &mut self,
+        collection: &mut Collection,
+        pass: ImportPass<'_>,
+        now_ms: &impl Fn() -> i64,
+        on_event: &mut impl FnMut(ImportEvent<'_>),
+    ) -> Result<DeferredRecords> {
+        let (batcher, jobs) = pool::queue();
+        let (step_sender, step_receiver) = sync_channel(MAX_JOBS_IN_FLIGHT);
+        let deferred = DeferredRecords::create(collection.dir(), pass.number());
+        let settings = self.settings;
+        let deferred = thread::scope(|scope| {
+            pool::start(scope, &jobs, settings);
+            let feeder = ArchiveFeeder::new(settings, batcher, step_sender, deferred);
+            let reader = scope.spawn(move || feeder.run(pass));
+            // Owns the receiver, so that an error here ends the reader thread, and with it the parsers.
+            let ingested = self.ingest_steps(collection, step_receiver, now_ms, on_event);
+            let deferred = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            ingested.map(|()| deferred)
+        })?;
+        if !deferred.is_empty() {
+            collection.commit(now_ms())?;
+            self.bytes_since_commit = 0;
+        }
+        Ok(deferred)
+    }
+
+    fn ingest_steps(
+        &mut self,
+        collection: &mut Collection,
+        steps: Receiver<ImportStep>,
+        now_ms: &impl Fn() -> i64,
+        on_event: &mut impl FnMut(ImportEvent<'_>),
+    ) -> Result<()> {
+        for step in steps {
+            match step {
+                ImportStep::Pages { pending, records, skipped } => {
+                    self.summary.records += records;
+                    self.summary.records_skipped += skipped;
+                    // A parser thread that has panicked closes its channel; the scope propagates the panic.
+                    self.add(pending.recv());
+                }
+                ImportStep::FileError(error) => on_event(ImportEvent::FileError(&error)),
+                ImportStep::EndOfFile { is_damaged } => {
+                    self.summary.files += 1;
+                    self.summary.damaged_files += u64::from(is_damaged);
+                }
+                ImportStep::Failed(error) => return Err(error),
+            }
+            if self.batch_bytes >= BATCH_BYTES || self.batch.len() >= BATCH_PAGES {
+                self.ingest_batch(collection)?;
+                on_event(ImportEvent::Progress(&self.summary));
+                if self.bytes_since_commit >= COMMIT_BYTES
+                    || collection.links.pending() >= COMMIT_LINKS
+                    || collection.should_commit()
+                {
+                    collection.commit(now_ms())?;
+                    self.bytes_since_commit = 0;
+                }
+            }
+        }
+        self.ingest_batch(collection)
+    }
+
     fn add(&mut self, pages: Vec<GatheredPage>) {
         self.batch_bytes += pages.iter().map(GatheredPage::content_bytes).sum::<u64>();
         self.batch.extend(pages);
     }
 
-    fn ingest(&mut self, ingest: &mut Ingest, collection: &mut Collection) -> Result<()> {
-        let summary = ingest.ingest(collection, std::mem::take(&mut self.batch))?;
+    fn ingest_batch(&mut self, collection: &mut Collection) -> Result<()> {
+        let summary = self.ingest.ingest(collection, std::mem::take(&mut self.batch))?;
         self.batch_bytes = 0;
         self.bytes_since_commit += summary.bytes;
         self.summary.body_bytes += summary.bytes;

@@ -3,21 +3,24 @@
 //! - `response` records of http and https are imported as they are.
 //! - `resource` records have no HTTP head; they get a synthesized one, which is marked as such.
 //! - `conversion` records of plain text (WET files) are pages of which only the text is stored; their heads are synthesized too.
-//! - `revisit` records have no body. One that refers to the same URL, or has the profile `server-not-modified`, is a fetch of an
-//!   unchanged page. One that refers to another URL is skipped, because its body may be in any file; except a redirect, which
-//!   needs no body.
+//! - `revisit` records have no body. One with the profile `server-not-modified` is a fetch of an unchanged page. Of the others
+//!   the body is looked up; without it, one that refers to the same URL is a fetch of an unchanged page, a redirect needs no
+//!   body, and the rest is skipped.
 //! - All other types are not pages.
 
 use harvest::item::fetch_outcome::FetchOutcome;
 use harvest::item::fetched_page::FetchedPage;
 use harvest::item::http_head::HttpHead;
 use model::{CanonicalUrl, Scheme, UrlRules};
+use store::StoredPage;
 use warc::{WarcRecord, WarcType};
 
 /// Record as the import sees it.
 pub(crate) enum ImportRecord {
     /// Page to import.
     Page(FetchedPage),
+    /// Page whose body is in another record.
+    Revisit(WarcRecord),
     /// Page that cannot be imported.
     Unsupported,
     /// Record of another type.
@@ -30,7 +33,8 @@ pub(crate) fn read_record(record: WarcRecord, rules: &UrlRules) -> ImportRecord 
         WarcType::Response => response(record, rules),
         WarcType::Resource => resource(record, "", rules),
         WarcType::Conversion if is_text(&record) => resource(record, "; charset=utf-8", rules),
-        WarcType::Revisit => revisit(&record, rules),
+        WarcType::Revisit if is_not_modified(&record) => not_modified(&record, rules),
+        WarcType::Revisit => return ImportRecord::Revisit(record),
         _ => return ImportRecord::NotAPage,
     };
     fetched.map_or(ImportRecord::Unsupported, ImportRecord::Page)
@@ -60,19 +64,41 @@ fn resource(record: WarcRecord, charset: &str, rules: &UrlRules) -> Option<Fetch
     Some(FetchedPage { status: 200, head: head.into(), body: record.into_block(), ..visit })
 }
 
-fn revisit(record: &WarcRecord, rules: &UrlRules) -> Option<FetchedPage> {
-    let visit = visit(record, rules)?;
-    let not_modified =
-        record.header.get("WARC-Profile").is_some_and(|profile| profile.contains("server-not-modified"));
+/// Whether a revisit record stands for a 304 response.
+fn is_not_modified(record: &WarcRecord) -> bool {
+    let profile = record.header.get("WARC-Profile").unwrap_or_default();
+    profile.contains("server-not-modified") || HttpHead(record.head()).status() == Some(304)
+}
+
+fn not_modified(record: &WarcRecord, rules: &UrlRules) -> Option<FetchedPage> {
+    Some(FetchedPage { status: 304, head: record.head().to_vec(), ..visit(record, rules)? })
+}
+
+/// Converts a revisit record and the page with its body.
+pub(crate) fn read_revisit(record: &WarcRecord, original: &StoredPage, rules: &UrlRules) -> ImportRecord {
+    let head = if record.head().is_empty() { original.head() } else { record.head() };
+    let fetched = HttpHead(head).status().zip(visit(record, rules)).map(|(status, visit)| FetchedPage {
+        status,
+        head: head.to_vec(),
+        body: original.body().into_owned(),
+        ..visit
+    });
+    fetched.map_or(ImportRecord::Unsupported, ImportRecord::Page)
+}
+
+/// Converts a revisit record whose body was not found.
+pub(crate) fn revisit_without_body(record: &WarcRecord, rules: &UrlRules) -> ImportRecord {
+    let Some(visit) = visit(record, rules) else { return ImportRecord::Unsupported };
     let original = record.header.get("WARC-Refers-To-Target-URI");
     let same = original.is_none_or(|url| rules.canonical(url).is_ok_and(|url| url == visit.url));
-    let head = record.head();
-    let status = match HttpHead(head).status() {
-        _ if not_modified || same => 304,
-        Some(status) if FetchOutcome::from_status(status) == FetchOutcome::Redirect => status,
-        _ => return None,
-    };
-    Some(FetchedPage { status, head: head.to_vec(), ..visit })
+    let head = record.head().to_vec();
+    match HttpHead(&head).status() {
+        _ if same => ImportRecord::Page(FetchedPage { status: 304, head, ..visit }),
+        Some(status) if FetchOutcome::from_status(status) == FetchOutcome::Redirect => {
+            ImportRecord::Page(FetchedPage { status, head, ..visit })
+        }
+        _ => ImportRecord::Unsupported,
+    }
 }
 
 /// Fetch with the values of the record header, without head and body.

@@ -18,6 +18,7 @@ use crate::ingest::summary::IngestSummary;
 use crate::ingest::table_rows;
 use crate::ingest::visit::VisitComparison;
 use crate::state::crawl_state::CrawlState;
+use crate::state::day_counter::DAY_MS;
 use crate::state::shared_cash;
 
 /// Accumulated changes of a batch.
@@ -29,6 +30,8 @@ pub(crate) struct BatchDelta {
     in_links: BTreeMap<PageId, InlinkDelta>,
     /// Cash that has no receiver.
     shared_cash: SharedCash,
+    /// Requests of a crawl, by the time of one of each day, in Unix milliseconds.
+    requests: BTreeMap<u64, u64>,
 }
 
 /// Changes of a site.
@@ -111,7 +114,7 @@ impl BatchDelta {
         self.log_links(collection, pages, &targets, records, policy)
     }
 
-    /// Resolves the targets of followed links, as far as the policy admits them.
+    /// Resolves the targets of followed links, except those that the policy does not admit.
     fn resolve_links(
         &mut self,
         collection: &mut Collection,
@@ -142,14 +145,14 @@ impl BatchDelta {
                 _ => 0,
             };
             let url = page.links.followed.url(index);
-            let is_front = || url.ends_with('/') && url.bytes().filter(|byte| *byte == b'/').count() == 3;
             let depth = match new.site == record.site {
                 true => target_depth(record, page.outcome),
-                false if is_front() => 0,
-                false => 1,
+                false => u8::from(!is_front_page(url)),
             };
             let mut new_page = policy.new_page_record(new.site, site_pages, depth, redirects, dynamic);
             new_page.url_score = policy.url_scorer.score(url);
+            let hops = policy.hops_outside(url, policy.source_hops(page.url.as_str(), record)).unwrap_or(0);
+            new_page.flags = new_page.flags.with_hops_outside(hops);
             new_page
         };
         Ok(if policy.admits_all() {
@@ -259,6 +262,12 @@ impl BatchDelta {
         delta.known_static + delta.known_dynamic
     }
 
+    /// Counts a request of a crawl.
+    pub(crate) fn count_request(&mut self, page: &GatheredPage) {
+        let ended_ms = u64::try_from(page.fetched_ms).unwrap_or(0);
+        *self.requests.entry(ended_ms / DAY_MS * DAY_MS).or_default() += 1;
+    }
+
     /// Counts a fetch for the site of the page.
     pub(crate) fn count_visit(
         &mut self,
@@ -313,8 +322,11 @@ impl BatchDelta {
             policy.record_site_size(ids[index], record.pages_known);
         })?;
         policy.record_collection_size(collection);
-        let cash = std::mem::take(&mut self.shared_cash);
-        CrawlState::update(collection, |state| shared_cash::add(state, cash))
+        let (cash, requests) = (std::mem::take(&mut self.shared_cash), std::mem::take(&mut self.requests));
+        CrawlState::update(collection, |state| {
+            shared_cash::add(state, cash);
+            requests.into_iter().for_each(|(time_ms, count)| state.day_counter.count(time_ms, count));
+        })
     }
 
     fn add_in_links(&mut self, record: &mut PageRecord, counts: InlinkDelta, policy: &PagePolicy) {
@@ -376,6 +388,11 @@ fn link_distance(site: &str, domain: Option<&str>, url: &str) -> LinkDistance {
         Some(before) if before.is_empty() || before.ends_with('.') => LinkDistance::SameDomain,
         _ => LinkDistance::OtherDomain,
     }
+}
+
+/// Whether a canonical URL is that of the front page of a site.
+pub(crate) fn is_front_page(url: &str) -> bool {
+    url.ends_with('/') && url.bytes().filter(|byte| *byte == b'/').count() == 3
 }
 
 /// Depth of a link target on the same site: one more than its source, or equal for a redirect.

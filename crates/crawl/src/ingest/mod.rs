@@ -77,7 +77,8 @@ impl Ingest {
         if batch.is_empty() {
             return Ok(IngestSummary::default());
         }
-        let StoredBatch { mut delta, mut records, links } = self.store(collection, batch)?;
+        let StoredBatch { mut delta, mut records, mut links } = self.store(collection, batch)?;
+        self.policy.restrict_hops(&mut links, &records);
         delta.ingest_links(collection, &links, &records, &self.policy)?;
         delta.apply(collection, &mut records, &mut self.policy)?;
         Ok(delta.summary)
@@ -98,12 +99,13 @@ impl Ingest {
     pub(crate) fn ingest_links(
         &mut self,
         collection: &mut Collection,
-        pages: &[PageLinks],
+        mut pages: Vec<PageLinks>,
     ) -> Result<IngestSummary> {
         let ids: Vec<PageId> = pages.iter().map(|page| page.id).collect();
         let mut records = read_records(collection, &ids)?;
         let mut delta = BatchDelta::default();
-        delta.ingest_links(collection, pages, &records, &self.policy)?;
+        self.policy.restrict_hops(&mut pages, &records);
+        delta.ingest_links(collection, &pages, &records, &self.policy)?;
         delta.apply(collection, &mut records, &mut self.policy)?;
         Ok(delta.summary)
     }
@@ -136,7 +138,12 @@ impl Ingest {
         delta: &mut BatchDelta,
     ) -> Result<Option<PageLinks>> {
         delta.summary.pages += 1;
+        if self.dedup.is_none() {
+            delta.count_request(&page);
+        }
         delta.summary.bytes += page.content_bytes;
+        self.policy.accept_incomplete(record, &mut page);
+        delta.summary.truncated += u64::from(page.is_truncated());
         let visit = VisitComparison::new(record, &page);
         let encoded = page.record.take().transpose()?;
         let has_content = page.outcome != FetchOutcome::NotModified;
@@ -160,7 +167,7 @@ impl Ingest {
         let cash = if visit.is_newest { spend_cash(record) } else { 0.0 };
         delta.count_visit(record.site, &page, first_success, visit, was_queued);
         table_rows::push_fetch(collection, id, record, &page, visit, digest.as_deref(), appended);
-        if is_changed {
+        if is_changed && page.outcome != FetchOutcome::Incomplete {
             table_rows::push_document(collection, id, record.site, &page);
         }
         let duplicate = page.outcome == FetchOutcome::Success && record.duplicate_of.is_some();
@@ -242,9 +249,10 @@ mod tests {
     #[test]
     fn links_of_an_exact_duplicate_are_not_followed() {
         let copy = "http://b.example/copy";
-        // The page store does not compare bodies below 512 bytes.
-        let body = &format!("<p>{}</p><a href=next>next</a>", "Same text. ".repeat(60));
-        for follows in [false, true] {
+        // The page store stores bodies below 512 bytes again.
+        let bodies =
+            [1, 60].map(|times| format!("<p>{}</p><a href=next>next</a>", "Same text. ".repeat(times)));
+        for (follows, body) in [(false, &bodies[0]), (false, &bodies[1]), (true, &bodies[1])] {
             let settings = CrawlSettings { follow_links_of_duplicates: follows, ..CrawlSettings::default() };
             let mut test = TestCollection::contacted(&[FRONT, copy]);
             let mut ingest = ingest(&settings, &test);

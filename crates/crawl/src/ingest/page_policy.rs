@@ -1,15 +1,16 @@
 //! Policy for discovered pages (limits, depth) and for the time of the next fetch.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use frontier::{ChangePriors, FetchEvent, Limits, PageDecision, RetryPolicy, UrlScorer};
+use frontier::{ChangePriors, FetchEvent, Limits, PageDecision, RetryPolicy, Scope, UrlScorer};
 use harvest::item::fetch_outcome::FetchOutcome;
 use harvest::item::gathered_page::GatheredPage;
 use harvest::settings::crawl_settings::{CrawlSettings, RevisitIntervals};
 use harvest::settings::random::random;
-use model::{Reason, SiteId, UrlClass};
+use model::{PageId, Reason, SiteId, Truncation, UrlClass, UrlRules};
 use store::{Collection, PageColumn, PageFlags, PageRecord, PageStage, PageStateReader, Result};
 
+use crate::ingest::page_links::PageLinks;
 use crate::ingest::visit;
 
 /// Page policy of a collection, with the counts that its limits need.
@@ -22,6 +23,9 @@ pub(crate) struct PagePolicy {
     pub(crate) url_scorer: UrlScorer,
     /// Whether links of exact duplicates are followed.
     pub(crate) follow_links_of_duplicates: bool,
+    /// Scope of a crawl that follows links out of it.
+    scope: Option<Scope>,
+    rules: UrlRules,
     /// Prior change rates.
     change_priors: ChangePriors,
     full_sites: HashSet<SiteId>,
@@ -39,15 +43,45 @@ impl PagePolicy {
             revisits: settings.revisits,
             url_scorer: UrlScorer::new(&settings.url_patterns),
             follow_links_of_duplicates: settings.follow_links_of_duplicates,
+            scope: (settings.gathering.scope.hops_outside > 0).then(|| settings.gathering.scope.clone()),
+            rules: settings.gathering.rules.clone(),
             ..PagePolicy::default()
         }
     }
 
-    /// Replaces the settings that may change during a crawl.
+    /// Replaces the settings that may change during a crawl; the counts must be loaded again.
     pub(crate) fn update_settings(&mut self, settings: &CrawlSettings) {
+        self.limits = settings.limits.clone();
+        self.scope = (settings.gathering.scope.hops_outside > 0).then(|| settings.gathering.scope.clone());
         self.retry = settings.retry.clone();
         self.revisits = settings.revisits;
         self.url_scorer = UrlScorer::new(&settings.url_patterns);
+    }
+
+    /// Removes links that lead further out of the scope than it admits. `records` are those of the pages.
+    pub(crate) fn restrict_hops(&self, pages: &mut [PageLinks], records: &BTreeMap<PageId, PageRecord>) {
+        if self.scope.is_none() {
+            return;
+        }
+        for page in pages {
+            let hops = records.get(&page.id).map_or(0, |record| self.source_hops(page.url.as_str(), record));
+            page.restrict(&self.rules, |url| self.hops_outside(url, hops).is_some());
+        }
+    }
+
+    /// Hops outside of the scope that lead to the source of a link; 0 if it is in scope.
+    pub(crate) fn source_hops(&self, url: &str, record: &PageRecord) -> u8 {
+        let is_inside = self.hops_outside(url, 0) == Some(0);
+        if is_inside { 0 } else { record.flags.hops_outside().max(1) }
+    }
+
+    /// Hops outside of the scope of a link target; `None` if the scope does not admit that many. `source_hops` are those of
+    /// the page with the link.
+    pub(crate) fn hops_outside(&self, url: &str, source_hops: u8) -> Option<u8> {
+        let Some(scope) = &self.scope else { return Some(0) };
+        let is_inside = self.rules.canonical(url).is_ok_and(|url| scope.check(&url).is_ok());
+        let hops = if is_inside { 0 } else { source_hops.saturating_add(1) };
+        (hops <= scope.hops_outside).then_some(hops)
     }
 
     /// Loads the sizes of all sites and the prior change rates.
@@ -59,6 +93,7 @@ impl PagePolicy {
 
     /// Loads the sizes of all sites.
     pub(crate) fn load_site_sizes(&mut self, collection: &Collection) -> Result<()> {
+        self.full_sites.clear();
         let parts = collection.site_state.reader().scan(|known: &mut Vec<(SiteId, u32)>, site, record| {
             known.push((site, record.pages_known));
         })?;
@@ -158,22 +193,39 @@ impl PagePolicy {
         self.change_priors.update(record.site, before, record.changes_per_day);
     }
 
-    /// Records the reason of a failed fetch, and the earliest time of the next one.
+    /// Accepts what was received of a page whose transfer breaks off each time, unless a longer version is stored. Some servers
+    /// always announce a wrong length.
+    pub(crate) fn accept_incomplete(&self, record: &PageRecord, page: &mut GatheredPage) {
+        let is_last_attempt =
+            u16::from(record.consecutive_failures).saturating_add(1) >= self.retry.max_page_failures;
+        let is_longest = page.content_bytes >= u64::from(record.content_bytes);
+        if page.outcome == FetchOutcome::Incomplete
+            && page.document.is_some()
+            && is_last_attempt
+            && is_longest
+        {
+            page.outcome = FetchOutcome::Success;
+        }
+    }
+
+    /// Records the reason of a failed or truncated fetch, and the earliest time of the next one. The record counts the fetch
+    /// already.
     pub(crate) fn record_visit(&self, record: &mut PageRecord, page: &GatheredPage, now_s: u32) {
         let event = match page.failure {
-            Some(reason) if page.outcome == FetchOutcome::NoResponse => FetchEvent::NoResponse(reason),
+            Some(reason) if matches!(page.outcome, FetchOutcome::NoResponse | FetchOutcome::Incomplete) => {
+                FetchEvent::NoResponse(reason)
+            }
             Some(Reason::UnexpectedNotModified) => FetchEvent::ServerError,
             _ => FetchEvent::from_status(page.status, None),
         };
-        // Consecutive failures are not stored; for a page that was never fetched successfully, all fetches are failures.
-        let mut failures = if record.content_hash == 0 { record.fetch_count.saturating_sub(1) } else { 0 };
+        let mut failures = u16::from(record.consecutive_failures.saturating_sub(1));
         if matches!(event, FetchEvent::Throttled { .. }) {
             // Throttling concerns the site more than the page, so it counts less.
             failures /= 4;
         }
         let decision = self.retry.decide(event, 0, failures, random());
         let (reason, delay_s) = match decision.page {
-            PageDecision::Done => (page.failure, self.revisits.success_s),
+            PageDecision::Done => (page.failure.or(truncation_reason(page)), self.revisits.success_s),
             PageDecision::Retry { delay_ms } => {
                 let reason = page.failure.or(reason_of(event));
                 (reason, u32::try_from(delay_ms.div_ceil(1_000)).unwrap_or(u32::MAX))
@@ -186,6 +238,11 @@ impl PagePolicy {
         record.reason = reason;
         record.earliest_visit_s = now_s.saturating_add(delay_s);
     }
+}
+
+/// Reason why the content of a page is cut, if a limit on its size was reached.
+fn truncation_reason(page: &GatheredPage) -> Option<Reason> {
+    (page.truncated == Some(Truncation::Length)).then_some(Reason::BodyTruncated)
 }
 
 fn reason_of(event: FetchEvent) -> Option<Reason> {
@@ -258,16 +315,35 @@ mod tests {
     }
 
     #[test]
+    fn what_was_received_is_accepted_at_the_last_attempt_unless_a_longer_version_is_stored() {
+        let policy = policy(Limits::default());
+        let outcome_after = |consecutive_failures, stored_bytes| {
+            let mut record = PageRecord::new(SITE, 0, PageFlags::default());
+            (record.consecutive_failures, record.content_bytes) = (consecutive_failures, stored_bytes);
+            let mut page = response("http://a.example/", 200, "", "<p>half of a pa");
+            (page.outcome, page.failure) = (FetchOutcome::Incomplete, Some(Reason::ConnectionClosed));
+            policy.accept_incomplete(&record, &mut page);
+            page.outcome
+        };
+        assert_eq!([0, 1].map(|failures| outcome_after(failures, 0)), [FetchOutcome::Incomplete; 2]);
+        assert_eq!(outcome_after(2, 0), FetchOutcome::Success);
+        assert_eq!(
+            [15, 16].map(|bytes| outcome_after(2, bytes)),
+            [FetchOutcome::Success, FetchOutcome::Incomplete]
+        );
+    }
+
+    #[test]
     fn a_server_error_is_retried_soon_and_given_up_after_the_last_retry() {
         let policy = policy(Limits::default());
-        let wait_s = |fetch_count| {
+        let wait_s = |consecutive_failures| {
             let mut record = PageRecord::new(SITE, 0, PageFlags::default());
-            record.fetch_count = fetch_count;
+            record.consecutive_failures = consecutive_failures;
             policy.record_visit(&mut record, &response("http://a.example/", 503, "", ""), NOON_S);
             assert!(record.reason.is_some());
             record.earliest_visit_s - NOON_S
         };
         assert!((1..policy.revisits.failure_s).contains(&wait_s(1)), "{}", wait_s(1));
-        assert_eq!(wait_s(1_000), policy.revisits.failure_s);
+        assert_eq!(wait_s(200), policy.revisits.failure_s);
     }
 }

@@ -15,4 +15,6 @@ pub struct IngestSummary {
     pub new_pages: u64,
     /// Pages with the same body as another page.
     pub duplicates: u64,
+    /// Pages whose body was cut at a limit on size or time.
+    pub truncated: u64,
 }

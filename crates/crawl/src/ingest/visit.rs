@@ -1,7 +1,7 @@
 //! Comparison of a fetch with the page record, and the update of the record.
 //!
-//! A page has changed if its main text differs, so that a new advertisement or the time of day is no change; for a page without
-//! text the bytes are compared. A 304 response counts as unchanged. Dates of the last change come from `Last-Modified` and from
+//! A page has changed if its text without the template, or one of the links in it, differs (`Document::change_hash` of `parse`), so
+//! that a new menu or the time of day is no change; for a page without text and links the bytes are compared. A 304 response counts as unchanged. Dates of the last change come from `Last-Modified` and from
 //! sitemaps, if they are later than the last content. Intervals are measured between fetches that returned the content: a failed
 //! fetch or a redirect shows nothing about it.
 
@@ -35,7 +35,7 @@ impl VisitComparison {
             FetchOutcome::Success => comparable.then(|| is_same_content(record, page)),
             _ => None,
         };
-        let same_text = record.text_hash != 0 && record.text_hash == text_hash(page);
+        let same_content = record.change_hash != 0 && record.change_hash == change_hash(page);
         VisitComparison {
             is_newest: FetchedPage::seconds(page.fetched_ms) >= record.last_visit_s,
             is_first: record.fetch_count == 0,
@@ -43,7 +43,7 @@ impl VisitComparison {
             // An imported 304 may refer to content that the collection does not have.
             changed: same_bytes
                 .filter(|_| record.last_success_s != 0)
-                .map(|same_bytes| !same_bytes && !same_text),
+                .map(|same_bytes| !same_bytes && !same_content),
         }
     }
 
@@ -62,13 +62,16 @@ impl VisitComparison {
         }
         record.status = page.status;
         record.stage = if page.outcome.is_success() { PageStage::Fetched } else { PageStage::Failed };
+        record.flags = record.flags.without(PageFlags::REFETCH);
         if page.outcome.is_success() {
             record.flags = record.flags.without(PageFlags::REPORTED_STALE);
         }
+        record.consecutive_failures =
+            if page.outcome.is_success() { 0 } else { record.consecutive_failures.saturating_add(1) };
         if page.outcome == FetchOutcome::Success {
             record.content_hash = page.content_hash;
             record.content_bytes = u32::try_from(page.content_bytes).unwrap_or(u32::MAX);
-            record.text_hash = text_hash(page);
+            record.change_hash = change_hash(page);
             let is_feed = page.document.as_ref().is_some_and(|document| document.kind == ContentKind::Feed);
             record.flags = match is_feed {
                 true => record.flags.with(PageFlags::FEED),
@@ -110,7 +113,7 @@ impl VisitComparison {
     }
 }
 
-/// Records the modification date of the first version of a page.
+/// Records the modification date of the first version of a page. The time since a date of the server counts as unchanged.
 fn record_first_date(record: &mut PageRecord, page: &GatheredPage, now_s: u32) {
     if page.outcome != FetchOutcome::Success {
         return;
@@ -120,10 +123,13 @@ fn record_first_date(record: &mut PageRecord, page: &GatheredPage, now_s: u32) {
     if let Some(modified_s) = page.modified_s.or(document_s).filter(|modified_s| *modified_s <= now_s) {
         record.last_change_s = record.last_change_s.max(modified_s);
     }
-    record.flags = match page.modified_s {
-        Some(modified_s) if modified_s <= now_s => record.flags.with(PageFlags::HAS_LAST_MODIFIED),
-        _ => record.flags.without(PageFlags::HAS_LAST_MODIFIED),
-    };
+    match page.modified_s.filter(|modified_s| *modified_s <= now_s) {
+        Some(modified_s) => {
+            record.unchanged_time_s = record.unchanged_time_s.saturating_add(now_s - modified_s);
+            record.flags = record.flags.with(PageFlags::HAS_LAST_MODIFIED);
+        }
+        None => record.flags = record.flags.without(PageFlags::HAS_LAST_MODIFIED),
+    }
 }
 
 /// Counts whether the sitemap was right about a change. After false alarms its dates are trusted again when it was right equally
@@ -188,8 +194,8 @@ fn is_same_content(record: &PageRecord, page: &GatheredPage) -> bool {
     record.content_hash == page.content_hash && u64::from(record.content_bytes) == page.content_bytes
 }
 
-fn text_hash(page: &GatheredPage) -> u64 {
-    page.document.as_ref().map_or(0, |document| document.text_hash)
+fn change_hash(page: &GatheredPage) -> u64 {
+    page.document.as_ref().map_or(0, |document| document.change_hash)
 }
 
 #[cfg(test)]
@@ -255,6 +261,21 @@ mod tests {
         assert_eq!((record.changed_time_s, record.unchanged_time_s), (70 * DAY, DAY / 4));
         let after = changes_per_day(&record, 1.0 / 30.0);
         assert!(after > before && after < 1.5 * before, "{before} {after}");
+    }
+
+    #[test]
+    fn the_age_of_the_first_version_is_evidence_of_a_low_change_rate() {
+        let rate = |modified_s| {
+            let mut record = record();
+            visit(&mut record, &response(START, 200, "<p>version 0</p>", modified_s));
+            for number in 1..6 {
+                let text = format!("<p>version {number}</p>");
+                visit(&mut record, &response(START + number * 60, 200, &text, None));
+            }
+            changes_per_day(&record, 1.0 / 30.0)
+        };
+        assert!(rate(None) > 10.0, "{}", rate(None));
+        assert!(rate(Some(START - 168 * DAY)) < 0.1, "{}", rate(Some(START - 168 * DAY)));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use harvest::item::batch::{Batch, BatchPage, BatchSite, RobotsRedirect};
 use harvest::item::robots_response::RobotsResponse;
 use harvest::settings::crawl_settings::CrawlSettings;
 use model::{PageId, Reason, SiteId};
-use store::{Collection, PageRecord, PageStage, Result, SiteRecord};
+use store::{Collection, PageFlags, PageRecord, PageStage, Result, SiteRecord};
 
 use super::page_check::check_settings;
 use super::polls::are_sitemaps_due;
@@ -41,7 +41,9 @@ pub(super) fn build_batch(
         let (Some(url), Some(record)) = (urls.remove(page), records.get(page)) else { continue };
         let site = record.site;
         let canonical = settings.gathering.rules.canonical(&url).map_err(|_| Reason::RejectedByPattern);
-        if let Err(reason) = canonical.and_then(|url| check_settings(settings, &url, record.depth)) {
+        if let Err(reason) =
+            canonical.and_then(|url| check_settings(settings, &url, record.depth, record.flags))
+        {
             rejected.push((*page, reason));
             continue;
         }
@@ -49,7 +51,9 @@ pub(super) fn build_batch(
             order.push(site);
             Vec::new()
         });
-        pages.push(BatchPage { page: *page, url, validators: validators.remove(page).unwrap_or_default() });
+        // A fetch that the user has requested is unconditional.
+        let validators = validators.remove(page).filter(|_| !record.flags.has(PageFlags::REFETCH));
+        pages.push(BatchPage { page: *page, url, validators: validators.unwrap_or_default() });
     }
     let rejected_pages = rejected.len();
     reject(collection, rejected)?;
@@ -84,7 +88,8 @@ fn add_polled_sites(
     let in_batch: HashSet<SiteId> = batch.sites.iter().map(|site| site.site).collect();
     for site in polled.iter().copied().filter(|site| !in_batch.contains(site)) {
         let front = front_page(collection.urls.reader(), settings, site);
-        let in_scope = front.is_some_and(|url| check_settings(settings, &url, 0).is_ok());
+        let in_scope =
+            front.is_some_and(|url| check_settings(settings, &url, 0, PageFlags::default()).is_ok());
         let Some(record) = collection.site_state.reader().get(site)?.filter(|_| in_scope) else { continue };
         batch.sites.extend(batch_site(collection, state, settings, site, &record, Vec::new(), now_ms)?);
     }
@@ -95,7 +100,11 @@ fn reject(collection: &mut Collection, mut rejected: Vec<(PageId, Reason)>) -> R
     rejected.sort_unstable_by_key(|(page, _)| *page);
     let pages: Vec<PageId> = rejected.iter().map(|(page, _)| *page).collect();
     collection.page_state.update(&pages, |index, record| {
-        (record.stage, record.reason) = (PageStage::Rejected, Some(rejected[index].1));
+        record.reason = Some(rejected[index].1);
+        // The content of a fetched page is kept; its reason excludes it from further batches.
+        if record.stage != PageStage::Fetched || !rejected[index].1.excludes() {
+            record.stage = PageStage::Rejected;
+        }
     })
 }
 

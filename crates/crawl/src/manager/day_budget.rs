@@ -1,7 +1,8 @@
 //! Daily limits of page requests, in total and per site, by UTC day.
 //!
 //! Requests for robots.txt and sitemaps are not counted. The total is counted by the
-//! [day counter](crate::state::day_counter) of the committed state. The requests of a site are counted from its page records by
+//! [day counter](crate::state::day_counter) of the committed state; pages in open batches may still become requests, so that they
+//! reduce what remains until they are fetched or returned. The requests of a site are counted from its page records by
 //! their last fetch, so with a limit per site no page is fetched twice a day.
 
 use std::collections::HashMap;
@@ -9,10 +10,10 @@ use std::collections::HashMap;
 use harvest::control::budgets::Budgets;
 use harvest::settings::crawl_settings::CrawlSettings;
 use model::SiteId;
-use store::{PageColumn, PageStage, PageStateReader, Result, ScanRow};
+use store::{PageColumn, PageStage, PageStateReader, Result, ScanRow, SiteStateReader};
 
 use crate::state::crawl_state::CrawlState;
-use crate::state::day_counter::{DAY_MS, day_number};
+use crate::state::day_counter::{DAY_MS, day_number, max_open_pages};
 
 /// Request budget of a day.
 #[derive(Debug, Default)]
@@ -20,6 +21,8 @@ pub struct DayBudget {
     /// Start of the day, in Unix seconds.
     start_s: u32,
     remaining: Option<usize>,
+    /// Pages in open batches; 0 without a limit.
+    open_pages: u64,
     per_site: Option<usize>,
     by_site: HashMap<SiteId, usize>,
 }
@@ -29,18 +32,26 @@ impl DayBudget {
     pub fn load(
         state: &CrawlState,
         pages: &PageStateReader,
+        sites: &SiteStateReader,
         settings: &CrawlSettings,
         now_ms: u64,
     ) -> Result<DayBudget> {
         let limit = |max: u32| (max > 0).then_some(max as usize);
         let mut day = DayBudget {
             start_s: harvest::settings::clock::seconds(day_number(now_ms) * DAY_MS),
-            remaining: limit(settings.max_requests_per_day),
+            remaining: None,
+            open_pages: 0,
             per_site: limit(settings.max_requests_per_site_per_day),
             by_site: HashMap::new(),
         };
-        let requests = state.day_counter.requests(now_ms);
-        day.remaining = day.remaining.map(|max| max.saturating_sub(requests as usize));
+        if settings.max_requests_per_day > 0 {
+            let max_requests = settings.max_requests_per_day;
+            let parts = sites.scan(|open: &mut u64, _, site| *open += u64::from(site.pages_queued))?;
+            day.open_pages = parts.into_iter().sum();
+            let unused = u64::from(max_requests).saturating_sub(state.day_counter.requests(now_ms));
+            let remaining = unused.min(max_open_pages(max_requests)).saturating_sub(day.open_pages);
+            day.remaining = Some(usize::try_from(remaining).unwrap_or(usize::MAX));
+        }
         if day.per_site.is_some() {
             let columns = [PageColumn::Site, PageColumn::StageAndFlags, PageColumn::LastVisit];
             let count = |counts: &mut HashMap<SiteId, usize>, row: &ScanRow| {
@@ -55,9 +66,14 @@ impl DayBudget {
         Ok(day)
     }
 
-    /// Remaining requests; `None` is unlimited.
+    /// Requests that may be added to open batches; `None` is unlimited.
     pub(crate) fn remaining(&self) -> Option<usize> {
         self.remaining
+    }
+
+    /// Pages in open batches; 0 without a daily limit.
+    pub(crate) fn open_pages(&self) -> u64 {
+        self.open_pages
     }
 
     /// Remaining requests of a site; `None` is unlimited.
@@ -111,8 +127,8 @@ mod tests {
         });
         let settings = CrawlSettings { max_requests_per_site_per_day: 2, ..CrawlSettings::default() };
         let load = |now_ms| {
-            let pages = test.collection.page_state.reader();
-            DayBudget::load(&CrawlState::default(), pages, &settings, now_ms).unwrap()
+            let (pages, sites) = (test.collection.page_state.reader(), test.collection.site_state.reader());
+            DayBudget::load(&CrawlState::default(), pages, sites, &settings, now_ms).unwrap()
         };
         let (site, today, tomorrow) =
             (test.site_id("http://a.example"), load(NOON_MS), load(NOON_MS + DAY_MS));

@@ -68,8 +68,8 @@ mod tests {
         let settings = CrawlSettings { max_requests_per_day: 1, ..CrawlSettings::default() };
         CrawlState::update(&mut test.collection, |state| state.day_counter.count(NOON_MS, 1)).unwrap();
         let state = CrawlState::load(&test.collection).unwrap();
-        let pages = test.collection.page_state.reader();
-        let day = DayBudget::load(&state, pages, &settings, NOON_MS).unwrap();
+        let (pages, sites) = (test.collection.page_state.reader(), test.collection.site_state.reader());
+        let day = DayBudget::load(&state, pages, sites, &settings, NOON_MS).unwrap();
         let due = |earliest_visit_ms: u64, back_off_until_ms: u64| {
             let earliest_visit_s = harvest::settings::clock::seconds(earliest_visit_ms);
             let record = PageRecord { earliest_visit_s, ..test.page("http://a.example/") };

@@ -10,21 +10,28 @@ use store::{Collection, PageFlags, PageRecord, PageStage, Result};
 use super::page_check::check_settings;
 use super::site_eligibility::{AllowedPages, SiteEligibility};
 use super::site_url::front_page;
+use crate::manager::domain_budget::DomainRooms;
 
-/// Selects the front pages of sites that were never contacted, up to `max_pages`. If the front page of a site is rejected, all its
+/// Selects the front pages of sites that were never contacted, up to `max_pages` and the budgets of their domains. If the front page of a site is rejected, all its
 /// pages become eligible.
 pub(super) fn front_pages(
     collection: &mut Collection,
     settings: &CrawlSettings,
     eligibilities: &mut [SiteEligibility],
+    domains: &mut DomainRooms,
     max_pages: usize,
     now_ms: u64,
 ) -> Result<Vec<PageId>> {
     let mut urls = UrlBatch::new();
     for (number, eligibility) in eligibilities.iter_mut().enumerate() {
-        if eligibility.allowed == AllowedPages::FrontPageOnly && urls.len() < max_pages {
-            match front_page(collection.urls.reader(), settings, SiteId(number as u32)) {
-                Some(url) if check_settings(settings, &url, 0).is_ok() => urls.push(&url),
+        let site = SiteId(number as u32);
+        let is_new = eligibility.allowed == AllowedPages::FrontPageOnly;
+        if is_new && urls.len() < max_pages && domains.has_room(site) {
+            match front_page(collection.urls.reader(), settings, site) {
+                Some(url) if check_settings(settings, &url, 0, PageFlags::default()).is_ok() => {
+                    domains.take(site);
+                    urls.push(&url);
+                }
                 _ => eligibility.allowed = AllowedPages::All,
             }
         }

@@ -13,10 +13,11 @@ pub(crate) mod day_budget;
 pub(crate) mod domain_budget;
 mod due;
 mod front_page;
-mod page_check;
+pub(crate) mod page_check;
 pub(crate) mod page_ranks;
 pub(crate) mod polls;
 pub(crate) mod priority;
+pub(crate) mod refetch;
 pub(crate) mod revisit;
 mod selection;
 mod site_eligibility;
@@ -30,18 +31,18 @@ use harvest::item::batch::Batch;
 use harvest::settings::clock::seconds;
 use harvest::settings::crawl_settings::CrawlSettings;
 use model::{PageId, Reason, SiteId};
-use store::{Collection, LinkLogReader, PageStage, ScanRow};
+use store::{Collection, LinkLogReader, PageFlags, PageStage, ScanRow};
 
 use crate::claims::open_batches::OpenBatches;
 use crate::error::Error;
 use crate::manager::page_ranks::PageRanks;
 use crate::manager::priority::{FactSource, FactSurvey, PriorityScorer, SiteFacts};
 use crate::state::crawl_state::CrawlState;
-use crate::state::day_counter::day_number;
 use crate::state::robots_redirects;
 use aliases::{mark_aliases, move_alias_pages};
 use batch_builder::build_batch;
 use day_budget::DayBudget;
+use domain_budget::DomainRooms;
 pub(crate) use due::DueTime;
 use due::{EarliestDue, due_time};
 use front_page::front_pages;
@@ -59,18 +60,13 @@ pub(crate) struct Manager {
     ranks: PageRanks,
     /// Time at which the next page is due or the next day begins, in Unix milliseconds.
     pub(crate) next_scan_ms: u64,
+    /// Pages in open batches after the last scan; 0 without a daily limit.
+    pub(crate) open_pages: u64,
     /// Number of sites at their daily limit, and of sites at their domain budget, at the last scan.
     sites_over_budget: (u64, u64),
 }
 
 impl Manager {
-    /// Releases the counted requests of pages that returned without a fetch.
-    pub(crate) fn release_requests(&self, state: &mut CrawlState, site: SiteId, pages: u32, now_ms: u64) {
-        if self.open.created_ms(site).is_some_and(|created_ms| day_number(created_ms) == day_number(now_ms)) {
-            state.day_counter.release(now_ms, pages as usize);
-        }
-    }
-
     /// Budgets of the settings, and their use.
     pub(crate) fn budgets(&self, state: &CrawlState, settings: &CrawlSettings, now_ms: u64) -> Budgets {
         let (sites_at_daily_limit, sites_at_domain_budget) = self.sites_over_budget;
@@ -108,7 +104,6 @@ impl Manager {
             let (batch, rejected) = self.select_pages(collection, settings, now_ms)?;
             if !batch.sites.is_empty() || rejected == 0 {
                 self.open.add(&batch, now_ms);
-                CrawlState::update(collection, |state| state.day_counter.count(now_ms, batch.pages()))?;
                 return Ok(Some(batch).filter(|batch| !batch.sites.is_empty()));
             }
         }
@@ -122,11 +117,13 @@ impl Manager {
         now_ms: u64,
     ) -> Result<(Batch, usize), Error> {
         let state = CrawlState::load(collection)?;
-        let day = DayBudget::load(&state, collection.page_state.reader(), settings, now_ms)?;
+        let (pages, sites) = (collection.page_state.reader(), collection.site_state.reader());
+        let day = DayBudget::load(&state, pages, sites, settings, now_ms)?;
         self.next_scan_ms = day.end_ms();
         let max_pages = settings.max_batch_pages.min(day.remaining().unwrap_or(usize::MAX));
-        let mut eligibilities = self.site_eligibility(collection, settings, &day, now_ms)?;
-        let mut selected = front_pages(collection, settings, &mut eligibilities, max_pages, now_ms)?;
+        let (mut eligibilities, mut domains) = self.site_eligibility(collection, settings, &day, now_ms)?;
+        let mut selected =
+            front_pages(collection, settings, &mut eligibilities, &mut domains, max_pages, now_ms)?;
         let limits = BatchLimits {
             pages: max_pages.saturating_sub(selected.len()),
             reserved: reserved_pages(settings, max_pages).saturating_sub(selected.len()),
@@ -134,7 +131,7 @@ impl Manager {
         };
         if limits.pages > 0 {
             let candidates = self.best_candidates(collection, settings, &eligibilities, &day, now_ms)?;
-            selected.extend(select(candidates, limits, |site| day.remaining_for_site(site)));
+            selected.extend(select(candidates, limits, |site| day.remaining_for_site(site), &mut domains));
         }
         let max_polls = max_pages.saturating_sub(selected.len());
         let polled = polls::due_sites(&eligibilities, &day, now_ms, max_polls);
@@ -143,6 +140,7 @@ impl Manager {
         let (batch, rejected) =
             build_batch(collection, settings, self.last_batch + 1, &selected, &polled, now_ms)?;
         self.last_batch += u64::from(!batch.sites.is_empty());
+        self.open_pages = day.open_pages() + batch.pages() as u64;
         Ok((batch, rejected))
     }
 
@@ -177,10 +175,11 @@ impl Manager {
             {
                 return None;
             }
-            let list = candidate_list(row.stage)?;
+            let list = candidate_list(row)?;
             let due = due_time(settings, eligibility, day, row);
             earliest.observe(due, now_ms);
-            (due.time_ms <= now_ms).then(|| (list, scorer.priority(row, &page)))
+            let is_due = due.time_ms <= now_ms;
+            is_due.then(|| (list, requested_first(row, scorer.priority(row, &page))))
         };
         let (lists, parts) =
             pages.top_k_lists(3, settings.max_batch_pages, settings.max_batch_pages_per_site, score)?;
@@ -193,6 +192,28 @@ impl Manager {
         Ok(Candidates { discovered: next(), fetched: next(), failed: next() })
     }
 
+    /// Whether a page that was never fetched, or whose last fetch failed, is due.
+    pub(crate) fn has_due_pages(
+        &self,
+        collection: &Collection,
+        settings: &CrawlSettings,
+        now_ms: u64,
+    ) -> Result<bool, Error> {
+        let (eligibilities, _) = evaluate_sites(collection, settings)?;
+        let state = CrawlState::load(collection)?;
+        let (pages, sites) = (collection.page_state.reader(), collection.site_state.reader());
+        let day = DayBudget::load(&state, pages, sites, settings, now_ms)?;
+        let is_due = |row: &ScanRow| {
+            let eligibility =
+                eligibilities.get(row.site.index()).filter(|of_site| of_site.allowed.allows(row));
+            matches!(row.stage, PageStage::Discovered | PageStage::Failed)
+                && eligibility.is_some_and(|of_site| due_time(settings, of_site, &day, row).time_ms <= now_ms)
+        };
+        let parts =
+            pages.scan(&store::PageColumn::ALL, |found: &mut bool, row| *found = *found || is_due(row))?;
+        Ok(parts.contains(&true))
+    }
+
     /// Time after `after_ms` at which the next page is due: a discovered or failed one; with `revisits` also a fetched one, or a
     /// poll.
     pub(crate) fn next_due(
@@ -202,16 +223,14 @@ impl Manager {
         revisits: bool,
         after_ms: u64,
     ) -> Result<Option<DueTime>, Error> {
-        let eligibilities = evaluate_sites(collection, settings)?;
+        let (eligibilities, _) = evaluate_sites(collection, settings)?;
         let state = CrawlState::load(collection)?;
-        let day = DayBudget::load(&state, collection.page_state.reader(), settings, after_ms)?;
+        let (pages, sites) = (collection.page_state.reader(), collection.site_state.reader());
+        let day = DayBudget::load(&state, pages, sites, settings, after_ms)?;
         let observe = |earliest: &mut EarliestDue, row: &ScanRow| {
             let Some(eligibility) = eligibilities.get(row.site.index()) else { return };
-            let is_candidate = match row.stage {
-                PageStage::Discovered | PageStage::Failed => true,
-                PageStage::Fetched => revisits,
-                PageStage::Queued | PageStage::Rejected => false,
-            };
+            let revisits = revisits || row.flags.has(PageFlags::REFETCH);
+            let is_candidate = candidate_list(row).is_some() && (revisits || row.stage != PageStage::Fetched);
             if is_candidate && eligibility.allowed.allows(row) {
                 earliest.observe(due_time(settings, eligibility, &day, row), after_ms);
             }
@@ -228,8 +247,8 @@ impl Manager {
         settings: &CrawlSettings,
         day: &DayBudget,
         now_ms: u64,
-    ) -> Result<Vec<SiteEligibility>, Error> {
-        let mut eligibilities = evaluate_sites(collection, settings)?;
+    ) -> Result<(Vec<SiteEligibility>, DomainRooms), Error> {
+        let (mut eligibilities, domains) = evaluate_sites(collection, settings)?;
         let over_budget = eligibilities.iter().filter(|eligibility| eligibility.over_budget).count();
         self.sites_over_budget = (day.sites_at_limit(), over_budget as u64);
         for (site, name) in robots_redirects::all(&CrawlState::load(collection)?) {
@@ -252,21 +271,28 @@ impl Manager {
                 eligibility.allowed = AllowedPages::All;
             }
         }
-        Ok(eligibilities)
+        Ok((eligibilities, domains))
     }
 }
 
-/// Index of the candidate list of a stage, in the order of [`Candidates`]; `None` if its pages are not selected.
-fn candidate_list(stage: PageStage) -> Option<usize> {
-    match stage {
+/// Index of the candidate list of a page, in the order of [`Candidates`]; `None` if it is not selected.
+fn candidate_list(row: &ScanRow) -> Option<usize> {
+    match row.stage {
         PageStage::Discovered => Some(0),
+        // The settings exclude it, but its content is kept.
+        PageStage::Fetched if row.reason.is_some_and(Reason::excludes) => None,
         PageStage::Fetched => Some(1),
         PageStage::Failed => Some(2),
         PageStage::Queued | PageStage::Rejected => None,
     }
 }
 
-/// Pages of a batch that are reserved for pages never fetched.
+/// Priority of a page; a fetch that the user has requested comes before all others.
+fn requested_first(row: &ScanRow, priority: f32) -> f32 {
+    if row.flags.has(PageFlags::REFETCH) { f32::MAX } else { priority }
+}
+
+/// Number of places in a batch that are reserved for pages never fetched.
 fn reserved_pages(settings: &CrawlSettings, pages: usize) -> usize {
     (f64::from(settings.min_discovery_share) * pages as f64).ceil() as usize
 }
@@ -291,8 +317,6 @@ fn release_disallowed(collection: &mut Collection, sites: &BTreeSet<SiteId>) -> 
 
 #[cfg(test)]
 mod tests {
-    use store::PageFlags;
-
     use super::*;
     use crate::state::day_counter::DAY_MS;
     use crate::test_collection::{MIDNIGHT_MS, NOON_MS, NOON_S, TestCollection, batch_urls};
@@ -311,6 +335,44 @@ mod tests {
     ) -> Vec<String> {
         let batch = manager.next_batch(&mut test.collection, settings, now_ms).unwrap().unwrap_or_default();
         batch_urls(&batch).into_iter().map(str::to_owned).collect()
+    }
+
+    /// Fetches all queued pages.
+    fn finish_requests(test: &mut TestCollection, now_ms: u64) {
+        let pages: Vec<PageId> = (0..test.collection.page_state.reader().pages()).map(PageId).collect();
+        let records = test.collection.page_state.reader().get_many(&pages).unwrap();
+        let is_queued = |page: &PageId| records[page.index()].stage == PageStage::Queued;
+        let queued: Vec<PageId> = pages.into_iter().filter(is_queued).collect();
+        let fetched = |_: usize, page: &mut store::PageRecord| {
+            (page.stage, page.status, page.fetch_count) = (PageStage::Fetched, 200, 1);
+            (page.last_visit_s, page.content_hash) = (seconds(now_ms), 1);
+        };
+        test.collection.page_state.update(&queued, fetched).unwrap();
+        let sites: Vec<SiteId> = (0..test.collection.site_state.reader().sites()).map(SiteId).collect();
+        test.collection.site_state.update(&sites, |_, site| site.pages_queued = 0).unwrap();
+        CrawlState::update(&mut test.collection, |state| {
+            state.day_counter.count(now_ms, queued.len() as u64);
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn the_budget_of_a_domain_holds_within_a_batch_and_across_open_ones() {
+        let urls: Vec<String> = (0..30)
+            .flat_map(|site| {
+                [format!("http://s{site}.example.com/"), format!("http://s{site}.example.com/x")]
+            })
+            .chain(["http://example.org/1".to_owned()])
+            .collect();
+        let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+        let mut settings = CrawlSettings::default();
+        settings.limits.domain.base_pages = 10;
+        for collection in [TestCollection::new, TestCollection::contacted] {
+            let (mut test, mut manager) = (collection(&urls), Manager::default());
+            let in_domain = |urls: Vec<String>| urls.iter().filter(|url| url.contains("example.com")).count();
+            assert_eq!(in_domain(next_urls(&mut manager, &mut test, &settings, NOON_MS)), 10);
+            assert_eq!(in_domain(next_urls(&mut manager, &mut test, &settings, NOON_MS)), 0);
+        }
     }
 
     #[test]
@@ -365,8 +427,15 @@ mod tests {
         assert_eq!(manager.next_scan_ms, MIDNIGHT_MS + DAY_MS);
         let due = manager.next_due(&test.collection, &settings, false, NOON_MS).unwrap();
         assert_eq!(due, Some(DueTime { time_ms: MIDNIGHT_MS + DAY_MS, by_budget: true }));
-        let state = CrawlState::load(&test.collection).unwrap();
-        assert_eq!(manager.budgets(&state, &settings, NOON_MS).requests_today, 3);
+        // Nothing was requested yet; then all three are.
+        let requests_today = |test: &TestCollection| {
+            let state = CrawlState::load(&test.collection).unwrap();
+            manager.budgets(&state, &settings, NOON_MS).requests_today
+        };
+        assert_eq!(requests_today(&test), 0);
+        finish_requests(&mut test, NOON_MS);
+        assert_eq!(requests_today(&test), 3);
+        assert!(next_urls(&mut manager, &mut test, &settings, NOON_MS).is_empty());
         assert_eq!(next_urls(&mut manager, &mut test, &settings, MIDNIGHT_MS + DAY_MS).len(), 1);
     }
 
@@ -376,6 +445,8 @@ mod tests {
         let settings = CrawlSettings { max_requests_per_day: 1, ..CrawlSettings::default() };
         assert_eq!(next_urls(&mut manager, &mut test, &settings, NOON_MS).len(), 1);
         assert!(next_urls(&mut manager, &mut test, &settings, NOON_MS).is_empty());
+        finish_requests(&mut test, NOON_MS);
+        assert!(next_urls(&mut manager, &mut test, &settings, NOON_MS).is_empty());
         assert_eq!(next_urls(&mut manager, &mut test, &settings, NOON_MS + DAY_MS).len(), 1);
     }
 
@@ -384,12 +455,8 @@ mod tests {
         let (mut test, mut manager) = (TestCollection::contacted(&[ONE, OTHER]), Manager::default());
         let settings = CrawlSettings { max_requests_per_day: 1, ..CrawlSettings::default() };
         let first = next_urls(&mut manager, &mut test, &settings, NOON_MS);
-        let site = test.page(&first[0]).site;
-        let mut state = CrawlState::load(&test.collection).unwrap();
-        manager.release_requests(&mut state, site, 1, NOON_MS + DAY_MS);
-        assert_eq!(state.day_counter.requests(NOON_MS), 1, "the batch was created on another day");
-        manager.release_requests(&mut state, site, 1, NOON_MS);
-        state.save(&mut test.collection).unwrap();
+        assert!(next_urls(&mut manager, &mut test, &settings, NOON_MS).is_empty());
+        crate::state::stages::requeue_unowned(&mut test.collection, &HashSet::new()).unwrap();
         let second = next_urls(&mut manager, &mut test, &settings, NOON_MS);
         assert!(second.len() == 1 && second != first, "{first:?} {second:?}");
     }

@@ -36,7 +36,7 @@ struct LoadedRank {
 const RECOMPUTE_GROWTH: u64 = 10;
 
 impl PageRanks {
-    /// Ranks of a page; 0 without one.
+    /// Ranks of a page; 0 for a rank that is not computed.
     pub(crate) fn for_page(&self, row: &ScanRow) -> [f32; QualityTerm::RANKS.len()] {
         std::array::from_fn(|index| {
             let Some(column) = &self.columns[index] else { return 0.0 };
@@ -152,12 +152,12 @@ fn estimate(links: &LinkLogReader, ranks: &mut Vec<f32>, pages: u32) -> Result<(
     Ok(())
 }
 
-/// Calls `visit` for each page with outlinks and their targets.
+/// Calls `visit` for each page with outlinks and their targets, without those to the page itself.
 fn for_each_page(links: &LinkLogReader, mut visit: impl FnMut(PageId, &[PageId])) -> Result<(), Error> {
     let mut targets = Vec::new();
     links.for_each(|source, links| {
         targets.clear();
-        targets.extend(links.iter().map(|link| link.target));
+        targets.extend(links.iter().map(|link| link.target).filter(|target| *target != source));
         visit(source, &targets);
         Ok(())
     })?;

@@ -8,6 +8,8 @@ use std::collections::{HashMap, HashSet};
 use model::{PageId, SiteId};
 use store::ScoredPage;
 
+use crate::manager::domain_budget::DomainRooms;
+
 /// Limits of a batch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BatchLimits {
@@ -30,22 +32,26 @@ pub(super) struct Candidates {
     pub(super) failed: Vec<ScoredPage>,
 }
 
-/// Selects the pages of a batch, best first. `remaining` is the number of requests left for a site; `None` is unlimited.
+/// Selects the pages of a batch, best first. `remaining` is the number of requests left for a site; `None` is unlimited. Pages
+/// without a successful fetch count against the budget of their domain.
 pub(super) fn select(
     candidates: Candidates,
     limits: BatchLimits,
     remaining: impl Fn(SiteId) -> Option<usize>,
+    domains: &mut DomainRooms,
 ) -> Vec<PageId> {
     let Candidates { discovered, mut fetched, failed } = candidates;
     let sites_with_discovered: HashSet<SiteId> = discovered.iter().map(|best| best.site).collect();
     let (last, failed): (Vec<ScoredPage>, Vec<ScoredPage>) =
         failed.into_iter().partition(|best| sites_with_discovered.contains(&best.site));
+    let visited: HashSet<PageId> = fetched.iter().map(|best| best.page).collect();
     fetched.extend(failed);
     fetched.sort_by(|one, other| other.score.total_cmp(&one.score));
     let mut by_site: HashMap<SiteId, usize> = HashMap::new();
     let mut fits = |best: &ScoredPage| {
         let count = by_site.entry(best.site).or_default();
-        let fits = *count < limits.per_site.min(remaining(best.site).unwrap_or(usize::MAX));
+        let fits = *count < limits.per_site.min(remaining(best.site).unwrap_or(usize::MAX))
+            && (visited.contains(&best.page) || domains.take(best.site));
         *count += usize::from(fits);
         fits
     };
@@ -85,7 +91,12 @@ mod tests {
     fn numbers(limits: (usize, usize, usize), new: &[ScoredPage], seen: &[ScoredPage]) -> Vec<u32> {
         let (pages, reserved, per_site) = limits;
         let candidates = Candidates { discovered: new.to_vec(), fetched: seen.to_vec(), failed: Vec::new() };
-        let selected = select(candidates, BatchLimits { pages, reserved, per_site }, |_| None);
+        let selected = select(
+            candidates,
+            BatchLimits { pages, reserved, per_site },
+            |_| None,
+            &mut DomainRooms::default(),
+        );
         selected.into_iter().map(|page| page.0).collect()
     }
 
@@ -105,8 +116,8 @@ mod tests {
     fn a_site_gets_no_more_than_its_remaining_requests() {
         let (new, seen) = (list(0, 1, &[0.5, 0.2, 0.1]), list(10, 1, &[0.9, 0.8, 0.3]));
         let limits = BatchLimits { pages: 9, reserved: 1, per_site: 9 };
-        let selected =
-            select(Candidates { discovered: new, fetched: seen, failed: Vec::new() }, limits, |_| Some(2));
+        let candidates = Candidates { discovered: new, fetched: seen, failed: Vec::new() };
+        let selected = select(candidates, limits, |_| Some(2), &mut DomainRooms::default());
         assert_eq!(selected, [PageId(10), PageId(0)]);
     }
 
@@ -116,7 +127,8 @@ mod tests {
         let of = |new: Vec<ScoredPage>, seen: Vec<ScoredPage>| {
             let mut failed = list(20, 1, &[0.6]);
             failed.extend(list(30, 2, &[0.4]));
-            let selected = select(Candidates { discovered: new, fetched: seen, failed }, limits, |_| None);
+            let candidates = Candidates { discovered: new, fetched: seen, failed };
+            let selected = select(candidates, limits, |_| None, &mut DomainRooms::default());
             selected.into_iter().map(|page| page.0).collect::<Vec<u32>>()
         };
         assert_eq!(of(list(0, 1, &[0.5, 0.1]), list(10, 3, &[0.9])), [10, 0, 30, 1]);

@@ -7,7 +7,7 @@ use model::SiteId;
 use store::{Collection, PageStage, Result, ScanRow, SiteRecord};
 
 use super::site_url::front_page;
-use crate::manager::domain_budget;
+use crate::manager::domain_budget::{DomainRooms, SitePages};
 use crate::manager::polls::next_poll_s;
 use crate::manager::priority::SiteFacts;
 
@@ -17,13 +17,14 @@ pub(super) struct SiteEligibility {
     pub(super) allowed: AllowedPages,
     pub(super) facts: SiteFacts,
     pub(super) fetched: u32,
+    pub(super) queued: u32,
     /// Sketch of the linking domains.
     pub(super) linking_domains_sketch: u64,
     pub(super) back_off_until_ms: u64,
     /// Time of the next poll of robots.txt or sitemaps, in Unix seconds; `None` if it was never contacted.
     pub(super) next_poll_s: Option<u32>,
     pub(super) address: Option<IpAddr>,
-    /// Whether it is in an open batch, or shares an address with one that is.
+    /// Whether the site, or a site at the same address, is in an open batch.
     pub(super) open: bool,
     /// Whether its domain has used its page budget.
     pub(super) over_budget: bool,
@@ -59,11 +60,11 @@ impl AllowedPages {
     }
 }
 
-/// Eligibility of all sites, without regard to open batches and cooldowns.
+/// Eligibility of all sites, without regard to open batches and cooldowns, and the page budgets of their domains.
 pub(super) fn evaluate_sites(
     collection: &Collection,
     settings: &CrawlSettings,
-) -> Result<Vec<SiteEligibility>> {
+) -> Result<(Vec<SiteEligibility>, DomainRooms)> {
     let parts =
         collection.site_state.reader().scan(|all: &mut Vec<(SiteId, SiteEligibility)>, site, record| {
             let take = match record {
@@ -77,6 +78,7 @@ pub(super) fn evaluate_sites(
                     allowed: take,
                     facts: SiteFacts::from_record(record),
                     fetched: record.pages_fetched,
+                    queued: record.pages_queued,
                     linking_domains_sketch: record.linking_domains_sketch,
                     back_off_until_ms: record.back_off_until_ms,
                     next_poll_s: next_poll_s(settings, record),
@@ -91,8 +93,8 @@ pub(super) fn evaluate_sites(
         eligibilities[site.index()] = eligibility;
     }
     apply_site_overrides(collection, settings, &mut eligibilities);
-    apply_domain_budget(collection, settings, &mut eligibilities);
-    Ok(eligibilities)
+    let domains = apply_domain_budget(collection, settings, &mut eligibilities);
+    Ok((eligibilities, domains))
 }
 
 /// Applies the settings of single sites: skipped sites and page limits.
@@ -122,14 +124,18 @@ fn apply_domain_budget(
     collection: &Collection,
     settings: &CrawlSettings,
     eligibilities: &mut [SiteEligibility],
-) {
-    let all =
-        eligibilities.iter().map(|eligibility| (eligibility.fetched, eligibility.linking_domains_sketch));
-    let over = domain_budget::over_budget_sites(collection.urls.reader(), settings, all);
-    for site in over {
+) -> DomainRooms {
+    let all = eligibilities.iter().map(|eligibility| SitePages {
+        fetched: eligibility.fetched,
+        queued: eligibility.queued,
+        linking_domains_sketch: eligibility.linking_domains_sketch,
+    });
+    let domains = DomainRooms::new(collection.urls.reader(), settings, all);
+    for site in domains.over_budget_sites() {
         let eligibility = &mut eligibilities[site.index()];
         (eligibility.allowed, eligibility.over_budget) = (eligibility.allowed.at_limit(), true);
     }
+    domains
 }
 
 #[cfg(test)]
@@ -138,7 +144,7 @@ mod tests {
     use crate::test_collection::{TestCollection, override_for};
 
     fn allowed(test: &TestCollection, settings: &CrawlSettings, name: &str) -> AllowedPages {
-        evaluate_sites(&test.collection, settings).unwrap()[test.site_id(name).index()].allowed
+        evaluate_sites(&test.collection, settings).unwrap().0[test.site_id(name).index()].allowed
     }
 
     #[test]

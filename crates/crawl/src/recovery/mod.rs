@@ -175,7 +175,7 @@ pub(crate) fn set_batch_cooldowns(
     Ok(())
 }
 
-/// Hosts in a cooldown, with its end; they may be contacted for a redirected robots.txt.
+/// Hosts in a cooldown that a redirected robots.txt may lead to, each with the end of its cooldown.
 pub(crate) fn host_cooldowns(collection: &Collection, now_ms: u64) -> Result<Vec<(String, u64)>, Error> {
     let parts = collection.site_state.reader().scan(|cooldowns: &mut Vec<(SiteId, u64)>, site, record| {
         let until_ms = record.earliest_request_ms.max(record.back_off_until_ms);

@@ -19,8 +19,6 @@ use crate::state::{cooldowns, robots_redirects};
 pub(crate) struct EventSummary {
     /// Finished sites.
     pub(crate) finished_sites: Vec<SiteId>,
-    /// Sites with pages that returned without a fetch, and their number.
-    pub(crate) unfetched: Vec<(SiteId, u32)>,
     /// URLs of sitemaps and feeds.
     pub(crate) url_lists: Vec<UrlList>,
     /// Sites whose sitemaps were polled.
@@ -75,7 +73,7 @@ pub(crate) fn apply_events(
         }
     }
     state.save(collection)?;
-    summary.unfetched = update_unfetched(collection, &unfetched)?;
+    update_unfetched(collection, &unfetched)?;
     results.sort_unstable_by_key(|result| result.site);
     for result in results.iter().filter(|result| result.sitemaps_read_s != 0) {
         summary.sitemap_polls.insert(result.site, result.sitemaps);
@@ -230,7 +228,6 @@ mod tests {
             (PageStage::Failed, Some(Reason::SiteFailing)),
         ];
         assert_eq!(urls.map(|url| (test.page(url).stage, test.page(url).reason)), expected);
-        assert_eq!(summary.unfetched, [(test.site_id(SITE), 3)]);
         assert_eq!(test.site(SITE).pages_queued, 0);
     }
 

@@ -37,8 +37,6 @@ pub(crate) struct SeedResult {
     pub(crate) bytes: u64,
     /// Finished sites.
     pub(crate) finished_sites: Vec<SiteId>,
-    /// Sites with pages that returned without a fetch, and their number.
-    pub(crate) unfetched: Vec<(SiteId, u32)>,
 }
 
 /// Equal to the default deduplication window of the page store.
@@ -54,11 +52,17 @@ impl Seeder {
     }
 
     /// Replaces the settings, if they have changed.
-    pub(crate) fn update_settings(&mut self, settings: &Arc<CrawlSettings>) {
+    pub(crate) fn update_settings(
+        &mut self,
+        settings: &Arc<CrawlSettings>,
+        collection: &Collection,
+    ) -> Result<()> {
         if !Arc::ptr_eq(&self.settings, settings) {
             self.settings = Arc::clone(settings);
             self.ingest.policy.update_settings(settings);
+            self.ingest.policy.load_counts(collection)?;
         }
+        Ok(())
     }
 
     /// Adds a page to the batch that [`Seeder::seed`] ingests.
@@ -95,7 +99,7 @@ impl Seeder {
             result.ingested.new_pages += self.add_listed_urls(collection, list)?;
         }
         finish_sitemap_polls(collection, &self.settings.revisits.polls, &summary.sitemap_polls)?;
-        (result.finished_sites, result.unfetched) = (summary.finished_sites, summary.unfetched);
+        result.finished_sites = summary.finished_sites;
         Ok(result)
     }
 
@@ -103,7 +107,7 @@ impl Seeder {
     pub(crate) fn ingest_links(
         &mut self,
         collection: &mut Collection,
-        pages: &[PageLinks],
+        pages: Vec<PageLinks>,
     ) -> Result<IngestSummary> {
         self.ingest.ingest_links(collection, pages)
     }

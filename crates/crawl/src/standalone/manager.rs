@@ -18,6 +18,7 @@ use crate::claims::outstanding_claims::OutstandingClaims;
 use crate::error::Error;
 use crate::manager::Manager;
 use crate::recovery;
+use crate::rejudge::rejudge;
 use crate::state::crawl_state::CrawlState;
 use crate::state::ingest_progress;
 use crate::state::stages::requeue_unowned;
@@ -61,6 +62,9 @@ pub fn manage(
     }
     let mut outstanding = OutstandingClaims::load(collection)?;
     requeue_unowned(collection, &outstanding.sites)?;
+    // The links that are judged are those of the last commit.
+    collection.commit(clock.now_ms() as i64)?;
+    rejudge(collection, settings, clock.now_ms())?;
     let mut summary = ManageSummary::default();
     let resolver = BatchResolver::new(settings)?;
     let mut manager = Manager::default();

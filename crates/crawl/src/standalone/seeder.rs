@@ -13,7 +13,7 @@ use harvest::settings::clock::{CrawlClock, seconds};
 use harvest::settings::crawl_settings::CrawlSettings;
 use model::UrlBatch;
 use model::{CanonicalUrl, ExtensionLists, PageId, SiteId, UrlClass};
-use store::{Collection, PageFlags, PageRecord};
+use store::{Collection, PageFlags, PageRecord, PageStage};
 
 use crate::error::Error;
 use crate::ingest::outlinks_dir::{OutlinksLine, OutlinksReader};
@@ -22,6 +22,7 @@ use crate::ingest::table_rows::describe_sites;
 use crate::seeder::Seeder;
 use crate::state::crawl_state::{CrawlState, IngestProgress};
 use crate::state::ingest_progress;
+use crate::state::stages::stage_before_queueing;
 
 /// Result of a run of the seeder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -96,7 +97,7 @@ fn ingest_dir(
             }
         }
         lines += pages.len() as u64 + u64::from(sitemap.is_some());
-        let ingested = seeder.ingest_links(collection, &pages)?;
+        let ingested = seeder.ingest_links(collection, pages)?;
         summary.links += ingested.links;
         summary.new_pages += ingested.new_pages;
         if let Some(list) = sitemap {
@@ -138,6 +139,12 @@ pub fn add_seeds(
     pages.dedup();
     collection.page_state.update(&pages, |_, record| {
         record.flags = record.flags.with(PageFlags::SEED);
+        // A seed that the settings exclude is judged again when it is selected.
+        if record.stage == PageStage::Rejected
+            && record.reason.is_some_and(|reason| !reason.settings().is_empty())
+        {
+            (record.stage, record.reason) = (stage_before_queueing(record), None);
+        }
         policy.relax_depth(record, 0);
     })?;
     let sites: Vec<SiteId> = counts.keys().copied().collect();

@@ -42,6 +42,10 @@ pub struct CrawlState {
     pub(crate) shared_cash_millionths: u64,
     /// Page requests of the current day.
     pub(crate) day_counter: DayCounter,
+    /// Time at which the user confirmed that robots.txt may be ignored for the sites of the settings, in Unix milliseconds.
+    pub(crate) robots_permission_ms: Option<u64>,
+    /// Digests of the settings by which the pages were judged last, by the name of the setting.
+    pub(crate) setting_digests: BTreeMap<String, u64>,
 }
 
 /// Time before which a host must not be contacted.
@@ -81,6 +85,8 @@ impl Default for CrawlState {
             changed_robots: BTreeSet::new(),
             shared_cash_millionths: 0,
             day_counter: DayCounter::default(),
+            robots_permission_ms: None,
+            setting_digests: BTreeMap::new(),
         }
     }
 }
@@ -94,6 +100,20 @@ impl CrawlState {
     /// Reads the state of a commit.
     pub fn from_manifest(manifest: &Manifest) -> Result<CrawlState> {
         decode(&manifest.application_state)
+    }
+
+    /// Whether robots.txt may be ignored: the user has confirmed the permission, now (`is_confirmed`) or before.
+    pub fn permits_ignoring_robots(
+        collection: &mut Collection,
+        is_confirmed: bool,
+        now_ms: u64,
+    ) -> Result<bool> {
+        CrawlState::update(collection, |state| {
+            if is_confirmed && state.robots_permission_ms.is_none() {
+                state.robots_permission_ms = Some(now_ms);
+            }
+            state.robots_permission_ms.is_some()
+        })
     }
 
     /// OPIC cash that no page holds.

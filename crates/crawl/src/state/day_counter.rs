@@ -1,15 +1,17 @@
 //! Counter of the page requests of a UTC day.
 //!
-//! Requests are counted when pages are queued, and released when a page returns without a request. So that a restart does not
-//! start at zero, and yet not every batch needs a commit, requests are reserved ahead and the reservation is committed: after a
-//! crash, up to a twentieth of the limit may be counted without having been made.
+//! Requests are counted when their results are ingested, on the day on which they ended. So that a restart after a crash does not
+//! lose those since the last commit, requests are reserved ahead and the reservation is committed: after a crash, all reserved
+//! ones count as made.
 
 use serde::{Deserialize, Serialize};
 
 /// Length of a day.
 pub(crate) const DAY_MS: u64 = 86_400_000;
-/// Share of the daily limit that is reserved at once: 1/20.
-const RESERVED_SHARE: u32 = 20;
+/// Share of the daily limit that may be in open batches, and that is reserved beyond them: 1/20.
+const WINDOW_SHARE: u32 = 20;
+/// Minimum number of pages in open batches.
+const MIN_WINDOW: u32 = 100;
 
 /// Page requests of one day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -26,37 +28,35 @@ pub(crate) fn day_number(now_ms: u64) -> u64 {
     now_ms / DAY_MS
 }
 
+/// Maximum number of pages in open batches with this daily limit: it bounds the error of the count after a crash.
+pub(crate) fn max_open_pages(max_requests: u32) -> u64 {
+    u64::from((max_requests / WINDOW_SHARE).max(MIN_WINDOW))
+}
+
 impl DayCounter {
     /// Requests counted on the day of `now_ms`.
     pub(crate) fn requests(&self, now_ms: u64) -> u64 {
         if self.day == day_number(now_ms) { self.requests } else { 0 }
     }
 
-    /// Counts requests that are about to be made.
-    pub(crate) fn count(&mut self, now_ms: u64, pages: usize) {
-        let requests = self.requests(now_ms);
-        if self.day != day_number(now_ms) {
-            self.reserved = None;
-        }
-        self.day = day_number(now_ms);
-        self.requests = requests + pages as u64;
-    }
-
-    /// Releases requests that were counted today and not made.
-    pub(crate) fn release(&mut self, now_ms: u64, pages: usize) {
-        if self.day == day_number(now_ms) {
-            self.requests = self.requests.saturating_sub(pages as u64);
+    /// Counts requests that ended at `ended_ms`; those of earlier days than the current one are no longer of interest.
+    pub(crate) fn count(&mut self, ended_ms: u64, requests: u64) {
+        self.begin_day(ended_ms);
+        if self.day == day_number(ended_ms) {
+            self.requests += requests;
         }
     }
 
-    /// Reserves requests ahead of those counted, up to the daily limit; true if the reservation changed and must be committed
+    /// Reserves requests so that all pages of open batches are covered; true if the reservation changed and must be committed
     /// before the requests are made.
-    pub(crate) fn reserve(&mut self, max_requests: u32) -> bool {
-        if self.reserved.is_some_and(|reserved| self.requests <= reserved) {
+    pub(crate) fn reserve(&mut self, now_ms: u64, open_pages: u64, max_requests: u32) -> bool {
+        self.begin_day(now_ms);
+        let needed = self.requests + open_pages;
+        if self.reserved.is_some_and(|reserved| needed <= reserved) {
             return false;
         }
-        let ahead = self.requests + u64::from(max_requests / RESERVED_SHARE);
-        self.reserved = Some(ahead.min(u64::from(max_requests)).max(self.requests));
+        let ahead = needed + u64::from(max_requests / WINDOW_SHARE);
+        self.reserved = Some(ahead.min(u64::from(max_requests)).max(needed));
         true
     }
 
@@ -71,6 +71,12 @@ impl DayCounter {
     pub(crate) fn finish(&mut self) {
         self.reserved = None;
     }
+
+    fn begin_day(&mut self, now_ms: u64) {
+        if self.day < day_number(now_ms) {
+            *self = DayCounter { day: day_number(now_ms), requests: 0, reserved: None };
+        }
+    }
 }
 
 #[cfg(test)]
@@ -83,12 +89,10 @@ mod tests {
         let noon = 3 * DAY_MS + DAY_MS / 2;
         counter.count(noon, 5);
         counter.count(noon + 1, 2);
-        counter.release(noon + 2, 3);
-        assert_eq!((counter.requests(noon), counter.requests(noon + DAY_MS)), (4, 0));
-        // A page that returns a day later was not counted that day.
-        counter.release(noon + DAY_MS, 1);
-        assert_eq!(counter.requests(noon), 4);
+        assert_eq!((counter.requests(noon), counter.requests(noon + DAY_MS)), (7, 0));
         counter.count(noon + DAY_MS, 1);
+        // A result of the day before is ingested late.
+        counter.count(noon + 2, 1);
         assert_eq!(counter.requests(noon + DAY_MS), 1);
     }
 
@@ -96,21 +100,19 @@ mod tests {
     fn reserved_requests_count_after_a_crash() {
         let mut counter = DayCounter::default();
         counter.count(1, 3);
-        assert!(counter.reserve(100), "the first reservation must be committed");
+        assert!(counter.reserve(1, 10, 100), "the first reservation must be committed");
         counter.count(2, 5);
-        assert!(!counter.reserve(100), "eight are reserved");
+        assert!(!counter.reserve(2, 10, 100), "18 are reserved");
         let mut crashed = counter;
         crashed.recover_reserved();
-        assert_eq!(crashed.requests(3), 8);
+        assert_eq!(crashed.requests(3), 18);
         counter.count(3, 90);
-        assert!(counter.reserve(100));
+        assert!(counter.reserve(3, 2, 100));
         counter.finish();
         counter.recover_reserved();
         assert_eq!(counter.requests(4), 98);
         // A new day starts without a reservation, and no more than its limit is reserved.
-        assert!(counter.reserve(100));
-        counter.count(DAY_MS, 1);
-        assert!(counter.reserve(1));
+        assert!(counter.reserve(DAY_MS, 1, 1));
         counter.recover_reserved();
         assert_eq!(counter.requests(DAY_MS), 1);
     }

@@ -12,11 +12,11 @@ pub(crate) enum UnfetchedPage {
     Returned(Option<Reason>),
 }
 
-/// Updates the stages of pages that were not fetched; returns the number of dequeued pages of each site.
+/// Updates the stages of pages that were not fetched.
 pub(crate) fn update_unfetched(
     collection: &mut Collection,
     pages: &BTreeMap<PageId, UnfetchedPage>,
-) -> Result<Vec<(SiteId, u32)>> {
+) -> Result<()> {
     let ids: Vec<PageId> = pages.keys().copied().collect();
     let values: Vec<UnfetchedPage> = pages.values().copied().collect();
     let mut dequeued: BTreeMap<SiteId, u32> = BTreeMap::new();
@@ -36,14 +36,15 @@ pub(crate) fn update_unfetched(
     let counts: Vec<u32> = dequeued.values().copied().collect();
     collection.site_state.update(&sites, |index, record| {
         record.pages_queued = record.pages_queued.saturating_sub(counts[index]);
-    })?;
-    Ok(dequeued.into_iter().collect())
+    })
 }
 
 /// Stage of a page before it was queued.
 pub(crate) fn stage_before_queueing(record: &PageRecord) -> PageStage {
     match record {
         PageRecord { fetch_count: 0, .. } => PageStage::Discovered,
+        // Also after a broken transfer, which has the status of its head.
+        PageRecord { consecutive_failures: 1.., .. } => PageStage::Failed,
         PageRecord { status: 200..400, .. } => PageStage::Fetched,
         _ => PageStage::Failed,
     }
@@ -73,7 +74,7 @@ fn requeue(collection: &mut Collection, is_unowned: impl Fn(SiteId) -> bool + Sy
         }
     })?;
     let returned = parts.into_iter().flatten().map(|page| (page, UnfetchedPage::Returned(None))).collect();
-    update_unfetched(collection, &returned).map(drop)
+    update_unfetched(collection, &returned)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crawl::CrawlLimits;
-use frontier::RejectPatterns;
+use frontier::ScopeRules;
 use model::SiteId;
 use simweb::{ReplicaKind, Settings, SimWeb};
 use store::{Collection, PageRecord, SiteRecord};
@@ -60,7 +60,7 @@ fn a_web_with_all_faults_is_crawled_completely() {
     settings.max_idle_ms = 5_000;
     settings.retry.max_page_failures = 8;
     // Traps are excluded here; another test checks the limits.
-    settings.gathering.scope.reject = RejectPatterns::new(["/calendar/", "/archive/", "/maze/"]).unwrap();
+    settings.gathering.scope.reject = ScopeRules::new(["/calendar/", "/archive/", "/maze/"]).unwrap();
     settings.fetch.first_byte_timeout = std::time::Duration::from_secs(3);
     // Of a site and its mirror, the page fetched second is a duplicate; which one that is depends on timing.
     settings.follow_links_of_duplicates = true;

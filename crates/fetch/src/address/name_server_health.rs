@@ -9,7 +9,7 @@ use hickory_resolver::proto::op::ResponseCode;
 /// Class of the result of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QueryClass {
-    /// The name servers know: addresses, or that there are none.
+    /// The name servers have answered: with addresses, or that there are none.
     Known,
     /// A name server responded with an error, such as SERVFAIL.
     Failed,

@@ -189,7 +189,7 @@ impl Resolver {
         }
     }
 
-    /// Local fault behind a failed query that started at `started`; `None` if it is a failure of the name.
+    /// Local fault that caused the failure of a query started at `started`; `None` if the name itself cannot be resolved.
     async fn local_fault(&self, class: QueryClass, started: Instant) -> Option<LocalFault> {
         let now = Instant::now();
         match class {
@@ -236,7 +236,8 @@ fn name_server(address: SocketAddr) -> NameServerConfig {
 
 fn set_options(options: &mut ResolverOpts, settings: &DnsSettings, is_system: bool) {
     options.timeout = settings.timeout;
-    options.attempts = settings.max_attempts;
+    // The library counts the attempts after the first one.
+    options.attempts = settings.max_attempts.saturating_sub(1);
     options.ip_strategy = LookupIpStrategy::Ipv4thenIpv6;
     options.use_hosts_file = if is_system { ResolveHosts::Always } else { ResolveHosts::Never };
     // One server at a time; the others are used when it does not respond.

@@ -122,7 +122,7 @@ pub(crate) fn parse_head(bytes: &[u8]) -> Result<Head<'_>, Reason> {
     })
 }
 
-/// Parses `HTTP/1.1 200`, whatever the reason phrase; returns the status and whether the version is 1.1.
+/// Parses `HTTP/1.1 200` with any reason phrase; returns the status and whether the version is 1.1.
 fn parse_status_line(bytes: &[u8]) -> Option<(u16, bool)> {
     let line = bytes.split(|byte| *byte == b'\n').next()?;
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());

@@ -15,7 +15,8 @@ use http::{Method, Request};
 use model::{Reason, Truncation};
 
 use crate::exchange_timer::ExchangeTimer;
-use crate::http::response_reader::ReadLimits;
+use crate::http::metered_stream::{MeteredStream, TrafficMeter};
+use crate::http::response_reader::{MAX_INTERIM_RESPONSES, ReadLimits};
 use crate::response::Response;
 use crate::tls_stream::MaybeTlsStream;
 
@@ -23,6 +24,9 @@ use crate::tls_stream::MaybeTlsStream;
 const WINDOW_BYTES: u32 = 512 << 10;
 /// Allowance for the 32 bytes per header that HTTP/2 adds to the size of a header list (RFC 9113, section 6.5.2).
 const HEADER_LIST_OVERHEAD_BYTES: usize = 8 << 10;
+/// Maximum number of bytes that a server may send for one response beside its head and body: control frames, interim
+/// responses, and what the window lets it send ahead.
+const MAX_OVERHEAD_BYTES: usize = 1 << 20;
 /// Headers of HTTP/1.1 that HTTP/2 replaces or forbids.
 const CONNECTION_HEADERS: [&str; 2] = ["host", "connection"];
 
@@ -30,23 +34,26 @@ const CONNECTION_HEADERS: [&str; 2] = ["host", "connection"];
 #[derive(Debug)]
 pub(crate) struct Http2 {
     sender: SendRequest<Bytes>,
-    connection: Connection<MaybeTlsStream, Bytes>,
+    connection: Connection<MeteredStream, Bytes>,
+    meter: TrafficMeter,
+    max_list_bytes: usize,
 }
 
 impl Http2 {
     pub(crate) async fn handshake(stream: MaybeTlsStream, max_head_bytes: usize) -> Result<Http2, h2::Error> {
         // The library reports a header list above its limit as a general protocol error. A wider limit here lets
         // `exchange` report `HeadersTooLarge` for all but extreme heads.
-        let list_bytes = max_head_bytes.saturating_mul(2).saturating_add(HEADER_LIST_OVERHEAD_BYTES);
+        let max_list_bytes = max_head_bytes.saturating_mul(2).saturating_add(HEADER_LIST_OVERHEAD_BYTES);
+        let meter = TrafficMeter::new(MAX_OVERHEAD_BYTES);
         let (sender, connection) = Builder::new()
             .enable_push(false)
             .max_concurrent_streams(1)
             .initial_window_size(WINDOW_BYTES)
             .initial_connection_window_size(WINDOW_BYTES)
-            .max_header_list_size(u32::try_from(list_bytes).unwrap_or(u32::MAX))
-            .handshake(stream)
+            .max_header_list_size(u32::try_from(max_list_bytes).unwrap_or(u32::MAX))
+            .handshake(MeteredStream::new(stream, meter.clone()))
             .await?;
-        Ok(Http2 { sender, connection })
+        Ok(Http2 { sender, connection, meter, max_list_bytes })
     }
 
     /// Whether another request can be sent: the connection is open and the server has not sent GOAWAY.
@@ -68,8 +75,12 @@ impl Http2 {
             return (Response::from_failure(Reason::InvalidResponse), true);
         };
         timer.request_started();
+        self.meter.restart(MAX_OVERHEAD_BYTES.saturating_add(self.max_list_bytes));
         let received = match timer.with_timeout(self.send_request(request)).await {
             Ok(Ok(received)) => received,
+            Ok(Err(_)) if self.meter.is_used_up() => {
+                return (Response::from_failure(Reason::InvalidResponse), false);
+            }
             Ok(Err(error)) => return (Response::from_failure(failure_reason(&error)), false),
             Err(reason) => return (Response::from_failure(reason), false),
         };
@@ -93,10 +104,22 @@ impl Http2 {
     }
 
     async fn send_request(&mut self, request: Request<()>) -> Result<http::Response<RecvStream>, h2::Error> {
-        let Http2 { sender, connection } = self;
+        let Http2 { sender, connection, .. } = self;
         poll_connection_with(connection, poll_fn(|context| sender.poll_ready(context))).await?;
-        let (received, _) = sender.send_request(request, true)?;
-        poll_connection_with(connection, received).await
+        let (mut received, _) = sender.send_request(request, true)?;
+        let mut interim_responses = 0;
+        let head = poll_fn(|context| {
+            // The library queues interim responses until they are taken.
+            while let Poll::Ready(Some(interim)) = received.poll_informational(context) {
+                interim?;
+                interim_responses += 1;
+                if interim_responses > MAX_INTERIM_RESPONSES {
+                    return Poll::Ready(Err(h2::Reason::PROTOCOL_ERROR.into()));
+                }
+            }
+            Pin::new(&mut received).poll(context)
+        });
+        poll_connection_with(connection, head).await
     }
 
     async fn read_body(
@@ -120,12 +143,16 @@ impl Http2 {
             let data = match timer.with_timeout(next).await {
                 Ok(None) => return,
                 Ok(Some(Ok(data))) => data,
+                Ok(Some(Err(_))) if self.meter.is_used_up() => {
+                    return truncate(response, Truncation::Disconnect, Some(Reason::InvalidBody));
+                }
                 Ok(Some(Err(_))) => {
                     return truncate(response, Truncation::Disconnect, Some(Reason::ConnectionClosed));
                 }
                 Err(reason) => return truncate(response, Truncation::Time, Some(reason)),
             };
             timer.on_bytes(data.len());
+            self.meter.on_body(data.len());
             let length = data.len().min(max_bytes - response.body.len());
             response.body.extend_from_slice(&data[..length]);
             if length < data.len() {
@@ -145,7 +172,7 @@ fn truncate(response: &mut Response, truncation: Truncation, failure: Option<Rea
 
 /// Waits for `future` while polling the connection, which makes the progress that `future` waits for.
 async fn poll_connection_with<T>(
-    connection: &mut Connection<MaybeTlsStream, Bytes>,
+    connection: &mut Connection<MeteredStream, Bytes>,
     future: impl Future<Output = Result<T, h2::Error>>,
 ) -> Result<T, h2::Error> {
     let mut future = pin!(future);
@@ -168,7 +195,7 @@ async fn poll_connection_with<T>(
 
 /// Next DATA frame of a body.
 async fn next_data(
-    connection: &mut Connection<MaybeTlsStream, Bytes>,
+    connection: &mut Connection<MeteredStream, Bytes>,
     stream: &mut RecvStream,
 ) -> Option<Result<Bytes, h2::Error>> {
     let next = poll_fn(|context| stream.poll_data(context).map(Option::transpose));

@@ -15,7 +15,7 @@ use crate::mime_types::MimeTypes;
 use crate::response::Response;
 
 /// Maximum number of interim responses (1xx) before the final one.
-const MAX_INTERIM_RESPONSES: u8 = 8;
+pub(crate) const MAX_INTERIM_RESPONSES: u8 = 8;
 /// The body of a redirect is a short notice for people, so the rest of a longer one is not read.
 pub(crate) const MAX_REDIRECT_BODY_BYTES: usize = 16 << 10;
 /// Maximum memory allocated on the word of a `Content-Length` alone.

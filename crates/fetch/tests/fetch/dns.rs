@@ -282,6 +282,30 @@ async fn silent_name_servers_are_a_local_fault_that_is_not_cached() {
 }
 
 #[tokio::test]
+async fn a_silent_name_server_gets_as_many_queries_of_a_name_as_the_setting_says() {
+    for max_attempts in [1, 2] {
+        let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let settings = DnsSettings {
+            timeout: Duration::from_millis(100),
+            max_attempts,
+            ..settings_for(udp.local_addr().unwrap())
+        };
+        let resolver = Resolver::new(&settings).unwrap();
+        assert!(resolver.resolve("a.test", 0).await.is_err());
+        udp.set_nonblocking(true).unwrap();
+        let mut buffer = [0; 512];
+        let mut queries = 0;
+        while let Ok(length) = udp.recv(&mut buffer) {
+            let message = Message::from_vec(&buffer[..length]).unwrap();
+            let query = &message.queries[0];
+            queries +=
+                usize::from(query.name().to_ascii() == "a.test." && query.query_type() == RecordType::A);
+        }
+        assert_eq!(queries, max_attempts);
+    }
+}
+
+#[tokio::test]
 async fn a_dead_name_server_is_noticed_long_before_all_attempts_have_timed_out() {
     let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let settings = DnsSettings {
@@ -293,7 +317,7 @@ async fn a_dead_name_server_is_noticed_long_before_all_attempts_have_timed_out()
     let started = std::time::Instant::now();
     let unavailable = Err(Failure::Local(LocalFault::NameServerUnavailable));
     assert_eq!(resolver.resolve("a.test", 0).await, unavailable);
-    // Eleven attempts for each of two types of addresses take more than 6 s.
+    // Ten attempts for each of two types of addresses take 6 s.
     assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
 }
 

@@ -13,7 +13,7 @@ use h2::{Reason as Code, SendStream};
 use model::{CanonicalUrl, Reason, Truncation};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, crypto::ring};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -206,4 +206,73 @@ async fn a_new_connection_is_opened_after_goaway() {
         reusable = connection;
     }
     assert_eq!(server.connections.load(Ordering::SeqCst), 3);
+}
+
+/// Bytes of a frame of HTTP/2 (RFC 9113, section 4.1).
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+/// Sends `start` after the request, then `flood` repeatedly until the client closes.
+async fn flooding(start_of_response: Vec<u8>, flood: Vec<u8>) -> Server {
+    start(move |_, stream| {
+        let (start_of_response, flood) = (start_of_response.clone(), flood.repeat(1 + 20_000 / flood.len()));
+        async move {
+            let (mut reader, mut writer) = tokio::io::split(stream);
+            writer.write_all(&frame(4, 0, 0, b"")).await.unwrap();
+            // The request is small, so it comes in one piece after the preface and the first frames.
+            let mut received = Vec::new();
+            while !received.windows(4).any(|bytes| bytes == [1, 5, 0, 0]) {
+                assert_ne!(reader.read_buf(&mut received).await.unwrap(), 0);
+            }
+            tokio::spawn(async move { tokio::io::copy(&mut reader, &mut tokio::io::sink()).await });
+            writer.write_all(&start_of_response).await.unwrap();
+            while writer.write_all(&flood).await.is_ok() {}
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_flood_of_frames_beside_the_body_ends_the_exchange() {
+    let early_hints = frame(1, 4, 1, &[8, 3, b'1', b'0', b'3']);
+    let control_frames = [
+        frame(4, 0, 0, b""),
+        frame(2, 0, 3, &[0, 0, 0, 0, 7]),
+        frame(0xbb, 0, 0, &[0; 100]),
+        frame(6, 0, 0, b"12345678"),
+        frame(8, 0, 0, &[0, 0, 0, 1]),
+        frame(8, 0, 1, &[0, 0, 0, 1]),
+    ];
+    let padding = frame(0, 8, 1, &[&[255], &[0; 255][..]].concat());
+    let ok = frame(1, 4, 1, &[0x88]);
+    for flood in control_frames.iter().chain([&early_hints]) {
+        let server = flooding(Vec::new(), flood.clone()).await;
+        let response = get(accepting_any_cert(), &server.page).await;
+        assert_eq!(result_of(&response), (0, None, Some(Reason::InvalidResponse)), "{:?}", &flood[..9]);
+    }
+    // The library rejects empty frames itself, perhaps before the head was taken from it.
+    for flood in [frame(0, 0, 1, b""), padding] {
+        let server = flooding(ok.clone(), flood).await;
+        let failure = get(accepting_any_cert(), &server.page).await.failure;
+        assert!(matches!(failure, Some(Reason::InvalidResponse | Reason::InvalidBody)), "{failure:?}");
+    }
+    for flood in control_frames {
+        let server = flooding(ok.clone(), flood.clone()).await;
+        let response = get(accepting_any_cert(), &server.page).await;
+        let result = (200, Some(Truncation::Disconnect), Some(Reason::InvalidBody));
+        assert_eq!(result_of(&response), result, "{:?}", &flood[..9]);
+    }
+}
+
+#[tokio::test]
+async fn a_few_interim_responses_and_small_data_frames_are_accepted() {
+    let early_hints = frame(1, 4, 1, &[8, 3, b'1', b'0', b'3']).repeat(8);
+    let data = frame(0, 0, 1, b"x").repeat(999);
+    let end = frame(0, 1, 1, b"y");
+    let response = [early_hints, frame(1, 4, 1, &[0x88]), data, end].concat();
+    let server = flooding(response, frame(6, 0, 0, b"12345678")).await;
+    let response = get(accepting_any_cert(), &server.page).await;
+    assert_eq!((result_of(&response), response.body.len()), ((200, None, None), 1000));
 }

@@ -99,9 +99,10 @@ impl FetchEvent {
     pub fn from_status(status: u16, retry_after_ms: Option<u64>) -> FetchEvent {
         match status {
             429 | 503 => FetchEvent::Throttled { retry_after_ms },
-            500..=599 if retry_after_ms.is_some() => FetchEvent::Throttled { retry_after_ms },
-            // 408 (request timeout) and 425 (too early): the same request may succeed later.
-            408 | 425 | 500..=599 => FetchEvent::ServerError,
+            500.. if retry_after_ms.is_some() => FetchEvent::Throttled { retry_after_ms },
+            // 408 (request timeout) and 425 (too early): the same request may succeed later. A status above 599 is processed like
+            // 5xx (RFC 9110, section 15).
+            408 | 425 | 500.. => FetchEvent::ServerError,
             400..=499 => FetchEvent::ClientError,
             200..=399 => FetchEvent::Success,
             _ => FetchEvent::NoResponse(Reason::InvalidResponse),
@@ -134,6 +135,7 @@ fn fault_scope_of(reason: Reason) -> FaultScope {
         | Reason::TooSlow
         | Reason::ConnectionClosed
         | Reason::InvalidResponse
+        | Reason::InvalidBody
         | Reason::ProxyFailed
         | Reason::ServerError
         | Reason::RetryLater => FaultScope::Site(reason),
@@ -304,6 +306,8 @@ mod tests {
             // A missing host or an invalid certificate affects all pages.
             ((FetchEvent::NoResponse(Reason::DnsNotFound), 0, 0), (30_000, true, 1, retry(10 * MINUTE_MS))),
             ((FetchEvent::NoResponse(Reason::InvalidCertificate), 0, 2), (30_000, true, 1, give_up(Reason::InvalidCertificate))),
+            // A broken transfer is retried.
+            ((FetchEvent::NoResponse(Reason::InvalidBody), 0, 0), (30_000, false, 1, retry(10 * MINUTE_MS))),
             // Headers that are too large say little about the site.
             ((FetchEvent::NoResponse(Reason::HeadersTooLarge), 3, 0), (0, false, 3, give_up(Reason::HeadersTooLarge))),
             // The page was not requested, so it is never given up.
@@ -329,7 +333,8 @@ mod tests {
             (500, None, FetchEvent::ServerError),
             (502, Some(7), throttled(Some(7))),
             (503, None, throttled(None)),
-            (999, None, FetchEvent::NoResponse(Reason::InvalidResponse)),
+            (999, None, FetchEvent::ServerError),
+            (199, None, FetchEvent::NoResponse(Reason::InvalidResponse)),
             (0, None, FetchEvent::NoResponse(Reason::InvalidResponse)),
         ];
         for (status, retry_after_ms, expected) in cases {

@@ -11,7 +11,7 @@ use model::{Reason, UrlClass};
 pub struct Limits {
     /// Link depth from the entry page of the site, for static pages. 15, as in WIRE.
     pub depth_static: u8,
-    /// The same for dynamic pages. 5, as in WIRE.
+    /// Maximum depth of dynamic pages. 5, as in WIRE.
     pub depth_dynamic: u8,
     /// Known pages per site. 25,000, as in WIRE.
     pub pages_per_site: u64,

@@ -20,7 +20,7 @@ const MAX_ITERATIONS: u32 = 100;
 /// Computes the PageRank of pages 0 to `pages` − 1.
 ///
 /// `pass` calls its argument once for every page that has links, with the pages linked to; a target listed twice gets two
-/// shares. Links to pages outside the range are ignored.
+/// shares. Links of a page to itself, and to pages outside the range, are ignored.
 pub fn streaming_pagerank<E>(
     pages: usize,
     mut pass: impl FnMut(&mut dyn FnMut(PageId, &[PageId])) -> Result<(), E>,
@@ -39,9 +39,10 @@ pub fn streaming_pagerank<E>(
 
 fn distribute(ranks: &[f64], received: &mut [f64], source: PageId, targets: &[PageId]) {
     let Some(rank) = ranks.get(source.index()) else { return };
-    let known = targets.iter().filter(|target| target.index() < received.len()).count();
+    let others = targets.iter().filter(|target| **target != source);
+    let known = others.clone().filter(|target| target.index() < received.len()).count();
     let share = rank / known as f64;
-    for target in targets {
+    for target in others {
         if let Some(received) = received.get_mut(target.index()) {
             *received += share;
         }
@@ -121,7 +122,10 @@ mod tests {
     fn ranks_solve_their_equation() {
         let random = &mut TestRng(7);
         let links: Vec<Vec<u32>> = (0..200)
-            .map(|_| (0..random.below(6)).map(|_| random.below(200).min(random.below(200)) as u32).collect())
+            .map(|source| {
+                let targets = (0..random.below(6)).map(|_| random.below(200).min(random.below(200)) as u32);
+                targets.filter(|target| *target != source).collect()
+            })
             .collect();
         let ranks = ranks(&links);
         let mut received = [0.0; 200];
@@ -139,6 +143,11 @@ mod tests {
     #[test]
     fn links_to_unknown_pages_are_ignored() {
         assert_eq!(ranks(&[vec![1, 9], vec![0, u32::MAX]]), ranks(&[vec![1], vec![0]]));
+        assert_eq!(
+            ranks(&[vec![1, 0, 0], vec![1]]),
+            ranks(&[vec![1], vec![]]),
+            "nor do links of a page to itself count"
+        );
         assert!(ranks(&[]).is_empty());
         let failed = streaming_pagerank(3, |_| Err("no disk"));
         assert_eq!(failed, Err("no disk"));

@@ -36,8 +36,9 @@ pub struct CrawlContext {
     fault_changes: watch::Receiver<()>,
     /// Deadline of the lease; no request starts after it.
     pub(crate) lease: Arc<LeaseDeadline>,
-    /// Pages that can still be requested; `None` for unlimited.
+    /// Pages that can still be fetched, without those in flight; `None` for unlimited.
     page_quota: Arc<Option<AtomicI64>>,
+    max_pages: Option<u64>,
 }
 
 impl CrawlContext {
@@ -65,6 +66,7 @@ impl CrawlContext {
             local_faults,
             lease: Arc::default(),
             page_quota: Arc::new(page_quota),
+            max_pages,
         }
     }
 
@@ -116,7 +118,7 @@ impl CrawlContext {
         });
     }
 
-    /// Waits for new settings, a new control state, or the begin or end of a local fault.
+    /// Waits for new settings, a new control state, or the start or end of a local fault.
     pub async fn changed(&mut self) {
         tokio::select! {
             changed = self.settings.changed() => if changed.is_err() { std::future::pending().await },
@@ -125,15 +127,24 @@ impl CrawlContext {
         }
     }
 
-    /// Puts a page back into the quota, because its request is repeated.
+    /// Puts a page back into the quota, because its request failed or is repeated, and wakes harvesters that wait for it.
     pub(crate) fn return_page(&self) {
         if let Some(left) = self.page_quota.as_ref() {
             left.fetch_add(1, Relaxed);
+            self.control.send_modify(|_| {});
         }
     }
 
-    /// Takes one page off the quota; false if none is left.
+    /// Subtracts one page from the quota; false if all pages of it are fetched or in flight.
     pub fn acquire_page(&self) -> bool {
-        self.page_quota.as_ref().as_ref().is_none_or(|left| left.fetch_sub(1, Relaxed) > 0)
+        let take = |left: i64| (left > 0).then_some(left - 1);
+        self.page_quota.as_ref().as_ref().is_none_or(|left| left.fetch_update(Relaxed, Relaxed, take).is_ok())
+    }
+
+    /// Stops the crawl gracefully once all pages of the quota are fetched.
+    pub(crate) fn stop_at_quota(&self) {
+        if self.max_pages.is_some_and(|max_pages| self.counters.pages_fetched.load(Relaxed) >= max_pages) {
+            self.stop_gracefully();
+        }
     }
 }

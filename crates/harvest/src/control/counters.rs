@@ -25,6 +25,8 @@ pub struct Counters {
     pub outcomes: [AtomicU64; FetchOutcome::ALL.len()],
     /// Page fetches that failed.
     pub failed_fetches: AtomicU64,
+    /// Pages whose body was cut at a limit on size or time.
+    pub pages_truncated: AtomicU64,
     /// Pages that were skipped, for instance because of robots.txt.
     pub pages_skipped: AtomicU64,
     /// Sites that harvesters work on.
@@ -55,6 +57,7 @@ pub struct Progress {
     pub requests_in_flight: u64,
     pub outcomes: Outcomes,
     pub failed_fetches: u64,
+    pub pages_truncated: u64,
     pub pages_skipped: u64,
     pub active_sites: u64,
     pub pages_queued: u64,
@@ -143,6 +146,7 @@ impl Counters {
             requests_in_flight: self.requests_in_flight.load(Relaxed),
             outcomes: Outcomes(std::array::from_fn(|outcome| self.outcomes[outcome].load(Relaxed))),
             failed_fetches: self.failed_fetches.load(Relaxed),
+            pages_truncated: self.pages_truncated.load(Relaxed),
             pages_skipped: self.pages_skipped.load(Relaxed),
             active_sites: self.active_sites.load(Relaxed),
             // Pages of an abandoned batch can be subtracted twice for a moment.

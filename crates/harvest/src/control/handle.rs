@@ -3,10 +3,12 @@
 //! It does not slow the crawl down: threads read the control state before each request anyway, counters are atomics, and
 //! the coordinating thread updates the rest of the status twice a second.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use fetch::BodyBudget;
+use frontier::Scope;
 use tokio::sync::watch;
 
 use crate::control::context::CrawlContext;
@@ -18,6 +20,7 @@ use crate::control::process_memory::memory_bytes;
 use crate::control::rate_limiter::RateLimiter;
 use crate::control::status_state::SharedStatus;
 use crate::settings::crawl_settings::CrawlSettings;
+use crate::settings::gather_settings::GatherSettings;
 use crate::settings::stop_mode::StopMode;
 
 /// Control interface of a crawl. Clones share the same state.
@@ -170,17 +173,28 @@ impl CrawlHandle {
         self.control.send_modify(|control| control.stop_mode = control.stop_mode.max(mode));
     }
 
-    /// Applies new settings to the running crawl, except for those of parsing, scope and limits, HTTP client and resolver,
-    /// which apply from the next start on.
+    /// Applies new settings to the running crawl, except for those of canonical URLs, parsing, HTTP client and resolver, which
+    /// apply from the next start on.
     pub fn update_settings(&self, settings: CrawlSettings) {
         self.settings.send_modify(|old| {
             *old = Arc::new(CrawlSettings {
-                gathering: old.gathering.clone(),
-                limits: old.limits.clone(),
+                gathering: GatherSettings {
+                    scope: Scope { ports: old.gathering.scope.ports.clone(), ..settings.gathering.scope },
+                    ..old.gathering.clone()
+                },
+                setting_digests: applied_digests(&old.setting_digests, settings.setting_digests),
                 fetch: old.fetch.clone(),
                 dns: old.dns.clone(),
                 ..settings
             });
         });
     }
+}
+
+/// Digests after a change of the settings of a running crawl: those of HTTP client and resolver remain.
+fn applied_digests(old: &BTreeMap<String, u64>, new: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    let is_fixed =
+        |name: &str| ["fetch.", "dns.", "network."].iter().any(|section| name.starts_with(section));
+    let fixed = old.iter().filter(|(name, _)| is_fixed(name)).map(|(name, digest)| (name.clone(), *digest));
+    new.into_iter().filter(|(name, _)| !is_fixed(name)).chain(fixed).collect()
 }

@@ -71,7 +71,7 @@ impl SharedStatus {
         state.warnings.iter().skip(old).cloned().collect()
     }
 
-    /// A panic during an update leaves a status that is at worst outdated, so poisoning is ignored.
+    /// Locks the status. Poisoning is ignored: a panic during an update leaves a status that is at worst outdated.
     fn lock(&self) -> MutexGuard<'_, StatusState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -5,7 +5,7 @@
 //!
 //! - The worker contacts no other address. A site that has moved is returned with its new address, and one whose robots.txt
 //!   redirects to another host with the name of that host.
-//! - Other processes contact none of those addresses, whatever name resolves to them.
+//! - Other processes contact none of those addresses, regardless of the name that resolves to them.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;

@@ -22,7 +22,7 @@ pub(crate) struct HostClocks<W> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Cooldown {
     pub(crate) until_ms: u64,
-    /// Last request by a sender that did not know the delay of the site; 0 without one.
+    /// Last request by a sender that did not know the delay of the site; 0 if there is none.
     pub(crate) last_request_ms: u64,
 }
 

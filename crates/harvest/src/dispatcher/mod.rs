@@ -43,11 +43,11 @@ use crate::settings::stop_mode::StopMode;
 pub(crate) enum HarvesterTask {
     /// Site of a batch, with its front page and address.
     Site(Box<BatchSite>, CanonicalUrl, ResolvedSite),
-    /// Fetch of a robots.txt for another site, from an address, not before a time.
+    /// Fetch of a robots.txt for another site: address to contact, and earliest time in Unix milliseconds.
     FetchRobots(CrossHostRobotsFetch, IpAddr, u64),
-    /// The same from a site that the harvester works on.
+    /// Fetch of a robots.txt for another site, from a site that the harvester works on.
     FetchRobotsAtActiveSite(CrossHostRobotsFetch),
-    /// Result of such a fetch for a site of the harvester.
+    /// Result of a fetch of robots.txt by another harvester, for a site of this one.
     RobotsResult { site: SiteId, response: RobotsResponse },
     /// The host of the robots.txt was not leased with the batch.
     RobotsHostNotLeased { site: SiteId, name: Box<str> },

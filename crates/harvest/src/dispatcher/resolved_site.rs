@@ -8,6 +8,6 @@ pub(crate) struct ResolvedSite {
     pub(crate) address: IpAddr,
     pub(crate) resolved_s: u32,
     pub(crate) address_expires_s: u32,
-    /// Time of the last request for the robots.txt of another site; 0 without one.
+    /// Time of the last request for the robots.txt of another site; 0 if there is none.
     pub(crate) last_request_ms: u64,
 }

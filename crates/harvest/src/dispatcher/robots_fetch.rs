@@ -25,7 +25,7 @@ impl CrossHostRobotsFetch {
         CrossHostRobotsFetch { url, redirects, for_site, from_harvester }
     }
 
-    /// Same fetch at the target of a redirect.
+    /// Returns the same fetch with the target of a redirect as its URL.
     pub(crate) fn redirected_to(self, url: CanonicalUrl) -> CrossHostRobotsFetch {
         CrossHostRobotsFetch { url, redirects: self.redirects + 1, ..self }
     }

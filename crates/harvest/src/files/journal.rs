@@ -24,7 +24,7 @@ use crate::item::harvest_event::HarvestEvent;
 
 /// Entries of earlier runs that are not committed yet.
 const UNCOMMITTED: &str = "uncommitted.jsonl";
-/// The same while it is written.
+/// Name of the file while it is written.
 const NEXT: &str = "next.jsonl";
 /// Length at which the journal switches to the other file.
 const MAX_FILE_BYTES: u64 = 1 << 20;

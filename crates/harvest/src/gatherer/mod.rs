@@ -5,11 +5,14 @@
 //!
 //! It decides which links are followed, by the link alone: those to pages in the scope of the crawl, unless the page
 //! (`nofollow` in its meta element or header) or the link (`rel=nofollow`) forbids it. All others are only recorded in the
-//! table of links. A `nofollow` link is not an endorsement, so that it is not an edge of the link graph either.
+//! table of links. A `nofollow` link is not an endorsement, so that it is not an edge of the link graph either. A reference
+//! with a fragment to the page itself leads to a position in it, and is not a link at all.
 
 mod front_page;
 pub mod pool;
 pub(crate) mod response;
+
+use std::borrow::Cow;
 
 use frontier::quantize_u16;
 use model::{CanonicalUrl, Reason, Truncation};
@@ -35,7 +38,8 @@ pub(crate) const MAX_REL_BYTES: usize = 128;
 
 /// Parser of fetched pages; one per thread.
 pub struct Gatherer<'s> {
-    settings: &'s GatherSettings,
+    /// Owned after a change of the settings.
+    settings: Cow<'s, GatherSettings>,
     encoder: RecordEncoder,
     /// Reused for each page.
     document: Document,
@@ -46,11 +50,16 @@ impl<'s> Gatherer<'s> {
     /// Creates a gatherer.
     pub fn new(settings: &'s GatherSettings) -> Gatherer<'s> {
         Gatherer {
-            settings,
+            settings: Cow::Borrowed(settings),
             encoder: RecordEncoder::new(settings.compression_level),
             document: Document::default(),
             links: GatheredLinks::default(),
         }
+    }
+
+    /// Applies new settings to the following pages, except for the compression level.
+    pub(crate) fn update_settings(&mut self, settings: &GatherSettings) {
+        self.settings = Cow::Owned(settings.clone());
     }
 
     /// Parses a page.
@@ -59,13 +68,14 @@ impl<'s> Gatherer<'s> {
         let outcome = fetched.outcome();
         let content_type = head.value("Content-Type");
         let mut gathered = describe_response(
-            self.settings,
+            &self.settings,
             ResponseParts {
                 url: fetched.url.clone(),
                 fetched_ms: fetched.fetched_ms,
                 address: fetched.address,
                 status: fetched.status,
                 outcome,
+                protocols: &fetched.protocols,
                 head: &fetched.head,
                 body: &fetched.body,
                 failure: fetched.failure,
@@ -75,7 +85,7 @@ impl<'s> Gatherer<'s> {
             },
         );
         gathered.record = self.encode(fetched, outcome);
-        if outcome == FetchOutcome::Success {
+        if outcome.has_content() {
             self.read_content(fetched, head, content_type.as_deref(), &mut gathered);
         }
         gathered
@@ -159,6 +169,9 @@ impl<'s> Gatherer<'s> {
         let nofollow = self.document.robots_directives.nofollow();
         self.document.resolve(page, &self.settings.rules, |resolved| {
             let link = resolved.link;
+            if link.href.contains('#') && resolved.target.as_ref().is_ok_and(|url| *url == page) {
+                return;
+            }
             match (link.kind.leads_to_page(), resolved.is_internal) {
                 (false, _) => links.embedded += 1,
                 (true, true) => links.internal += 1,
@@ -172,10 +185,14 @@ impl<'s> Gatherer<'s> {
                 Ok(url) if nofollow || is_nofollow(link.rel) => {
                     LinkTarget::Unfollowed(links.store_text(url.as_str(), usize::MAX), Some(Reason::Nofollow))
                 }
+                Ok(url) if !self.settings.followed_kinds.contains(&link.kind) => LinkTarget::Unfollowed(
+                    links.store_text(url.as_str(), usize::MAX),
+                    Some(Reason::LinkElement),
+                ),
                 Ok(url) => {
                     let score = || focus.score_link(relevance, link.anchor, url.as_str());
                     let relevance = if focus.is_empty() { 0 } else { quantize_u16(score()) };
-                    link_target(self.settings, url, url.site() != page.site(), relevance, &mut links)
+                    link_target(&self.settings, url, url.site() != page.site(), relevance, &mut links)
                 }
                 Err(_) => LinkTarget::Unfollowed(links.store_text(link.href, MAX_INVALID_URL_BYTES), None),
             };
@@ -216,10 +233,10 @@ impl<'s> Gatherer<'s> {
             raw_bytes,
             text_bytes: document.text.len() as u64,
             words: document.word_count(),
-            text_hash: match document.kind {
+            text_hash: if main_text.is_empty() { 0 } else { xxh3_64(main_text.as_bytes()) },
+            change_hash: match document.kind {
                 ContentKind::Feed => entries_hash(document),
-                _ if main_text.is_empty() => 0,
-                _ => xxh3_64(main_text.as_bytes()),
+                _ => document.change_hash(main_text),
             },
             front_page_hash: match page.path_and_query() {
                 "/" => front_page_fingerprint(document, page, rules),
@@ -292,6 +309,31 @@ mod tests {
     fn marks(page: &GatheredPage) -> (Option<Truncation>, Option<Reason>, Option<&str>, usize) {
         let title = page.document.as_ref().map(|document| document.title.as_str());
         (page.truncated, page.failure, title, page.links.all.len())
+    }
+
+    #[test]
+    fn the_http_version_is_that_of_the_protocol_and_not_of_the_stored_head() {
+        let settings = GatherSettings::default();
+        let version = |protocols: &[&str]| {
+            let fetched = FetchedPage {
+                url: settings.rules.canonical("https://a.example/").unwrap(),
+                fetched_ms: 0,
+                address: None,
+                protocols: protocols.iter().map(|&name| name.to_owned()).collect(),
+                status: 200,
+                head: b"HTTP/1.1 200 OK\r\n\r\n".to_vec(),
+                body: Vec::new(),
+                truncated: None,
+                request: Vec::new(),
+                failure: None,
+                latency_ms: None,
+                duration_ms: None,
+            };
+            Gatherer::new(&settings).gather(&fetched).http_version
+        };
+        assert_eq!(version(&["h2", "tls/1.3"]).as_deref(), Some("2"));
+        assert_eq!(version(&["http/1.1", "tls/1.3"]).as_deref(), Some("1.1"));
+        assert_eq!(version(&[]).as_deref(), Some("1.1"));
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub(crate) struct ResponseParts<'r> {
     /// HTTP status code; 0 for no response.
     pub(crate) status: u16,
     pub(crate) outcome: FetchOutcome,
+    /// Protocols, one name per layer.
+    pub(crate) protocols: &'r [String],
     /// Status line and header fields as received.
     pub(crate) head: &'r [u8],
     pub(crate) body: &'r [u8],
@@ -46,7 +48,7 @@ pub(crate) fn describe_response(settings: &GatherSettings, response: ResponsePar
         latency_ms: response.latency_ms,
         duration_ms: response.duration_ms,
         truncated: response.truncated,
-        http_version: head.version().map(str::to_owned),
+        http_version: http_version(response.protocols, head),
         server: head.value("Server").map(|name| cut(&name, MAX_NAME_BYTES)),
         mime_declared: head.value("Content-Type").as_deref().and_then(media_type),
         content_bytes: body.len() as u64,
@@ -88,6 +90,16 @@ fn read_redirect(settings: &GatherSettings, head: HttpHead<'_>, gathered: &mut G
         position: 0.0,
         internal,
     });
+}
+
+/// HTTP version. The stored head of an HTTP/2 response is written in the form of HTTP/1.1, so that the protocols decide.
+fn http_version(protocols: &[String], head: HttpHead<'_>) -> Option<String> {
+    let by_protocol = protocols.iter().find_map(|name| match name.to_ascii_lowercase().as_str() {
+        "h2" | "h2c" | "http/2" | "http/2.0" => Some("2"),
+        "h3" | "http/3" => Some("3"),
+        _ => None,
+    });
+    by_protocol.or(head.version()).map(str::to_owned)
 }
 
 /// Target of a link: a URL out of scope is recorded with the reason and not followed.

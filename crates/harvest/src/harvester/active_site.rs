@@ -7,6 +7,7 @@ use std::sync::Arc;
 use fetch::SiteHeaders;
 use frontier::{Politeness, RetryDecision};
 use model::{CanonicalUrl, SiteId};
+use parse::RobotsRules;
 
 use crate::dispatcher::resolved_site::ResolvedSite;
 use crate::item::harvest_event::{SiteResult, SitemapOutcome};
@@ -30,7 +31,7 @@ pub(crate) struct ActiveSite {
     /// Pages that have arrived but are not parsed.
     pub(crate) unparsed: u32,
     pub(crate) back_off_until_ms: u64,
-    /// End of the last request; 0 without one.
+    /// End of the last request; 0 if there is none.
     pub(crate) last_request_ended_ms: u64,
     /// End of the cooldown, without back-off.
     pub(crate) next_request_ms: u64,
@@ -42,6 +43,8 @@ pub(crate) struct ActiveSite {
     /// Sitemaps that were requested or are queued.
     pub(crate) sitemap_files: HashSet<CanonicalUrl>,
     robots_agent: String,
+    /// Whether robots.txt does not restrict the crawl of this site.
+    ignores_robots: bool,
     site_delay_override_ms: Option<u64>,
     pages_known: u32,
     crawl_delay_ms: u64,
@@ -77,6 +80,7 @@ impl ActiveSite {
             sitemap_url_quota: settings.sitemaps.max_urls,
             sitemap_files: HashSet::new(),
             robots_agent: String::new(),
+            ignores_robots: false,
             site_delay_override_ms: None,
             pages_known: site.pages_known,
             crawl_delay_ms: 0,
@@ -95,23 +99,29 @@ impl ActiveSite {
         self.site_delay_override_ms = site_override.and_then(|own| own.delay_ms);
         let robots_agent =
             site_override.and_then(|own| own.robots_agent.as_ref()).unwrap_or(&settings.robots.agent);
-        let has_changed = self.robots_agent != *robots_agent;
+        let ignores_robots = site_override.is_some_and(|own| own.ignores_robots);
+        let has_changed = self.robots_agent != *robots_agent || self.ignores_robots != ignores_robots;
         self.robots_agent.clone_from(robots_agent);
+        self.ignores_robots = ignores_robots;
         has_changed && self.robots.is_some()
     }
 
     /// Applies a response to a request for robots.txt, new or stored.
     pub(crate) fn apply_robots(&mut self, response: &RobotsResponse) -> &RobotsPolicy {
-        let robots = RobotsPolicy::from_response(response, &self.robots_agent);
+        let robots = match RobotsPolicy::from_response(response, &self.robots_agent) {
+            RobotsPolicy::Unreachable if self.ignores_robots => RobotsPolicy::Rules(RobotsRules::default()),
+            robots => robots,
+        };
         if let RobotsPolicy::Rules(_) = &robots {
             self.crawl_delay_ms = robots.crawl_delay_ms();
         }
         self.robots.insert(robots)
     }
 
-    /// Whether robots.txt allows a URL.
+    /// Whether robots.txt allows a URL, or is ignored.
     pub(crate) fn allows(&self, url: &CanonicalUrl) -> bool {
         match &self.robots {
+            _ if self.ignores_robots => true,
             Some(RobotsPolicy::Rules(rules)) => rules.decide(url.path_and_query()).allowed,
             _ => false,
         }

@@ -29,7 +29,7 @@ use std::time::Instant;
 
 use fetch::{Connection, Fetcher, Response};
 use frontier::{AcquiredSite, FetchEvent, Workbench};
-use model::{AddressGroup, CanonicalUrl, PageId, Reason, SiteId};
+use model::{AddressGroup, CanonicalUrl, PageId, Reason, Scheme, SiteId};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
@@ -81,6 +81,8 @@ pub(crate) struct Harvester<'s> {
     rate_limited_until_ms: u64,
     /// No request starts before this time, because of a local fault.
     paused_until: Option<Instant>,
+    /// No request starts before one in flight has ended, here or in another harvester, because of the page quota.
+    waits_for_quota: bool,
 }
 
 /// Request that has ended.
@@ -133,6 +135,7 @@ impl<'s> Harvester<'s> {
             clocks_lost_since_ms,
             rate_limited_until_ms: 0,
             paused_until: None,
+            waits_for_quota: false,
         }
     }
 
@@ -174,7 +177,7 @@ impl<'s> Harvester<'s> {
             if !has_receiver || (idle && (closed || self.context.stop_mode() >= StopMode::Graceful)) {
                 return Ok(self.journal);
             }
-            let can_start = self.has_capacity() && self.context.may_start();
+            let can_start = self.has_capacity() && self.context.may_start() && !self.waits_for_quota;
             let next = self.workbench.next_ready_ms().filter(|_| can_start);
             let wake = self.context.clock.instant(next.unwrap_or(0).max(self.rate_limited_until_ms));
             let wake = self.paused_until.map_or(wake, |until| wake.max(until));
@@ -210,6 +213,10 @@ impl<'s> Harvester<'s> {
             return Ok(());
         }
         self.settings = settings;
+        if let Some(gatherer) = &mut self.gatherer {
+            gatherer.update_settings(&self.settings.gathering);
+        }
+        self.return_excluded_pages()?;
         let sites = self.sites.values_mut();
         let changed: Vec<SiteId> = sites
             .filter_map(|active| active.update_settings(&self.settings).then_some(active.site))
@@ -273,7 +280,8 @@ impl<'s> Harvester<'s> {
                 None => self.skip_page(page.page, Reason::RejectedByPattern)?,
             }
         }
-        let robots_txt = self.settings.gathering.rules.join(&active.front_page, "/robots.txt");
+        let robots_txt =
+            self.settings.gathering.rules.join(&active.front_page, robots_path(&active.front_page));
         self.by_name.insert(active.front_page.site().into(), site.site);
         self.sites.insert(site.site, active);
         self.context.counters.active_sites.fetch_add(1, Relaxed);
@@ -353,6 +361,29 @@ impl<'s> Harvester<'s> {
         Ok(())
     }
 
+    /// Returns the pages that the scope of new settings excludes; the manager records the reason.
+    fn return_excluded_pages(&mut self) -> std::io::Result<()> {
+        let sites: Vec<SiteId> = self.sites.keys().copied().collect();
+        for site in sites {
+            for job in self.workbench.drain(site.into()) {
+                let scope = &self.settings.gathering.scope;
+                match self.jobs.get(job) {
+                    Some(RequestJob::Page { page, url, .. }) if scope.check_link(url, false).is_err() => {
+                        let page = *page;
+                        self.jobs.remove(job);
+                        self.context.counters.pages_queued.fetch_sub(1, Relaxed);
+                        self.send(HarvestEvent::PageReturned { page, reason: None })?;
+                    }
+                    _ => {
+                        self.workbench.push(site.into(), job);
+                    }
+                }
+            }
+            self.close_if_done(site)?;
+        }
+        Ok(())
+    }
+
     /// Releases all sites at the end. The pages need no event, because the coordinator requeues what was not fetched.
     fn release_all(&mut self) -> std::io::Result<()> {
         let sites: Vec<SiteId> = self.sites.keys().copied().collect();
@@ -402,6 +433,11 @@ impl<'s> Harvester<'s> {
         self.outbox.push(HarvestItem::Event(event), bytes);
         Ok(())
     }
+}
+
+/// Path of the robots.txt of a site. The first character of a gopher path is the type of the item: 0 is a text.
+fn robots_path(front_page: &CanonicalUrl) -> &'static str {
+    if front_page.scheme() == Scheme::Gopher { "/0/robots.txt" } else { "/robots.txt" }
 }
 
 /// Classifies a response for the retry policy. An unwanted MIME type is not a failure of the site.

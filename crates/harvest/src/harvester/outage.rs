@@ -3,7 +3,7 @@
 //! A timeout is a failure of the site if any other server has responded shortly before, as is nearly always the case in a large
 //! crawl. Otherwise something else is tried: servers that responded before in this run, and the name server. If they
 //! do not respond either, the network is the cause, and the request is repeated later. Without anything to compare with, as
-//! in a crawl of dead sites only, the site is judged as usual.
+//! in a crawl of dead sites only, the timeout counts as a failure of the site.
 
 use std::net::SocketAddr;
 use std::rc::Rc;

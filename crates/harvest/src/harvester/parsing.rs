@@ -36,6 +36,11 @@ impl Harvester<'_> {
         }
         let success = (200..400).contains(&fetched.status) && fetched.failure.is_none();
         self.context.counters.count_fetch(fetched.outcome(), success, fetched.body.len() as u64);
+        if success {
+            self.context.stop_at_quota();
+        } else {
+            self.context.return_page();
+        }
         if let Some(active) = self.sites.get_mut(&site) {
             active.unparsed += 1;
         }

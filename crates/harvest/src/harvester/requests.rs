@@ -19,7 +19,7 @@ use crate::harvester::outage::CheckedFetcher;
 impl Harvester<'_> {
     /// Starts all requests that may start now.
     pub(super) fn start_requests(&mut self) {
-        (self.rate_limited_until_ms, self.paused_until) = (0, None);
+        (self.rate_limited_until_ms, self.paused_until, self.waits_for_quota) = (0, None, false);
         while self.context.may_start() && self.has_capacity() {
             let now_ms = self.context.clock.now_ms();
             if self.workbench.next_ready_ms().is_none_or(|ready_ms| ready_ms > now_ms) {
@@ -36,7 +36,9 @@ impl Harvester<'_> {
                 return;
             }
             let Some(acquired) = self.workbench.acquire(now_ms) else { return };
-            self.start(acquired, admission);
+            if !self.start(acquired, admission) {
+                return;
+            }
         }
     }
 
@@ -51,18 +53,20 @@ impl Harvester<'_> {
         slot.is_ok()
     }
 
-    fn start(&mut self, acquired: AcquiredSite<SiteKey>, mut admission: Admission) {
+    /// Starts a request; false if the page quota of the crawl is used up by fetched pages and requests in flight. Those may fail,
+    /// which returns their part of the quota.
+    fn start(&mut self, acquired: AcquiredSite<SiteKey>, mut admission: Admission) -> bool {
         let Some(job) = self.jobs.remove(acquired.job) else {
             self.workbench.release(acquired.site, 0, 0);
-            return;
+            return true;
         };
         if matches!(job, RequestJob::Page { .. }) && !self.context.acquire_page() {
-            // The page quota of the crawl is used up: the requests in flight are the last ones.
             let job = self.jobs.add(job);
             self.workbench.push_first(acquired.site, job);
             self.workbench.release(acquired.site, 0, 0);
-            self.context.stop_gracefully();
-            return;
+            self.waits_for_quota = true;
+            self.context.stop_at_quota();
+            return false;
         }
         let idle = self
             .idle_connections
@@ -114,6 +118,7 @@ impl Harvester<'_> {
             };
             FinishedRequest { acquired, job, response, connection, admission }
         });
+        true
     }
 
     fn checked_fetcher(&self, admission: &Admission) -> CheckedFetcher {

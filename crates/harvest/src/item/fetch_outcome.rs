@@ -20,19 +20,22 @@ pub enum FetchOutcome {
     ServerError,
     /// Status that is not valid as the response to a page request.
     UnexpectedStatus,
+    /// Content (2xx) whose transfer broke off: the connection closed or stalled, or the framing is invalid.
+    Incomplete,
     /// No response.
     NoResponse,
 }
 
 impl FetchOutcome {
     /// All outcomes, in the order of their discriminants.
-    pub const ALL: [FetchOutcome; 7] = [
+    pub const ALL: [FetchOutcome; 8] = [
         FetchOutcome::Success,
         FetchOutcome::NotModified,
         FetchOutcome::Redirect,
         FetchOutcome::ClientError,
         FetchOutcome::ServerError,
         FetchOutcome::UnexpectedStatus,
+        FetchOutcome::Incomplete,
         FetchOutcome::NoResponse,
     ];
 
@@ -44,16 +47,18 @@ impl FetchOutcome {
             304 => FetchOutcome::NotModified,
             300..=303 | 307 | 308 => FetchOutcome::Redirect,
             400..=499 => FetchOutcome::ClientError,
-            500..=599 => FetchOutcome::ServerError,
+            // RFC 9110, section 15: a status above 599 is processed like 5xx.
+            500.. => FetchOutcome::ServerError,
             _ => FetchOutcome::UnexpectedStatus,
         }
     }
 
     /// Outcome of a fetch with a status code; `failure` is the reason for an incomplete response. An incomplete 304 confirms
-    /// nothing.
+    /// nothing. Content that broke off is a failure; content that was cut at a limit of this side is not.
     pub fn of_fetch(status: u16, failure: Option<Reason>) -> FetchOutcome {
         match FetchOutcome::from_status(status) {
             FetchOutcome::NotModified if failure.is_some() => FetchOutcome::UnexpectedStatus,
+            FetchOutcome::Success if failure.is_some_and(is_broken_transfer) => FetchOutcome::Incomplete,
             outcome => outcome,
         }
     }
@@ -67,14 +72,25 @@ impl FetchOutcome {
             FetchOutcome::ClientError => "client_error",
             FetchOutcome::ServerError => "server_error",
             FetchOutcome::UnexpectedStatus => "unexpected_status",
+            FetchOutcome::Incomplete => "incomplete",
             FetchOutcome::NoResponse => "no_response",
         }
+    }
+
+    /// Whether the response has content, complete or not.
+    pub fn has_content(self) -> bool {
+        matches!(self, FetchOutcome::Success | FetchOutcome::Incomplete)
     }
 
     /// Whether the fetch succeeded.
     pub fn is_success(self) -> bool {
         matches!(self, FetchOutcome::Success | FetchOutcome::NotModified | FetchOutcome::Redirect)
     }
+}
+
+/// Whether the reason is that the server or the network ended the transfer early.
+fn is_broken_transfer(reason: Reason) -> bool {
+    matches!(reason, Reason::ConnectionClosed | Reason::InvalidBody | Reason::TooSlow)
 }
 
 #[cfg(test)]
@@ -92,9 +108,20 @@ mod tests {
             (404, "client_error"),
             (503, "server_error"),
             (101, "unexpected_status"),
-            (999, "unexpected_status"),
+            (999, "server_error"),
         ] {
             assert_eq!(FetchOutcome::from_status(status).as_str(), name);
+        }
+        for (failure, name) in [
+            (Reason::ConnectionClosed, "incomplete"),
+            (Reason::InvalidBody, "incomplete"),
+            (Reason::TooSlow, "incomplete"),
+            (Reason::TotalTimeout, "ok"),
+            (Reason::MimeType, "ok"),
+        ] {
+            assert_eq!(FetchOutcome::of_fetch(200, Some(failure)).as_str(), name);
+            assert_eq!(FetchOutcome::of_fetch(404, Some(failure)).as_str(), "client_error");
+            assert_eq!(FetchOutcome::of_fetch(301, Some(failure)).as_str(), "redirect");
         }
         assert!(
             FetchOutcome::ALL.into_iter().enumerate().all(|(number, outcome)| outcome as usize == number)

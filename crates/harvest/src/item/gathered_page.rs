@@ -79,8 +79,10 @@ pub struct GatheredDocument {
     pub words: u32,
     /// Relevance to the topic of the crawl, quantized.
     pub relevance: u16,
-    /// XXH3 of the main text, or of the entries of a feed; 0 without one.
+    /// XXH3 of the main text; 0 if there is none.
     pub text_hash: u64,
+    /// Hash of the content that is compared with other versions of the page; 0 without any.
+    pub change_hash: u64,
     /// Fingerprint of a front page; 0 for other pages, and for one with too little content.
     pub front_page_hash: u64,
     /// SimHash fingerprint of the main text.
@@ -194,6 +196,12 @@ impl GatheredPage {
     /// URL of the page.
     pub fn url(&self) -> &CanonicalUrl {
         &self.url
+    }
+
+    /// Whether the content is used although a limit on size or time cut it.
+    pub fn is_truncated(&self) -> bool {
+        let is_limit = matches!(self.truncated, Some(Truncation::Length | Truncation::Time));
+        self.outcome == FetchOutcome::Success && is_limit
     }
 
     /// Number of links of all kinds.

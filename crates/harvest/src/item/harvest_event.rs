@@ -62,7 +62,7 @@ pub enum HarvestEvent {
     },
     /// A sitemap or feed of a site was read.
     UrlsListed(UrlList),
-    /// No work is left for a site.
+    /// All work for a site is done.
     SiteDone(SiteResult),
 }
 
@@ -165,7 +165,7 @@ pub struct SiteResult {
     pub next_request_ms: u64,
     /// Consecutive failed requests.
     pub consecutive_errors: u16,
-    /// End of the back-off, in Unix milliseconds; 0 without one.
+    /// End of the back-off, in Unix milliseconds; 0 if there is none.
     pub back_off_until_ms: u64,
     /// Delay that results from throttling responses (429).
     #[serde(default)]

@@ -44,7 +44,7 @@ impl<T> Outbox<T> {
         }
     }
 
-    /// Sends all items, as far as the channel has capacity. Returns false when the receiver is gone.
+    /// Sends all items for which the channel has capacity. Returns false when the receiver is gone.
     pub(crate) fn flush(&mut self) -> bool {
         // Without capacity the chunk could not be sent now, so it can as well be filled.
         if self.sender.capacity() > self.waiting.len() {
@@ -53,7 +53,7 @@ impl<T> Outbox<T> {
         self.send_chunks()
     }
 
-    /// Sends full chunks, as far as the channel has capacity. Returns false when the receiver is gone.
+    /// Sends all full chunks for which the channel has capacity. Returns false when the receiver is gone.
     pub(crate) fn send_chunks(&mut self) -> bool {
         while let Some((chunk, bytes)) = self.waiting.pop_front() {
             match self.sender.try_send((self.source, chunk)) {

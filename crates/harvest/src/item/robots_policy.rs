@@ -28,7 +28,7 @@ impl RobotsPolicy {
         }
     }
 
-    /// `Crawl-delay` of the rules; 0 without one.
+    /// `Crawl-delay` of the rules; 0 if there is none.
     pub fn crawl_delay_ms(&self) -> u64 {
         match self {
             RobotsPolicy::Rules(rules) => {

@@ -2,6 +2,8 @@
 //!
 //! The binary converts `weir.toml` to these types; nothing here reads a file.
 
+use std::collections::BTreeMap;
+
 use fetch::{DnsSettings, FetchSettings, SiteHeaders};
 use frontier::{
     Limits, Politeness, PollIntervals, PriorityModel, RetryPolicy, Strategy, UrlPattern, Weights,
@@ -68,6 +70,9 @@ pub struct CrawlSettings {
     pub dns: DnsSettings,
     /// Overrides for some sites; the first match applies.
     pub site_overrides: Vec<SiteOverride>,
+    /// Digests of the settings on which stored decisions depend, by the names in [`model::Reason::settings`]. Pages are judged
+    /// again when one differs from the digest of the last crawl.
+    pub setting_digests: BTreeMap<String, u64>,
     /// Clock for experiments; `None` for the system clock.
     pub clock: Option<CrawlClock>,
 }
@@ -144,6 +149,8 @@ pub struct SiteOverride {
     pub headers: SiteHeaders,
     /// Product token that is matched against robots.txt.
     pub robots_agent: Option<String>,
+    /// Whether robots.txt does not restrict the crawl of these sites; its `Crawl-delay` and sitemaps still apply.
+    pub ignores_robots: bool,
     /// Whether the sites are excluded from the crawl.
     pub skip: bool,
 }
@@ -192,6 +199,7 @@ impl Default for CrawlSettings {
             fetch: FetchSettings::default(),
             dns: DnsSettings::default(),
             site_overrides: Vec::new(),
+            setting_digests: BTreeMap::new(),
             clock: None,
         }
     }

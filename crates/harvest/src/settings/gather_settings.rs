@@ -2,6 +2,7 @@
 
 use frontier::Scope;
 use model::UrlRules;
+use parse::LinkKind;
 use parse::html::Options;
 
 use crate::settings::focus::Focus;
@@ -13,6 +14,8 @@ pub struct GatherSettings {
     pub rules: UrlRules,
     /// Scope of the crawl.
     pub scope: Scope,
+    /// Elements whose links are followed; a redirect is followed in any case.
+    pub followed_kinds: Vec<LinkKind>,
     /// Options of the HTML parser.
     pub options: Options,
     /// Compression level of stored records, from 1 to 12.
@@ -28,10 +31,17 @@ impl Default for GatherSettings {
         GatherSettings {
             rules: UrlRules::default(),
             scope: Scope::default(),
+            followed_kinds: followed_kinds(),
             options: Options::default(),
             compression_level: 1,
             store_requests: false,
             focus: Focus::default(),
         }
     }
+}
+
+/// All elements whose links lead to pages.
+fn followed_kinds() -> Vec<LinkKind> {
+    let kinds = (0..=u8::MAX).filter_map(LinkKind::from_code);
+    kinds.filter(|kind| kind.leads_to_page() && *kind != LinkKind::Redirect).collect()
 }

@@ -139,6 +139,7 @@ impl DirBroker {
     /// Creates a file atomically; false if it exists.
     fn create(&self, target: &Path, content: &[u8]) -> io::Result<bool> {
         let temp = self.write_temp(target, content)?;
+        // A hard link fails if the target exists, so that of two writers of a log entry one wins; a rename would replace it.
         let linked = fs::hard_link(&temp, target);
         fs::remove_file(&temp)?;
         match linked {
@@ -254,6 +255,7 @@ impl Broker for DirBroker {
 
     fn delete_batch(&self, batch: u64) -> Result<(), BrokerError> {
         let delete = || {
+            // The batch first: without its log it would be leased and fetched again.
             remove_if_exists(&self.batch_path(batch))?;
             if_exists(fs::remove_dir_all(self.log_dir(batch)))
         };
@@ -306,6 +308,7 @@ impl Lease for DirLease {
     }
 
     fn renew(&self) -> Result<bool, BrokerError> {
+        // The lock is held until the worker ends, so the lease does not expire.
         Ok(true)
     }
 

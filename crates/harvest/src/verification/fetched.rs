@@ -9,7 +9,7 @@ use crate::verification::time_bounds::TimeBounds;
 /// Maximum number of protocol names, one per layer, and their length.
 const MAX_PROTOCOLS: usize = 4;
 const MAX_PROTOCOL_BYTES: usize = 32;
-/// Head and body may have these lengths whatever the settings, which the harvester can have read earlier.
+/// Head and body may have these lengths regardless of the settings: the harvester may have read an older version of them.
 const MIN_MAX_HEAD_BYTES: usize = 1 << 20;
 const MIN_MAX_BODY_BYTES: usize = 16 << 20;
 

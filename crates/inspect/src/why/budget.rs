@@ -38,7 +38,7 @@ impl BudgetInfo {
     ) -> Result<BudgetInfo, Error> {
         let state = CrawlState::from_manifest(&snapshot.manifest)?;
         let today = crawl::daily_budgets(&state, settings, now_ms);
-        let day = DayBudget::load(&state, &snapshot.page_state, settings, now_ms)?;
+        let day = DayBudget::load(&state, &snapshot.page_state, &snapshot.site_state, settings, now_ms)?;
         let domain = url.registered_domain().unwrap_or(url.host());
         let (domain_pages, linking_domains) = pages_of(snapshot, settings, domain)?;
         Ok(BudgetInfo {

@@ -60,7 +60,7 @@ pub struct PageInfo {
     pub last_fetch_ms: Option<u64>,
     /// Earliest time of the next fetch.
     pub next_fetch_after_ms: Option<u64>,
-    /// HTTP status of the last response; 0 without one.
+    /// HTTP status of the last response; 0 if there is none.
     pub status: u16,
     /// Page with the same content.
     pub duplicate_of: Option<String>,

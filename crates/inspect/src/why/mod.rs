@@ -36,8 +36,14 @@ pub fn explain_url(
     now_ms: u64,
     cancellation: &Cancellation,
 ) -> Result<UrlReport, Error> {
-    let url = match settings.gathering.rules.canonical(input) {
+    let url = match settings.gathering.rules.canonical(input).or_else(|error| {
+        // `host:8090/x` looks like a URL with the scheme `host`.
+        known_site_url(snapshot, settings, input).ok_or(error)
+    }) {
         Ok(url) => url,
+        Err(error @ UrlError::Scheme(_)) if has_port(input) => {
+            return Err(invalid_url_error(snapshot, input, error));
+        }
         // Links with other schemes occur in pages, so that users may look them up; anything else is a typing error.
         Err(error @ UrlError::Scheme(_)) => {
             return Ok(empty_report(input, format!("invalid URL: {error}")));
@@ -93,6 +99,20 @@ pub fn explain_url(
     report.robots = robots;
     report.inlinks_sample = inlink_infos(snapshot, links)?;
     Ok(report)
+}
+
+/// URL for an input without a scheme, if the site is known with one.
+fn known_site_url(snapshot: &Snapshot, settings: &CrawlSettings, input: &str) -> Option<CanonicalUrl> {
+    let with_scheme = |scheme: &str| settings.gathering.rules.canonical(&format!("{scheme}://{input}")).ok();
+    let urls = ["https", "http"].into_iter().filter_map(with_scheme);
+    urls.filter(|_| !input.contains("://")).find(|url| snapshot.urls.find_site(url.site()).is_some())
+}
+
+/// Whether an input without a scheme begins with a host and a port.
+fn has_port(input: &str) -> bool {
+    let authority = input.split(['/', '?', '#']).next().unwrap_or_default();
+    let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
+    !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn empty_report(input: &str, summary: String) -> UrlReport {

@@ -21,6 +21,9 @@ pub(crate) fn known(
     let reason = alias.or(record.reason).or(robots);
     let cause = reason.map_or_else(|| "unknown reason".to_owned(), |reason| reason.to_string());
     match record.stage {
+        PageStage::Discovered if matches!(reason, Some(Reason::DomainBudget | Reason::SitePageLimit)) => {
+            ("discovered", reason, format!("discovered; not selected: {cause}"))
+        }
         PageStage::Discovered if reason.is_some() => {
             ("discovered", reason, format!("discovered; retry pending: {cause}"))
         }

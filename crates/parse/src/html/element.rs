@@ -2,6 +2,7 @@
 
 use super::tag::NameKey;
 use crate::document::Context;
+use crate::outline::{BlockKind, Marks};
 
 /// Elements with a special treatment in the extractor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,14 +52,20 @@ pub(super) struct Role {
     pub(super) element: Element,
     pub(super) gap: Gap,
     pub(super) context: Context,
+    /// Kind of the element in the outline.
+    pub(super) block: BlockKind,
+    /// Marks of the element in the outline.
+    pub(super) marks: Marks,
 }
 
 impl Role {
-    const fn new(element: Element, gap: Gap, context: Context) -> Role {
-        Role { element, gap, context }
-    }
-
-    const PLAIN: Role = Role::new(Element::Plain, Gap::Nothing, Context::NONE);
+    const PLAIN: Role = Role {
+        element: Element::Plain,
+        gap: Gap::Nothing,
+        context: Context::NONE,
+        block: BlockKind::None,
+        marks: Marks::NONE,
+    };
 
     /// Returns the role of an element; elements not in the table are plain and inline.
     pub(super) fn from_key(key: NameKey) -> Role {
@@ -99,7 +106,58 @@ const fn plain(name: &str, gap: Gap, context: Context) -> (NameKey, Role) {
 }
 
 const fn role(name: &str, element: Element, gap: Gap, context: Context) -> (NameKey, Role) {
-    (NameKey::new(name), Role::new(element, gap, context))
+    let key = NameKey::new(name);
+    let block = block_kind(key, gap);
+    (key, Role { element, gap, context, block, marks: marks(key) })
+}
+
+const fn block_kind(key: NameKey, gap: Gap) -> BlockKind {
+    if key.is_one_of(&["html", "body", "head"]) {
+        BlockKind::Root
+    } else if key.is_one_of(&["br", "hr", "iframe", "input", "plaintext", "xmp"]) {
+        BlockKind::None
+    } else if key.is_one_of(&["p", "blockquote", "dd", "figure", "figcaption", "details", "summary"]) {
+        BlockKind::Paragraph
+    } else if key.is_one_of(&["li", "dt"]) {
+        BlockKind::Item
+    } else if key.is_one_of(&["tr", "td", "th", "caption"]) {
+        BlockKind::Cell
+    } else if key.is_one_of(&["h1", "h2", "h3", "h4", "h5", "h6"]) {
+        BlockKind::Heading
+    } else if key.is_one_of(&["pre"]) {
+        BlockKind::Preformatted
+    } else if key.is_one_of(&["select", "option", "optgroup", "button", "label", "legend", "textarea"]) {
+        BlockKind::Control
+    } else if matches!(gap, Gap::Line) || key.is_one_of(&["noscript"]) {
+        BlockKind::Container
+    } else {
+        BlockKind::None
+    }
+}
+
+const fn marks(key: NameKey) -> Marks {
+    let marks = if key.is_one_of(&["nav", "menu"]) {
+        Marks::NAVIGATION
+    } else if key.is_one_of(&["header"]) {
+        Marks::HEADER
+    } else if key.is_one_of(&["footer", "address"]) {
+        Marks::FOOTER
+    } else if key.is_one_of(&["aside"]) {
+        Marks::ASIDE
+    } else if key.is_one_of(&["dialog"]) {
+        Marks::NOTICE
+    } else if key.is_one_of(&["noscript"]) {
+        Marks::HIDDEN
+    } else if key.is_one_of(&["figcaption"]) {
+        Marks::CAPTION
+    } else if key.is_one_of(&["article"]) {
+        Marks::ARTICLE
+    } else if key.is_one_of(&["main"]) {
+        Marks::MAIN
+    } else {
+        return Marks::NONE;
+    };
+    marks.union(Marks::BY_ELEMENT)
 }
 
 const ROLES: &[(NameKey, Role)] = &[
@@ -175,6 +233,7 @@ const ROLES: &[(NameKey, Role)] = &[
     plain("main", Gap::Line, Context::MAIN),
     plain("menu", Gap::Line, Context::NAVIGATION),
     plain("nav", Gap::Line, Context::NAVIGATION),
+    plain("noscript", Gap::Nothing, Context::NONE),
     plain("ol", Gap::Line, Context::LIST),
     plain("optgroup", Gap::Line, Context::NONE),
     plain("p", Gap::Line, Context::NONE),

@@ -9,11 +9,13 @@ use super::Options;
 use super::characters::Characters;
 use super::element::{Element, Gap, Role};
 use super::meta;
+use super::outline_builder::OutlineBuilder;
 use super::simplified::SimplifiedHtmlWriter;
 use super::tag::Tag;
 use super::text_flow::TextFlow;
 use super::tokenizer::{Content, TokenSink};
 use crate::document::{Context, Document, HeadingRecord, LinkKind, LinkRecord, Span};
+use crate::outline::BlockKind;
 
 /// Maximum length of an anchor text, for anchors that are never closed.
 const MAX_ANCHOR_BYTES: u32 = 1_024;
@@ -23,6 +25,7 @@ pub(super) struct Extractor<'o, 'd> {
     document: &'d mut Document,
     options: &'o Options,
     flow: TextFlow,
+    outline: OutlineBuilder,
     simplified: Option<SimplifiedHtmlWriter<'o>>,
     /// Target of the next text.
     text_target: TextTarget,
@@ -48,6 +51,7 @@ enum TextTarget {
 impl<'o, 'd> Extractor<'o, 'd> {
     pub(super) fn new(document: &'d mut Document, options: &'o Options) -> Extractor<'o, 'd> {
         let flow = TextFlow::new(std::mem::take(&mut document.text), options.limits.text_bytes);
+        let outline = OutlineBuilder::new(std::mem::take(&mut document.outline));
         let writer = options.simplify.as_ref().map(|tags| {
             SimplifiedHtmlWriter::new(
                 std::mem::take(&mut document.simplified_html),
@@ -59,6 +63,7 @@ impl<'o, 'd> Extractor<'o, 'd> {
             document,
             options,
             flow,
+            outline,
             simplified: writer,
             text_target: TextTarget::Page,
             open_anchor: None,
@@ -76,6 +81,7 @@ impl<'o, 'd> Extractor<'o, 'd> {
         self.close_anchor();
         self.close_heading();
         self.document.truncated |= self.flow.truncated;
+        self.document.outline = self.outline.finish(self.flow.position());
         self.document.text = self.flow.text;
         if let Some(writer) = self.simplified {
             self.document.truncated |= writer.is_full();
@@ -85,6 +91,9 @@ impl<'o, 'd> Extractor<'o, 'd> {
 
     fn start_element(&mut self, role: Role, tag: &Tag<'_, '_>) {
         self.flow.gap(role.gap);
+        if role.block != BlockKind::None {
+            self.outline.start(role, tag, self.flow.position());
+        }
         self.open_context(role.context);
         // HTML block elements end an unclosed SVG element.
         if role.gap == Gap::Line {
@@ -107,6 +116,9 @@ impl<'o, 'd> Extractor<'o, 'd> {
             _ => {}
         }
         self.flow.gap(role.gap);
+        if role.block != BlockKind::None {
+            self.outline.end(tag.key, self.flow.position());
+        }
         self.close_context(role.context);
         if let Some(writer) = &mut self.simplified {
             writer.end_tag(tag);
@@ -353,7 +365,6 @@ impl<'o, 'd> Extractor<'o, 'd> {
             let open = &mut self.open_contexts[context.bits().trailing_zeros() as usize];
             *open = open.saturating_add(1);
             self.context.insert(context);
-            self.mark_region(context);
         }
     }
 
@@ -363,22 +374,8 @@ impl<'o, 'd> Extractor<'o, 'd> {
             *open = open.saturating_sub(1);
             if *open == 0 {
                 self.context.remove(context);
-                self.mark_region(context);
             }
         }
-    }
-
-    /// Records the start or end of a section in the text.
-    fn mark_region(&mut self, changed: Context) {
-        if !Context::SECTIONS.contains(changed) {
-            return;
-        }
-        let start = self.flow.position();
-        let regions = &mut self.document.regions;
-        if regions.last().is_some_and(|(last, _)| *last == start) {
-            regions.pop();
-        }
-        regions.push((start, self.context));
     }
 }
 

@@ -81,6 +81,18 @@ impl NameKey {
         if length == name.len() { key } else { NameKey::OTHER }
     }
 
+    /// Reports whether the key is that of a name in the list.
+    pub(super) const fn is_one_of(self, names: &[&str]) -> bool {
+        let mut at = 0;
+        while at < names.len() {
+            if NameKey::new(names[at]).0 == self.0 {
+                return true;
+            }
+            at += 1;
+        }
+        false
+    }
+
     pub(super) const fn word(self) -> u64 {
         self.0
     }

@@ -39,7 +39,7 @@ pub struct RobotsRules {
 /// An `Allow` or `Disallow` line that applies.
 #[derive(Debug)]
 pub struct Rule {
-    /// Whether it allows or disallows.
+    /// Whether the rule allows (`Allow`) or disallows (`Disallow`) the path.
     pub allow: bool,
     /// The line in normal form: `Disallow: /private/`.
     pub text: String,

@@ -171,9 +171,9 @@ pub(crate) fn write_checksummed(path: &Path, bytes: &[u8]) -> Result<()> {
     write().context("write", path)
 }
 
-/// Reads and verifies a file of [`write_checksummed`].
-pub(crate) fn read_checksummed(path: &Path) -> Result<Vec<u8>> {
-    let mut bytes = match fs::read(path) {
+/// Reads and verifies a file of [`write_checksummed`] with at most `max_bytes` of content.
+pub(crate) fn read_checksummed(path: &Path, max_bytes: usize) -> Result<Vec<u8>> {
+    let mut bytes = match store::read_limited(path, (max_bytes + CHECKSUM_BYTES) as u64) {
         // A commit references the file, so a missing one is damage.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err(Error::Unreadable { reason: format!("{} is missing", path.display()) });

@@ -20,7 +20,7 @@ pub(crate) struct Fields {
     pub(crate) language: Field,
     /// MIME type, such as `text/html`; keyword.
     pub(crate) mime_type: Field,
-    /// Date of modification or publication as declared by the page, in Unix seconds; missing without one.
+    /// Date of modification or publication as declared by the page, in Unix seconds; absent if there is none.
     pub(crate) date: Field,
     /// HTTP status.
     pub(crate) status: Field,

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::index::index_dir::{read_checksummed, write_checksummed};
-use crate::text::word_counts::drop_rarest;
+use crate::text::wildcard::{WildcardPattern, fold};
+use crate::text::word_counts::{MAX_WORDS, drop_rarest};
 
 /// Words in lower case with approximate frequencies.
 #[derive(Debug, Default)]
@@ -29,6 +30,9 @@ struct Word {
 /// Minimum frequency of a suggestion, relative to that of the given word.
 const MIN_FREQUENCY_RATIO: u64 = 100;
 
+/// Maximum size of the file: [`MAX_WORDS`] words of 24 characters with their lengths and counts.
+const MAX_FILE_BYTES: usize = MAX_WORDS * 102;
+
 /// Minimum frequency of a word; rarer ones may be misspellings.
 const MIN_COUNT: u64 = 3;
 
@@ -51,6 +55,22 @@ impl Vocabulary {
             Some((distance, std::cmp::Reverse(candidate.count), found))
         });
         near.min().map(|(_, _, word)| word)
+    }
+
+    /// Returns the words that match a pattern, the most frequent ones if there are too many.
+    pub(crate) fn matching(&self, pattern: &WildcardPattern, max_words: usize) -> Vec<&str> {
+        let is_match = |word: &&Word| {
+            let text = self.text_of(word);
+            if text.is_ascii() {
+                pattern.matches(text.as_bytes())
+            } else {
+                pattern.matches(fold(text).as_bytes())
+            }
+        };
+        let mut found: Vec<&Word> = self.words.iter().filter(is_match).collect();
+        found.sort_by_key(|word| std::cmp::Reverse(word.count));
+        found.truncate(max_words);
+        found.into_iter().map(|word| self.text_of(word)).collect()
     }
 
     /// Approximate frequency of a word; 0 if it is too rare.
@@ -86,7 +106,7 @@ impl Vocabulary {
 
     /// Reads a file of [`Vocabulary::write`].
     pub(crate) fn read(path: &Path) -> Result<Vocabulary> {
-        let bytes = read_checksummed(path)?;
+        let bytes = read_checksummed(path, MAX_FILE_BYTES)?;
         let damaged = || Error::Unreadable { reason: format!("{} is damaged", path.display()) };
         let (mut rest, mut word) = (bytes.as_slice(), Vec::new());
         let mut vocabulary = Vocabulary::default();
@@ -98,6 +118,9 @@ impl Vocabulary {
             let text = std::str::from_utf8(&word).map_err(|_| damaged())?;
             vocabulary.push(text, u32::from_le_bytes(*count).into());
             rest = tail;
+            if vocabulary.len() > MAX_WORDS {
+                return Err(damaged());
+            }
         }
         Ok(vocabulary)
     }

@@ -36,7 +36,7 @@ impl AnchorReader {
             table.for_each(group, |row| (first, last) = (first.min(row.page_id), last.max(row.page_id)))?;
             row_groups.push((first, last));
         }
-        Ok(AnchorReader { table: table.with_columns(&["page_id", "anchor"]), row_groups })
+        Ok(AnchorReader { table: table.with_columns(&["page_id", "anchor", "link_count"]), row_groups })
     }
 
     /// The analysed commit.
@@ -44,7 +44,8 @@ impl AnchorReader {
         self.table.generation()
     }
 
-    /// Returns the anchor texts of a range of pages, one per line.
+    /// Returns the anchor texts of a range of pages, one per line. A text is repeated by the logarithm of the number of its links, so that
+    /// the name by which most links call a page has the highest frequency.
     pub(crate) fn read(&self, pages: Range<u32>) -> Result<HashMap<u32, String>> {
         let mut found: HashMap<u32, String> = HashMap::new();
         for (group, (first, last)) in self.row_groups.iter().enumerate() {
@@ -54,13 +55,20 @@ impl AnchorReader {
             self.table.for_each(group, |row| {
                 if pages.contains(&row.page_id) {
                     let texts = found.entry(row.page_id).or_default();
-                    if texts.len() + row.anchor.len() < MAX_ANCHOR_BYTES {
-                        texts.push_str(row.anchor);
-                        texts.push('\n');
+                    for _ in 0..repetitions(row.link_count) {
+                        if texts.len() + row.anchor.len() < MAX_ANCHOR_BYTES {
+                            texts.push_str(row.anchor);
+                            texts.push('\n');
+                        }
                     }
                 }
             })?;
         }
         Ok(found)
     }
+}
+
+/// Number of repetitions of the text of some links: one for each doubling.
+fn repetitions(link_count: i64) -> u32 {
+    link_count.max(1).ilog2() + 1
 }

@@ -19,6 +19,7 @@ pub(crate) mod segment_merge;
 pub(crate) mod summary;
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use store::Snapshot;
@@ -59,6 +60,13 @@ pub fn index(
     measure(&dir, &mut summary)?;
     summary.duration = start.elapsed();
     Ok(summary)
+}
+
+/// Deletes the text index of a collection, so that the next run builds it again.
+pub fn discard_index(collection: &Path) -> Result<()> {
+    let dir = IndexDir::new(collection);
+    let _lock = dir.lock()?;
+    dir.discard_index()
 }
 
 fn update_index(

@@ -127,6 +127,7 @@ fn record_outcome(
         (ReadKind::Update | ReadKind::CheckHeaders, false) => summary.removed += 1,
         (ReadKind::Add, false) | (ReadKind::CheckHeaders, true) => {}
     }
+    // The index has no update: a changed page was added as a new document, and the old one is deleted.
     if outcome.kind == ReadKind::Update || (outcome.kind == ReadKind::CheckHeaders && !is_indexed) {
         deletions.add(outcome.page);
     }

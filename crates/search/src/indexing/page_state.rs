@@ -102,7 +102,7 @@ pub(crate) fn earliest_expiry(one_s: u32, other_s: u32) -> u32 {
 
 /// Reads the rows of a range.
 pub(crate) fn read_range(path: &Path) -> Result<Vec<IndexedState>> {
-    let bytes = read_checksummed(path)?;
+    let bytes = read_checksummed(path, RANGE_PAGES * ROW_BYTES)?;
     let (rows, rest) = bytes.as_chunks::<ROW_BYTES>();
     if !rest.is_empty() || rows.len() > RANGE_PAGES {
         return Err(Error::Unreadable { reason: format!("{} has an invalid length", path.display()) });

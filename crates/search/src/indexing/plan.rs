@@ -87,11 +87,17 @@ pub(crate) fn plan_page(
     }
 }
 
-/// Location of the content of a page, if its last fetch was successful or found it unchanged.
+/// Location of the content of a page, if it was successfully fetched and the last response does not show that it is gone.
 pub(crate) fn content_location(record: &PageRecord) -> Option<RecordLocation> {
-    let is_success = matches!(record.status, 200..=299 | 304);
-    let is_there = matches!(record.stage, PageStage::Fetched | PageStage::Queued) && is_success;
+    let is_fetched = matches!(record.stage, PageStage::Fetched | PageStage::Queued | PageStage::Failed);
+    let is_there = is_fetched && !is_gone(record.status);
     record.record_location.filter(|_| is_there && record.content_hash != 0)
+}
+
+/// Whether a status shows that the content is no longer at its URL: a redirect or a client error. The others are passing:
+/// server errors, requests to slow down, and failures without a response (0).
+fn is_gone(status: u16) -> bool {
+    matches!(status, 300..=303 | 305..=399 | 400..=407 | 409..=424 | 426..=428 | 430..=499)
 }
 
 /// Hash of anchor texts as in [`IndexedState`]; 0 for none.

@@ -1,7 +1,6 @@
-//! Queries of plain text: pages with any of its words, ranked higher if words are adjacent as in the text.
+//! Queries of plain text: pages with any of its words.
 //!
-//! Stop words are dropped. A repeated word counts as often as it is repeated. Two adjacent words are also searched joined by a hyphen, which
-//! is a phrase in an index with word positions.
+//! Stop words are dropped. A repeated word counts as often as it is repeated.
 
 use super::condition::{Condition, WordPattern};
 use super::{MAX_QUERY_BYTES, MAX_QUERY_TERMS};
@@ -14,28 +13,29 @@ const STOP_WORDS: &str = "a an the i me my mine we us our ours you your yours he
     down in out on off over under again further then once all any both each few more most other others some such no nor \
     not only own same so than too very just also however etc s t m d ll ve re please";
 
-/// Builds the condition; `None` if the text has no word.
-pub(super) fn any_word(text: &str) -> Option<Condition> {
+/// Builds the condition and the pairs of adjacent words; `None` if the text has no word.
+pub(super) fn any_word(text: &str) -> Option<(Condition, Vec<[String; 2]>)> {
     let end = (0..=text.len().min(MAX_QUERY_BYTES)).rev().find(|at| text.is_char_boundary(*at))?;
     let parts = text[..end].split(|letter: char| !letter.is_alphanumeric());
     let all: Vec<String> = parts.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
     let is_content_word = |word: &String| !STOP_WORDS.split_whitespace().any(|known| known == word);
     let has_content_word = all.iter().any(is_content_word);
-    let is_kept = |word: &String| !has_content_word || is_content_word(word);
-    let mut terms = Vec::new();
-    let mut last: Option<&String> = None;
-    for word in &all {
-        let this = is_kept(word).then_some(word);
-        if let (Some(last), Some(this)) = (last, this) {
-            terms.push(format!("{last}-{this}"));
+    let is_kept = |word: &&String| !has_content_word || is_content_word(word);
+    let mut pairs: Vec<[String; 2]> = Vec::new();
+    for neighbours in all.windows(2) {
+        if let [first, second] = neighbours
+            && is_kept(&first)
+            && is_kept(&second)
+        {
+            pairs.push([first.clone(), second.clone()]);
         }
-        terms.extend(this.cloned());
-        last = this;
     }
-    terms.truncate(MAX_QUERY_TERMS);
     let condition = |word: String| Condition::Text { field: None, pattern: WordPattern::Word(word) };
-    match terms.len() {
-        0 | 1 => terms.pop().map(condition),
-        _ => Some(Condition::Any(terms.into_iter().map(condition).collect())),
-    }
+    let mut words: Vec<Condition> =
+        all.iter().filter(is_kept).take(MAX_QUERY_TERMS).cloned().map(condition).collect();
+    let condition = match words.len() {
+        0 | 1 => words.pop()?,
+        _ => Condition::Any(words),
+    };
+    Some((condition, pairs))
 }

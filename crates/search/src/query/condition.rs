@@ -75,10 +75,8 @@ pub enum WordPattern {
     Word(String),
     /// Phrase: consecutive words.
     Phrase(String),
-    /// Words with this prefix.
-    Prefix(String),
-    /// Words that contain this text.
-    Infix(String),
+    /// Words with wildcards: `*` stands for any characters, or none.
+    Wildcard(String),
 }
 
 /// Numeric field of a page.
@@ -132,6 +130,21 @@ impl Condition {
             Condition::Not(not) => not.collect_links(found),
             Condition::Link(link) if !found.contains(link) => found.push(link.clone()),
             _ => {}
+        }
+    }
+
+    /// Restricts all words and phrases without a field to a field; `false` if there is another condition.
+    pub(super) fn set_field(&mut self, name: QueryField) -> bool {
+        match self {
+            Condition::All(all) | Condition::Any(all) => {
+                all.iter_mut().all(|condition| condition.set_field(name))
+            }
+            Condition::Not(not) => not.set_field(name),
+            Condition::Text { field: field @ None, .. } => {
+                *field = Some(name);
+                true
+            }
+            _ => false,
         }
     }
 
@@ -216,10 +229,8 @@ impl NumericField {
 impl fmt::Display for WordPattern {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            WordPattern::Word(word) => out.write_str(word),
+            WordPattern::Word(word) | WordPattern::Wildcard(word) => out.write_str(word),
             WordPattern::Phrase(words) => write!(out, "\"{words}\""),
-            WordPattern::Prefix(start) => write!(out, "{start}*"),
-            WordPattern::Infix(part) => write!(out, "*{part}*"),
         }
     }
 }

@@ -12,6 +12,8 @@ use super::{MAX_NEAR_DISTANCE, Period, QueryError};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
     Open,
+    /// Group of words and phrases in a field: `title:(`.
+    FieldOpen(QueryField),
     Close,
     And,
     Or,
@@ -106,6 +108,9 @@ impl<'q> Lexer<'q> {
         if !name.is_empty() && after.starts_with(':') {
             let lower = name.to_ascii_lowercase();
             self.offset += name.len() + 1;
+            if let Some(field) = text_field(&lower).filter(|_| self.rest().starts_with('(')) {
+                return Ok(self.skip_byte(Token::FieldOpen(field)));
+            }
             if let Some(condition) = self.field(&lower)? {
                 return Ok(Token::Term(condition));
             }
@@ -136,32 +141,21 @@ impl<'q> Lexer<'q> {
         }
     }
 
-    /// Parses the wildcards of a word.
+    /// Parses a word, with or without wildcards.
     fn wildcard_word(&self, run: &str, start: usize) -> Result<WordPattern> {
-        let inner = run.strip_prefix('*').unwrap_or(run);
-        let inner = inner.strip_suffix('*').unwrap_or(inner);
-        let wildcards = (run.starts_with('*'), run.len() > inner.len() + usize::from(run.starts_with('*')));
-        if inner.contains('*') || wildcards == (true, false) {
-            return self.error(start, "`*` at the end of a word (prefix) or at both ends (infix)");
+        if !run.contains('*') {
+            return Ok(WordPattern::Word(run.to_owned()));
         }
-        let is_empty = !inner.chars().any(char::is_alphanumeric);
-        match wildcards {
-            (_, false) => Ok(WordPattern::Word(inner.to_owned())),
-            (_, true) if is_empty => self.error(start, "letters next to `*`"),
-            (false, true) => Ok(WordPattern::Prefix(inner.to_owned())),
-            (true, true) => Ok(WordPattern::Infix(inner.to_owned())),
+        let mut parts = run.split(|c: char| c != '*' && !c.is_alphanumeric());
+        if parts.any(|part| part.contains('*') && !part.chars().any(char::is_alphanumeric)) {
+            return self.error(start, "letters next to `*`");
         }
+        Ok(WordPattern::Wildcard(run.to_owned()))
     }
 
     /// Parses the condition of a field name; `None` if the name is unknown.
     fn field(&mut self, name: &str) -> Result<Option<Condition>> {
-        let field = match name {
-            "title" => Some(QueryField::Title),
-            "url" => Some(QueryField::Url),
-            "anchor" => Some(QueryField::Anchor),
-            _ => None,
-        };
-        if let Some(field) = field {
+        if let Some(field) = text_field(name) {
             let pattern = self.field_pattern(name)?;
             return Ok(Some(Condition::Text { field: Some(field), pattern }));
         }
@@ -294,6 +288,11 @@ impl<'q> Lexer<'q> {
         }
         Ok(Condition::Link(LinkCondition { relation, url: url.trim().to_owned() }))
     }
+}
+
+/// Text field of a name.
+fn text_field(name: &str) -> Option<QueryField> {
+    [QueryField::Title, QueryField::Url, QueryField::Anchor].into_iter().find(|field| field.as_str() == name)
 }
 
 /// Whether a text has only characters of host names and MIME types.

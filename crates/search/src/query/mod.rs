@@ -11,6 +11,7 @@ mod lexer;
 mod parser;
 mod period;
 mod query_error;
+mod relaxation;
 
 use std::fmt;
 
@@ -32,42 +33,116 @@ pub const MAX_QUERY_DEPTH: usize = 32;
 /// Maximum distance of NEAR in words.
 pub const MAX_NEAR_DISTANCE: u16 = 1_000;
 
+/// Maximum number of pairs of adjacent words that add to the score.
+const MAX_QUERY_PAIRS: usize = 16;
+
+/// Which words of a query a page must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MatchMode {
+    /// All words.
+    #[default]
+    All,
+    /// Any of the words.
+    Any,
+}
+
+impl MatchMode {
+    /// Name in JSON and in requests.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            MatchMode::All => "all",
+            MatchMode::Any => "any",
+        }
+    }
+}
+
 /// Parsed query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     condition: Condition,
     links: Vec<LinkCondition>,
+    /// Adjacent words without operators between them; pages in which they are near each other rank higher.
+    pairs: Vec<[String; 2]>,
+    mode: MatchMode,
+    /// Whether the query has the operator AND: then all its words are required.
+    has_and: bool,
 }
 
 impl Query {
     /// Parses a query.
     pub fn parse(text: &str) -> Result<Query, QueryError> {
-        parser::parse(text).map(Query::new)
+        let parser::Parsed { condition, has_and } = parser::parse(text)?;
+        let pairs = relaxation::adjacent_words(&condition);
+        Ok(Query { has_and, ..Query::new(condition, pairs, MatchMode::All) })
     }
 
     /// Builds a query of plain text without operators: pages with any of its words, ranked by number and rarity of the words. Only the
     /// beginning of a long text is used. `None` if it has no word.
     pub fn any_word(text: &str) -> Option<Query> {
-        any_word_query::any_word(text).map(Query::new)
+        let (condition, pairs) = any_word_query::any_word(text)?;
+        Some(Query::new(condition, pairs, MatchMode::Any))
     }
 
     /// Combines queries with AND; `None` if there are none.
     pub fn all_of(queries: Vec<Query>) -> Option<Query> {
-        let parts = queries.into_iter().flat_map(|query| match query.condition {
-            Condition::All(all) => all,
-            condition => vec![condition],
-        });
-        let mut conditions: Vec<Condition> = parts.collect();
-        match conditions.len() {
-            0 | 1 => conditions.pop().map(Query::new),
-            _ => Some(Query::new(Condition::All(conditions))),
+        let (mut conditions, mut pairs) = (Vec::new(), Vec::new());
+        let (mut mode, mut has_and) = (MatchMode::All, false);
+        for query in queries {
+            pairs.extend(query.pairs);
+            has_and |= query.has_and;
+            mode = if query.mode == MatchMode::Any { MatchMode::Any } else { mode };
+            match query.condition {
+                Condition::All(all) => conditions.extend(all),
+                condition => conditions.push(condition),
+            }
+        }
+        let condition = match conditions.len() {
+            0 | 1 => conditions.pop()?,
+            _ => Condition::All(conditions),
+        };
+        Some(Query { has_and, ..Query::new(condition, pairs, mode) })
+    }
+
+    /// Returns the query with any of its words instead of all of them, with the same other conditions; `None` if it has fewer than two
+    /// words or the operator AND.
+    pub fn relaxed(&self) -> Option<Query> {
+        if self.has_and || self.mode == MatchMode::Any {
+            return None;
+        }
+        let condition = relaxation::any_of_words(&self.condition)?;
+        Some(Query::new(condition, self.pairs.clone(), MatchMode::Any))
+    }
+
+    /// Replaces the condition, for a part of the query or a corrected spelling.
+    pub(crate) fn with_condition(&self, condition: Condition) -> Query {
+        Query { has_and: self.has_and, ..Query::new(condition, Vec::new(), self.mode) }
+    }
+
+    fn new(condition: Condition, mut pairs: Vec<[String; 2]>, mode: MatchMode) -> Query {
+        let mut links = Vec::new();
+        condition.collect_links(&mut links);
+        pairs.truncate(MAX_QUERY_PAIRS);
+        Query { condition, links, pairs, mode, has_and: false }
+    }
+
+    /// The text to enter for this query in its mode.
+    pub(crate) fn text(&self) -> String {
+        match &self.condition {
+            Condition::Any(words) if self.mode == MatchMode::Any => {
+                words.iter().map(ToString::to_string).collect::<Vec<String>>().join(" ")
+            }
+            condition => condition.to_string(),
         }
     }
 
-    fn new(condition: Condition) -> Query {
-        let mut links = Vec::new();
-        condition.collect_links(&mut links);
-        Query { condition, links }
+    /// Which of its words a page must have.
+    pub fn mode(&self) -> MatchMode {
+        self.mode
+    }
+
+    /// Adjacent words of the query.
+    pub(crate) fn pairs(&self) -> &[[String; 2]] {
+        &self.pairs
     }
 
     /// The condition that pages have to match.

@@ -5,7 +5,7 @@
 //! all     = not { [ "AND" ] not }
 //! not     = ( "NOT" | "-" ) not | near
 //! near    = primary { "NEAR/n" primary }          operands: words and phrases
-//! primary = "(" any ")" | term
+//! primary = [ field ":" ] "(" any ")" | term
 //! ```
 
 use super::condition::{Condition, WordPattern};
@@ -17,18 +17,26 @@ use super::{
 
 type Result<T> = std::result::Result<T, QueryError>;
 
+/// Parsed text of a query.
+pub(super) struct Parsed {
+    pub(super) condition: Condition,
+    /// Whether it has the operator AND.
+    pub(super) has_and: bool,
+}
+
 /// Parses a query.
-pub(super) fn parse(query: &str) -> Result<Condition> {
+pub(super) fn parse(query: &str) -> Result<Parsed> {
     if query.len() > MAX_QUERY_BYTES {
         let end = (0..=MAX_QUERY_BYTES).rev().find(|at| query.is_char_boundary(*at)).unwrap_or(0);
         return Err(QueryError::at(query, end, format!("at most {MAX_QUERY_BYTES} bytes")));
     }
     let mut lexer = Lexer::new(query);
     let next = lexer.next()?;
-    let mut parser = Parser { query, lexer, next, terms: 0, wildcards: 0, links: 0, depth: 0 };
+    let mut parser =
+        Parser { query, lexer, next, terms: 0, wildcards: 0, links: 0, depth: 0, has_and: false };
     let condition = parser.any()?;
     match parser.next {
-        (Token::End, _) => Ok(condition),
+        (Token::End, _) => Ok(Parsed { condition, has_and: parser.has_and }),
         // Only a closing parenthesis can be left: every other token continues a condition.
         (_, at) => Err(QueryError::at(query, at, "an opening parenthesis before this one")),
     }
@@ -43,6 +51,7 @@ struct Parser<'q> {
     wildcards: usize,
     links: usize,
     depth: usize,
+    has_and: bool,
 }
 
 impl Parser<'_> {
@@ -68,7 +77,10 @@ impl Parser<'_> {
         let mut all = vec![self.not()?];
         loop {
             match self.next.0 {
-                Token::And => drop(self.take()?),
+                Token::And => {
+                    self.has_and = true;
+                    self.take()?;
+                }
                 Token::Or | Token::Close | Token::End => return Ok(single_or(all, Condition::All)),
                 _ => {}
             }
@@ -111,17 +123,27 @@ impl Parser<'_> {
                 self.count(&condition, at)?;
                 Ok(condition)
             }
-            (Token::Open, opened) => {
-                let inner = self.nested(Parser::any)?;
-                let (token, at) = self.take()?;
-                if token == Token::Close {
+            (Token::Open, opened) => self.group(opened),
+            (Token::FieldOpen(field), opened) => {
+                let mut inner = self.group(opened)?;
+                if inner.set_field(field) {
                     return Ok(inner);
                 }
-                let column = self.query[..opened].chars().count() + 1;
-                self.error(at, format!("a closing parenthesis for the one at character {column}"))
+                self.error(opened, format!("only words and phrases in {}:( )", field.as_str()))
             }
             (_, at) => self.error(at, "a word, a \"phrase\", a condition or a parenthesis"),
         }
+    }
+
+    /// Parses the rest of a group up to its closing parenthesis.
+    fn group(&mut self, opened: usize) -> Result<Condition> {
+        let inner = self.nested(Parser::any)?;
+        let (token, at) = self.take()?;
+        if token == Token::Close {
+            return Ok(inner);
+        }
+        let column = self.query[..opened].chars().count() + 1;
+        self.error(at, format!("a closing parenthesis for the one at character {column}"))
     }
 
     /// Counts a condition against the limits of a query.
@@ -153,7 +175,7 @@ impl Parser<'_> {
 }
 
 fn has_wildcard(condition: &Condition) -> bool {
-    matches!(condition, Condition::Text { pattern: WordPattern::Prefix(_) | WordPattern::Infix(_), .. })
+    matches!(condition, Condition::Text { pattern: WordPattern::Wildcard(_), .. })
 }
 
 /// Returns the pattern of an operand of NEAR: a word or a phrase.

@@ -46,6 +46,9 @@ fn words_are_separated_by_white_space() {
 #[test]
 fn field_conditions_are_parsed() {
     assert_eq!(parsed("title:chair Title:\"a b\" url:pre*"), "all(title:chair, title:\"a b\", url:pre*)");
+    assert_eq!(parsed("title:(a OR \"b c\") d"), "all(any(title:a, title:\"b c\"), d)");
+    assert_eq!(parsed("url:(a -b*)"), "all(url:a, not(url:b*))");
+    assert_eq!(parsed("*den ga*en title:*c"), "all(*den, ga*en, title:*c)");
     assert_eq!(
         parsed("date:>=2024-01 depth:<3 status:=200 inlinks:>=10 pagerank:>0.001 size:>1.5k"),
         "all(date:>=2024-01, depth:<3, status:200, inlinks:>=10, pagerank:>0.001, size:>1500)"
@@ -91,9 +94,10 @@ fn syntax_errors_have_a_position() {
         ("a NEAR/0 b", 3, "NEAR/n"),
         ("pre* NEAR/5 b", 6, "before NEAR"),
         ("a NEAR/5 title:b", 10, "after NEAR"),
-        ("a*b", 1, "`*` at the end"),
-        ("*a", 1, "`*` at the end"),
-        ("*", 1, "`*`"),
+        ("*", 1, "letters next to `*`"),
+        ("a-*", 1, "letters next to `*`"),
+        ("title:(a lang:en)", 1, "only words and phrases in title:( )"),
+        ("title:(a OR b", 14, "for the one at character 1"),
     ] {
         let (found_column, found_expected, _) = error(text);
         assert_eq!(found_column, column, "{text}: {found_expected}");
@@ -119,24 +123,35 @@ fn queries_have_limits() {
 #[test]
 fn plain_text_becomes_an_any_word_query() {
     let query = Query::any_word("What -is (title:known\" about weirs? Weirs").unwrap();
-    assert_eq!(query.to_string(), "title OR title-known OR known OR weirs OR weirs-weirs OR weirs");
+    assert_eq!(query.to_string(), "title OR known OR weirs OR weirs");
+    assert_eq!(query.pairs(), [["title", "known"], ["weirs", "weirs"]]);
     assert_eq!(Query::any_word("What?").unwrap().to_string(), "what");
-    assert_eq!(
-        Query::any_word("to be or not").unwrap().to_string(),
-        "to OR to-be OR be OR be-or OR or OR or-not OR not"
-    );
+    assert_eq!(Query::any_word("to be or not").unwrap().to_string(), "to OR be OR or OR not");
     assert_eq!(Query::any_word(" -- "), None);
     let words: String = (0..5_000).map(|number| format!("ä{number} ")).collect();
     let Some(query) = Query::any_word(&words) else { panic!("no words") };
     assert!(matches!(query.condition(), Condition::Any(any) if any.len() == MAX_QUERY_TERMS));
-    assert_eq!(Query::parse(&query.to_string()), Ok(query));
+    assert_eq!(Query::parse(&query.to_string()).map(|again| again.condition), Ok(query.condition));
+}
+
+#[test]
+fn words_without_operators_can_be_relaxed_to_any_of_them() {
+    let relaxed = |text: &str| Query::parse(text).unwrap().relaxed().map(|query| query.to_string());
+    assert_eq!(relaxed("a b").as_deref(), Some("a OR b"));
+    assert_eq!(relaxed("a \"b c\" lang:en -d").as_deref(), Some("(a OR \"b c\") lang:en -d"));
+    for strict in ["a", "a AND b", "a lang:en", "a OR b", "-a b"] {
+        assert_eq!(relaxed(strict), None, "{strict}");
+    }
+    let query = Query::parse("a b title:c d e").unwrap();
+    assert_eq!(query.pairs(), [["a", "b"], ["d", "e"]]);
 }
 
 #[test]
 fn a_colon_at_the_end_of_a_word_is_part_of_the_word() {
     for text in ["(note: )", "a (b OR note:)", "(-note:) c", "note:"] {
         let query = Query::parse(text).unwrap();
-        assert_eq!(Query::parse(&query.to_string()), Ok(query), "{text}");
+        let again = Query::parse(&query.to_string()).map(|again| again.condition);
+        assert_eq!(again, Ok(query.condition), "{text}");
     }
     assert!(Query::parse("(nite:x)").is_err());
 }
@@ -149,8 +164,12 @@ fn pattern() -> impl Strategy<Value = WordPattern> {
     prop_oneof![
         word().prop_map(WordPattern::Word),
         "[a-zA-ZäÖ0-9][^\"]{0,12}".prop_map(WordPattern::Phrase),
-        word().prop_map(WordPattern::Prefix),
-        word().prop_map(WordPattern::Infix),
+        (word(), "[a-z0-9ä]{1,3}", 0..4).prop_map(|(word, end, form)| WordPattern::Wildcard(match form {
+            0 => format!("{word}*").replace("-*", "-x*").replace(['&', '\'', '.', '/', '+'], "x"),
+            1 => format!("*{end}"),
+            2 => format!("{end}*{end}"),
+            _ => format!("*{end}*"),
+        })),
     ]
 }
 
@@ -246,8 +265,8 @@ proptest! {
 fn parse_or_locate_error(text: &str) -> Result<(), TestCaseError> {
     match Query::parse(text) {
         Ok(query) => {
-            let again = Query::parse(&query.to_string());
-            prop_assert_eq!(again, Ok(query));
+            let again = Query::parse(&query.to_string()).map(|again| again.condition);
+            prop_assert_eq!(again, Ok(query.condition));
         }
         Err(error) => {
             prop_assert!((1..=text.chars().count() + 1).contains(&error.column), "{error}");

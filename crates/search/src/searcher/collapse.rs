@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::candidate::Candidate;
 use super::rank_cache::RankSnapshot;
-use super::top_collector::Candidate;
 
 /// Hits, each with the number of its collapsed near duplicates.
 pub(super) struct CollapsedHits(Vec<(Candidate, u32)>);

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
+use crate::text::wildcard::WildcardPattern;
+
 /// Terms of a query, each with the number of its word in the query.
 #[derive(Debug, Clone, Default)]
 pub(super) struct HighlightTerms {
     terms: HashMap<String, usize>,
-    /// Prefixes of terms.
-    prefixes: Vec<(String, usize)>,
-    /// Infixes of terms.
-    infixes: Vec<(String, usize)>,
+    /// Patterns of terms.
+    patterns: Vec<(WildcardPattern, usize)>,
     word_count: usize,
 }
 
@@ -22,23 +22,16 @@ impl HighlightTerms {
         self.word_count += 1;
     }
 
-    /// Adds a prefix.
-    pub(super) fn add_prefix(&mut self, start: &str) {
-        self.prefixes.push((start.to_owned(), self.word_count));
-        self.word_count += 1;
-    }
-
-    /// Adds an infix.
-    pub(super) fn add_infix(&mut self, piece: &str) {
-        self.infixes.push((piece.to_owned(), self.word_count));
-        self.word_count += 1;
+    /// Adds a wildcard with its further terms.
+    pub(super) fn add_pattern(&mut self, pattern: &WildcardPattern, terms: &[String]) {
+        self.patterns.push((pattern.clone(), self.word_count));
+        self.add_word(terms);
     }
 
     /// Returns the number of the word that a term matches.
     pub(super) fn word_of(&self, term: &str) -> Option<usize> {
         let exact = self.terms.get(term).copied();
-        let started = || self.prefixes.iter().find(|(start, _)| term.starts_with(start.as_str()));
-        let within = || self.infixes.iter().find(|(piece, _)| term.contains(piece.as_str()));
-        exact.or_else(|| started().or_else(within).map(|(_, word)| *word))
+        let matching = || self.patterns.iter().find(|(pattern, _)| pattern.matches(term.as_bytes()));
+        exact.or_else(|| matching().map(|(_, word)| *word))
     }
 }

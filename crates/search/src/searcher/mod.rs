@@ -8,31 +8,27 @@
 //! score = Σ words Σ fields  weight · BM25(word, field)  +  w · S / (S + k)      S = PageRank / mean PageRank
 //! ```
 //!
-//! BM25 as in tantivy (k1 = 1.2, b = 0.75), except that the document frequency of a word is the same for all fields and all stems
-//! ([`bm25_statistics`]), as in BM25F (Robertson, Zaragoza and Taylor, 2004). The saturated PageRank term is that of Craswell, Robertson,
+//! The document frequency of a word in BM25 is the same for all fields and all stems ([`scoring::bm25_statistics`]), as in BM25F
+//! (Robertson, Zaragoza and Taylor, 2004). Adjacent words add to the score of the best hits ([`scoring::word_pairs`]). The saturated PageRank term is that of Craswell, Robertson,
 //! Zaragoza and Taylor (2005). Ranks are columns outside the index, so that a new PageRank takes effect without reindexing.
 
-mod bm25_statistics;
-mod clause;
+mod candidate;
 mod collapse;
 mod compile;
 mod deadline;
 mod depth_cache;
+mod empty_result;
 mod facets;
 mod fast_fields;
-mod filter;
 mod highlight;
 mod limit_hit;
 mod link_matches;
-mod proximity;
 mod rank_cache;
 mod ranking;
+mod scoring;
 mod snippet;
 mod spelling;
-mod term_set;
-mod text_field;
 mod top_collector;
-mod wildcard;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -40,9 +36,11 @@ use std::time::Duration;
 use model::{PageId, SiteId};
 use parse::RobotsDirectives;
 use store::{Cancellation, Snapshot};
+use tantivy::Term;
 use tantivy::query::EnableScoring;
 use tantivy::query::Query as _;
 
+pub use empty_result::EmptyingCondition;
 pub use facets::{FacetCount, Facets};
 pub use limit_hit::LimitHit;
 pub use link_matches::LinkMatches;
@@ -52,15 +50,18 @@ pub use snippet::{Fragment, Snippet};
 use crate::error::{Error, Result, is_damage};
 use crate::index::text_index::TextIndex;
 use crate::index::vocabulary::Vocabulary;
-use crate::query::Query;
+use crate::query::{MatchMode, Query};
+use crate::text::query_terms::{split_query, term_variants};
+use candidate::Candidate;
 use collapse::CollapsedHits;
 use compile::{Compiled, Compiler};
 use deadline::Deadline;
 use depth_cache::DepthCache;
 use fast_fields::FastFields;
 use rank_cache::{RankCache, RankSnapshot};
+use scoring::word_pairs::{self, RESCORED_HITS};
 use snippet::PageExcerpt;
-use top_collector::{Candidate, TopPages};
+use top_collector::{CollectedPages, TopPages};
 
 /// Maximum of offset plus limit.
 pub const MAX_RESULT_WINDOW: usize = 10_000;
@@ -82,6 +83,16 @@ const COLLAPSE_LOOKAHEAD: usize = 100;
 /// Below this number of hits a spelling suggestion is computed.
 const SUGGESTION_MAX_HITS: u64 = 3;
 
+/// Context of one search.
+struct OneSearch<'s> {
+    index: tantivy::Searcher,
+    ranks: Arc<RankSnapshot>,
+    links: &'s LinkMatches,
+    options: &'s SearchOptions,
+    deadline: Deadline,
+    cancellation: &'s Cancellation,
+}
+
 /// Options of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchOptions {
@@ -97,6 +108,10 @@ pub struct SearchOptions {
     pub explain: bool,
     /// Whether to collapse near duplicates into their best hit.
     pub collapse: bool,
+    /// Whether a query of several words without operators that finds nothing is repeated for any of its words.
+    pub relax: bool,
+    /// Whether to read title and snippet of each hit from the stored page.
+    pub excerpts: bool,
     /// Timeout; after it the search returns what it has found so far.
     pub timeout: Duration,
 }
@@ -113,6 +128,8 @@ impl Default for SearchOptions {
             facets: false,
             explain: false,
             collapse: true,
+            relax: false,
+            excerpts: true,
             timeout: DEFAULT_TIMEOUT,
         }
     }
@@ -139,7 +156,11 @@ pub struct SearchResult {
     pub hits: Vec<Hit>,
     /// Counts by site, language, year and MIME type; empty unless requested.
     pub facets: Facets,
-    /// The query with corrected spelling.
+    /// Which words of the query the hits have: any of them if the query was relaxed ([`SearchOptions::relax`]).
+    pub mode: MatchMode,
+    /// Conditions that leave a conjunction without hits.
+    pub emptied_by: Vec<EmptyingCondition>,
+    /// The query with corrected spelling, if that has more hits.
     pub suggestion: Option<String>,
     /// Whether a larger offset returns further hits.
     pub has_more: bool,
@@ -237,29 +258,48 @@ impl Searcher {
         options: &SearchOptions,
         cancellation: &Cancellation,
     ) -> Result<SearchResult> {
-        let last = options.offset.saturating_add(options.limit);
-        if last > MAX_RESULT_WINDOW {
+        if options.offset.saturating_add(options.limit) > MAX_RESULT_WINDOW {
             return Err(Error::OffsetTooLarge { limit: MAX_RESULT_WINDOW });
         }
-        let ranks = self.ranks.current()?;
-        let searcher = self.index.reader.searcher();
-        let deadline = Deadline::after(options.timeout, cancellation);
-        let compiler = Compiler::new(self, &searcher, &ranks, links, query.condition(), &deadline)?;
-        let compiled = compiler.compile(query.condition())?;
+        let search = OneSearch {
+            index: self.index.reader.searcher(),
+            ranks: self.ranks.current()?,
+            links,
+            options,
+            deadline: Deadline::after(options.timeout, cancellation),
+            cancellation,
+        };
+        let mut result = self.execute(query, &search)?;
+        // A search with limit 0 only counts.
+        if result.total < SUGGESTION_MAX_HITS && options.limit > 0 {
+            result.suggestion = self.suggestion(query, result.total, &search)?;
+        }
+        if result.total == 0 && options.limit > 0 {
+            result.emptied_by = self.emptying_conditions(query, &search)?;
+            if let Some(relaxed) = query.relaxed().filter(|_| options.relax) {
+                let SearchResult { suggestion, emptied_by, .. } = result;
+                result = SearchResult { suggestion, emptied_by, ..self.execute(&relaxed, &search)? };
+            }
+        }
+        let was_stopped = search.deadline.was_missed().then_some(LimitHit::Timeout(options.timeout));
+        result.limits_hit.extend(was_stopped);
+        Ok(result)
+    }
+
+    /// Runs a query as it is.
+    fn execute(&self, query: &Query, search: &OneSearch<'_>) -> Result<SearchResult> {
+        let OneSearch { options, cancellation, .. } = *search;
+        let last = options.offset + options.limit;
+        let compiled = self.compile(query, search)?;
         let mut fetch_limit =
             if options.collapse { (last * 2 + COLLAPSE_LOOKAHEAD).min(MAX_RESULT_WINDOW) } else { last };
         let (found, collapsed) = loop {
-            let collector =
-                TopPages::new(fetch_limit, options, &compiled.filters, &self.index, &ranks, &deadline);
-            let found = searcher.search_with_statistics_provider(
-                &compiled.query,
-                &collector,
-                &compiled.statistics,
-            )?;
-            let collapsed = CollapsedHits::new(&found.top, &ranks, options.collapse);
+            let found = self.collect(&compiled, fetch_limit, search)?;
+            let collapsed = CollapsedHits::new(&found.top, &search.ranks, options.collapse);
             // With many near duplicates, collapsing leaves too few hits: fetch more.
-            let is_exhausted =
-                found.top.len() < fetch_limit || fetch_limit >= MAX_RESULT_WINDOW || deadline.was_missed();
+            let is_exhausted = found.top.len() < fetch_limit
+                || fetch_limit >= MAX_RESULT_WINDOW
+                || search.deadline.was_missed();
             if collapsed.len() > last || !options.collapse || is_exhausted {
                 break (found, collapsed);
             }
@@ -270,18 +310,40 @@ impl Searcher {
         let hits = requested
             .map(|hit| {
                 cancellation.check()?;
-                self.hit(&searcher, &compiled, &ranks, hit, options.explain)
+                self.hit(&compiled, hit, search)
             })
             .collect::<Result<Vec<Hit>>>()?;
         cancellation.check()?;
-        let facets = found.facets.into_facets(|site| self.site_name(site));
-        // A search with limit 0 only counts.
-        let needs_suggestion = found.total < SUGGESTION_MAX_HITS && options.limit > 0;
-        let suggestion = if needs_suggestion { self.suggestion(query)? } else { None };
-        let mut limits_hit = compiled.limits_hit;
-        limits_hit.extend(deadline.was_missed().then_some(LimitHit::Timeout(options.timeout)));
-        let has_more = has_further && last < MAX_RESULT_WINDOW;
-        Ok(SearchResult { total: found.total, hits, facets, suggestion, has_more, limits_hit })
+        Ok(SearchResult {
+            total: found.total,
+            hits,
+            facets: found.facets.into_facets(|site| self.site_name(site)),
+            mode: query.mode(),
+            emptied_by: Vec::new(),
+            suggestion: None,
+            has_more: has_further && last < MAX_RESULT_WINDOW,
+            limits_hit: compiled.limits_hit,
+        })
+    }
+
+    fn compile(&self, query: &Query, search: &OneSearch<'_>) -> Result<Compiled> {
+        let OneSearch { index, ranks, links, deadline, .. } = search;
+        Compiler::new(self, index, ranks, links, query.condition(), deadline)?.compile(query)
+    }
+
+    /// Collects the best hits; those by relevance get the bonus for adjacent words.
+    fn collect(&self, compiled: &Compiled, limit: usize, search: &OneSearch<'_>) -> Result<CollectedPages> {
+        let OneSearch { index, ranks, options, deadline, .. } = search;
+        let has_bonus = !compiled.pairs.is_empty() && options.sort == Sort::Relevance;
+        let collected = if has_bonus { limit.max(RESCORED_HITS) } else { limit };
+        let collector = TopPages::new(collected, options, &compiled.filters, &self.index, ranks, deadline);
+        let mut found =
+            index.search_with_statistics_provider(&compiled.query, &collector, &compiled.statistics)?;
+        if has_bonus {
+            word_pairs::rescore(&compiled.pairs, index, &compiled.statistics, &mut found.top)?;
+        }
+        found.top.truncate(limit.max(1));
+        Ok(found)
     }
 
     /// Depths of all pages by id.
@@ -289,21 +351,46 @@ impl Searcher {
         self.depths.get(&self.snapshot)
     }
 
-    /// Computes a spelling suggestion.
-    fn suggestion(&self, query: &Query) -> Result<Option<String>> {
+    /// Computes a spelling suggestion: a query with more hits.
+    fn suggestion(&self, query: &Query, hits: u64, search: &OneSearch<'_>) -> Result<Option<String>> {
+        let Some(vocabulary) = self.vocabulary()? else { return Ok(None) };
+        let pages_with = |word: &str| self.pages_with(word, search);
+        let Some(condition) = spelling::corrected(query.condition(), &vocabulary, &pages_with)? else {
+            return Ok(None);
+        };
+        let corrected = query.with_condition(condition);
+        let is_better = self.count(&corrected, search)? > hits;
+        Ok(is_better.then(|| corrected.text()))
+    }
+
+    /// Number of pages with a word, in any of its stems, in the field where it is most frequent.
+    fn pages_with(&self, word: &str, search: &OneSearch<'_>) -> Result<u64> {
+        let languages = self.index.languages()?;
+        let languages: Vec<&str> = languages.iter().map(String::as_str).collect();
+        let mut max_pages = 0;
+        for word in split_query(word) {
+            let terms = term_variants(&word, &languages).terms;
+            for field in [self.index.fields.body, self.index.fields.title] {
+                let pages = |term: &String| search.index.doc_freq(&Term::from_field_text(field, term));
+                max_pages = max_pages.max(terms.iter().map(pages).sum::<tantivy::Result<u64>>()?);
+            }
+        }
+        Ok(max_pages)
+    }
+
+    /// The vocabulary; `None` while the index is being rebuilt.
+    fn vocabulary(&self) -> Result<Option<Arc<Vocabulary>>> {
         // A panic while the lock was held left the cache empty.
         let mut cached = self.vocabulary.lock().unwrap_or_else(PoisonError::into_inner);
-        let vocabulary = match cached.as_ref() {
-            Some(vocabulary) => Arc::clone(vocabulary),
-            None => match self.index.vocabulary() {
-                Ok(vocabulary) => Arc::clone(cached.insert(Arc::new(vocabulary))),
-                // The index is being rebuilt and the vocabulary file is gone; the hits are valid without a suggestion.
-                Err(Error::Unreadable { .. }) => return Ok(None),
-                Err(error) => return Err(error),
-            },
-        };
-        drop(cached);
-        Ok(spelling::corrected(query.condition(), &vocabulary).map(|condition| condition.to_string()))
+        if let Some(vocabulary) = cached.as_ref() {
+            return Ok(Some(Arc::clone(vocabulary)));
+        }
+        match self.index.vocabulary() {
+            Ok(vocabulary) => Ok(Some(Arc::clone(cached.insert(Arc::new(vocabulary))))),
+            // The index is being rebuilt and the vocabulary file is gone; the hits are valid without it.
+            Err(Error::Unreadable { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     fn site_name(&self, site: u64) -> String {
@@ -313,19 +400,18 @@ impl Searcher {
 
     fn hit(
         &self,
-        searcher: &tantivy::Searcher,
         compiled: &Compiled,
-        ranks: &RankSnapshot,
         (candidate, near_duplicates): (Candidate, u32),
-        explain: bool,
+        search: &OneSearch<'_>,
     ) -> Result<Hit> {
+        let OneSearch { index: searcher, ranks, options, .. } = search;
         let page = PageId(candidate.page);
         let fast_fields = FastFields::open(searcher.segment_reader(candidate.segment), &self.index)?;
         let language = fast_fields.language(candidate.doc)?;
         let record = self.snapshot.page_state.get(page)?;
         let url = self.snapshot.urls.url(page)?.unwrap_or_default();
         let excerpt = match &record {
-            Some(record) => {
+            Some(record) if options.excerpts => {
                 match PageExcerpt::read(
                     &self.snapshot,
                     record,
@@ -339,10 +425,10 @@ impl Searcher {
                     excerpt => excerpt?,
                 }
             }
-            None => PageExcerpt::default(),
+            _ => PageExcerpt::default(),
         };
         let explanation =
-            if explain { self.explain(searcher, compiled, ranks, &candidate)? } else { Vec::new() };
+            if options.explain { self.explain(searcher, compiled, ranks, &candidate)? } else { Vec::new() };
         Ok(Hit {
             page,
             score: candidate.score,
@@ -374,7 +460,8 @@ impl Searcher {
         let scoring = EnableScoring::enabled_from_statistics_provider(&compiled.statistics, searcher);
         let reader = searcher.segment_reader(candidate.segment);
         let mut parts = Vec::new();
-        for (description, query) in &compiled.leaves {
+        let pairs = compiled.pairs.iter().filter(|_| candidate.is_rescored);
+        for (description, query) in compiled.leaves.iter().chain(pairs) {
             let mut scorer = query.weight(scoring)?.scorer(reader, 1.0)?;
             let is_there = scorer.doc() <= candidate.doc && scorer.seek(candidate.doc) == candidate.doc;
             if is_there && scorer.score() > 0.0 {

@@ -22,7 +22,7 @@ pub struct Ranking {
 impl Default for Ranking {
     fn default() -> Ranking {
         Ranking {
-            title: 2.0,
+            title: 1.2,
             headings: 0.5,
             anchor: 1.0,
             url: 0.5,

@@ -1,4 +1,4 @@
-//! Title and snippet of a hit, with highlighted matches. The snippet is the passage with most query words.
+//! Title and snippet of a hit, with highlighted matches. The snippet is the passage of the main text with most query words.
 
 use std::ops::Range;
 
@@ -154,19 +154,18 @@ impl PageExcerpt {
         if robots.nosnippet() {
             return Ok(PageExcerpt { title, robots, ..PageExcerpt::default() });
         }
-        let text = &document.text[..floor_char_boundary(&document.text, MAX_TEXT_BYTES)];
-        let matches = find_matches(text, language, highlight);
-        let snippet = if matches.is_empty() {
-            let main = document.main_text();
-            leading_excerpt(
-                if main.is_empty() { text } else { &main },
-                SNIPPET_CHARACTERS,
-                language,
-                highlight,
-            )
-        } else {
-            Snippet::from_range(text, best_window(text, &matches), &matches)
-        };
+        // Menus and footers are quoted only if the main text does not match.
+        let main = document.main_text();
+        let texts = [&*main, &*document.text].map(|text| &text[..floor_char_boundary(text, MAX_TEXT_BYTES)]);
+        let matching = texts.iter().find_map(|text| {
+            let matches = find_matches(text, language, highlight);
+            (!matches.is_empty()).then(|| Snippet::from_range(text, best_window(text, &matches), &matches))
+        });
+        let snippet = matching.unwrap_or_else(|| {
+            let [main, all] = texts;
+            let start = if main.is_empty() { all } else { main };
+            leading_excerpt(start, SNIPPET_CHARACTERS, language, highlight)
+        });
         Ok(PageExcerpt { title, snippet, robots })
     }
 }
@@ -202,6 +201,7 @@ fn best_window(text: &str, matches: &[Match]) -> Range<usize> {
     let mut best = (0, 0, 0);
     let mut end = 0;
     for (first, from) in matches.iter().enumerate() {
+        // The last quarter is left for the text before the first match, see `window_start`.
         let reach = from.range.start + SNIPPET_CHARACTERS * 3 / 4;
         end = end.max(first);
         while end < matches.len() && matches[end].range.end <= reach {

@@ -6,24 +6,14 @@ use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::query::Weight;
 use tantivy::{DocId, Score, SegmentOrdinal, SegmentReader, TERMINATED, TantivyError};
 
+use super::candidate::Candidate;
+use super::compile::filter::{DocPredicate, PageFilter};
 use super::deadline::Deadline;
 use super::facets::{FacetCounts, SegmentFacets};
 use super::fast_fields::FastFields;
-use super::filter::{DocPredicate, PageFilter};
 use super::rank_cache::RankSnapshot;
 use super::{SearchOptions, Sort};
 use crate::index::text_index::TextIndex;
-
-/// Candidate hit.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Candidate {
-    /// Sort key, descending.
-    key: f64,
-    pub(super) score: f32,
-    pub(super) page: u32,
-    pub(super) segment: SegmentOrdinal,
-    pub(super) doc: DocId,
-}
 
 /// Result of the collector.
 pub(super) struct CollectedPages {
@@ -141,15 +131,10 @@ impl Collector for TopPages<'_> {
             found.top.extend(top);
             found.facets.merge(facets);
         }
-        found.top.sort_unstable_by(order);
+        found.top.sort_unstable_by(Candidate::order);
         found.top.truncate(self.limit);
         Ok(found)
     }
-}
-
-/// Descending key, then ascending page id.
-fn order(a: &Candidate, b: &Candidate) -> std::cmp::Ordering {
-    b.key.total_cmp(&a.key).then(a.page.cmp(&b.page))
 }
 
 impl SegmentCollector for SegmentTopPages {
@@ -177,7 +162,7 @@ impl SegmentCollector for SegmentTopPages {
             Sort::Date => self.fast_fields.date_s(doc).map_or(f64::MIN, |date_s| date_s as f64),
             Sort::Rank => self.ranks.pagerank(page).map_or(0.0, f64::from),
         };
-        self.top.push(Candidate { key, score, page, segment: self.segment, doc });
+        self.top.push(Candidate { key, score, page, segment: self.segment, doc, is_rescored: false });
     }
 
     fn harvest(self) -> Self::Fruit {
@@ -201,7 +186,7 @@ impl TopBuffer {
     }
 
     fn push(&mut self, candidate: Candidate) {
-        if self.threshold.is_some_and(|threshold| order(&candidate, &threshold).is_gt()) {
+        if self.threshold.is_some_and(|threshold| Candidate::order(&candidate, &threshold).is_gt()) {
             return;
         }
         self.candidates.push(candidate);
@@ -212,7 +197,7 @@ impl TopBuffer {
 
     fn truncate(&mut self) {
         if self.candidates.len() > self.limit {
-            let (_, last, _) = self.candidates.select_nth_unstable_by(self.limit - 1, order);
+            let (_, last, _) = self.candidates.select_nth_unstable_by(self.limit - 1, Candidate::order);
             self.threshold = Some(*last);
             self.candidates.truncate(self.limit);
         }

@@ -5,4 +5,5 @@ pub(crate) mod query_terms;
 pub(crate) mod segmenter;
 pub(crate) mod stemmer;
 pub(crate) mod tokenizer;
+pub(crate) mod wildcard;
 pub(crate) mod word_counts;

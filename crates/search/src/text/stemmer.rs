@@ -14,6 +14,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::text::language::Language;
 use crate::text::word_counts::WordCounts;
 
+/// Minimum length of a stem. A shorter one would be that of unrelated words: `ru` is the stem of `run` in one language and a word in others.
+const MIN_STEM_CHARS: usize = 3;
 /// Size of the cache for indexing.
 const CACHE_SLOTS: usize = 1 << 14;
 /// Size of the cache for queries and snippets.
@@ -92,6 +94,10 @@ impl Stemmer {
             }
             let number = usize::from(language.number());
             slot.fill(language, word, self.analyzers[number].get_or_insert_with(|| analyzer(language)));
+            if slot.has_short_stem() {
+                let unstemmed = self.analyzers[0].get_or_insert_with(|| analyzer(Language::NONE));
+                slot.set_term(unstemmed);
+            }
         }
         slot.count = slot.count.saturating_add(1);
         (!slot.term.is_empty()).then_some(slot.term.as_str())
@@ -104,11 +110,20 @@ impl CacheSlot {
         self.count = 0;
         self.word.clear();
         self.word.push_str(word);
+        self.set_term(analyzer);
+    }
+
+    fn set_term(&mut self, analyzer: &mut TextAnalyzer) {
         self.term.clear();
-        let mut stream = analyzer.token_stream(word);
+        let mut stream = analyzer.token_stream(&self.word);
         if let Some(token) = stream.next() {
             self.term.extend(token.text.chars().map(strip_accent));
         }
+    }
+
+    fn has_short_stem(&self) -> bool {
+        let chars = self.term.chars().count();
+        chars > 0 && chars < MIN_STEM_CHARS && chars < self.word.chars().count()
     }
 }
 
@@ -177,5 +192,17 @@ mod tests {
         assert_eq!(term("xx", "häuser").as_deref(), Some("hauser"));
         assert_eq!(term("ru", "ёлка"), term("ru", "елка"));
         assert_eq!(term("en", "weirs").as_deref(), Some("weir"), "cached");
+    }
+
+    #[test]
+    fn no_stem_is_shorter_than_three_letters() {
+        let mut stemmer = Stemmer::new();
+        for number in 0..Language::COUNT as u8 {
+            for word in ["run", "rus", "oses", "ita", "\u{440}\u{443}\u{43d}"] {
+                if let Some(term) = stemmer.term(Language::from_number(number), word) {
+                    assert!(term.chars().count() >= 3, "{number} {word} {term}");
+                }
+            }
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::text::stemmer::Stemmer;
 use crate::text::word_counts::WordCounts;
 
 /// Name of the tokenizer in the schema. It has to change with the tokenization, so that an index of an older version is rebuilt.
-pub(crate) const TOKENIZER: &str = "weir-1";
+pub(crate) const TOKENIZER: &str = "weir-2";
 
 /// Tokenizer of texts with a language prefix ([`with_language_prefix`]).
 pub(crate) struct PageTokenizer {

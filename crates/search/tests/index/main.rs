@@ -124,7 +124,7 @@ fn noindex_pages_and_pages_without_text_are_excluded() {
         &format!("{html}X-Robots-Tag: noindex\r\n"),
         &meta("nofollow"),
     );
-    sample.note(original, |record| record.stage = PageStage::Failed);
+    sample.note(original, |record| (record.stage, record.status) = (PageStage::Failed, 404));
     let summary = sample.index();
     assert_eq!((summary.added, summary.removed), (2, 2), "{summary:?}");
     assert_eq!(
@@ -136,6 +136,20 @@ fn noindex_pages_and_pages_without_text_are_excluded() {
         summary.excluded,
         ExclusionCounts { noindex: 4, not_text: 1, duplicate: 0, no_content: 3, damaged: 0 }
     );
+}
+
+#[test]
+fn a_passing_error_does_not_remove_a_page() {
+    let mut sample = Sample::new();
+    let page = sample.visit("http://a.test/", "<p>words");
+    sample.index();
+    for (status, is_passing) in
+        [(500, true), (0, true), (429, true), (302, false), (404, false), (410, false)]
+    {
+        sample.note(page, |record| (record.stage, record.status) = (PageStage::Failed, status));
+        sample.index();
+        assert_eq!(!sample.pages_with("body", "words").is_empty(), is_passing, "{status}");
+    }
 }
 
 #[test]

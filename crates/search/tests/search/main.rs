@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
-mod cacm;
 mod conditions;
 mod ranking;
 mod results;
 mod sample;
+mod test_collections;
 mod words;

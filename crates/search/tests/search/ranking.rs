@@ -1,9 +1,11 @@
 //! Ranking: scores, PageRank, sort orders.
 
-use search::{SearchOptions, Sort};
-use store::{RankTarget, write_ranks};
+use std::ops::ControlFlow;
 
-use crate::sample::{Page, Sample, settings};
+use search::{SearchOptions, Sort};
+use store::{AnchorRow, AnchorRows, DerivedTable, RankTarget, Snapshot, write_ranks};
+
+use crate::sample::{Page, Sample, open, settings, store_pages};
 
 #[test]
 fn title_words_and_rare_words_rank_higher() {
@@ -44,8 +46,13 @@ fn a_score_is_the_sum_of_its_parts() {
     ]);
     write_ranks(sample.dir.path(), RankTarget::Pages, "pagerank", 1, [0.3_f32, 0.7]).unwrap();
     let options = SearchOptions { explain: true, ..SearchOptions::default() };
-    for query in ["weir9", "weir9 dam8 mil*", "\"weir9 dam8\" OR mill7", "weir9 NEAR/3 mill7 depth:0 -absent"]
-    {
+    for query in [
+        "weir9",
+        "weir9 dam8 mil*",
+        "weir9 dam8 mill7",
+        "\"weir9 dam8\" OR mill7",
+        "weir9 NEAR/3 mill7 depth:0 -absent",
+    ] {
         let result = sample.search(query, &options);
         assert!(!result.hits.is_empty(), "{query}");
         for hit in result.hits {
@@ -77,4 +84,43 @@ fn hits_are_sorted_by_the_requested_order() {
     assert_eq!(sorted(Sort::Date), ["/new", "/old", "/none"]);
     write_ranks(sample.dir.path(), RankTarget::Pages, "pagerank", 1, [0.2_f32, 0.3, 0.25]).unwrap();
     assert_eq!(sorted(Sort::Rank), ["/none", "/new", "/old"]);
+}
+
+#[test]
+fn adjacent_words_rank_higher_in_both_modes() {
+    let sample = Sample::of(&[
+        ("/apart", "low3 x1 x2 x3 x4 x5 x6 x7 x8 x9 dam4"),
+        ("/near", "dam4 low3 x1 x2 x3 x4 x5 x6 x7 x8 x9"),
+        ("/adjacent", "x1 x2 x3 x4 x5 x6 x7 x8 x9 low3 dam4"),
+        ("/other", "x1 x2 x3"),
+    ]);
+    assert_eq!(sample.found("low3 dam4"), ["/adjacent", "/near", "/apart"]);
+    let query = search::Query::any_word("low3 dam4").unwrap();
+    let result = sample.searcher.search(&query, &search::LinkMatches::default(), &SearchOptions::default());
+    let hits = result.unwrap().hits;
+    assert!(hits[0].url.ends_with("/adjacent") && hits[1].url.ends_with("/near"), "{hits:?}");
+}
+
+#[test]
+fn a_page_that_many_links_call_by_a_name_ranks_above_the_pages_that_link_to_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let urls: Vec<String> = (0..21).map(|number| format!("http://a.test/{number}")).collect();
+    let linking = "<h1>Links</h1><p>sluice7 is described elsewhere: sluice7, and x1 x2 x3</p>";
+    let page = |(number, url): (usize, &'_ String)| {
+        (url.clone(), if number == 0 { "<p>x1 x2 x3 x4</p>" } else { linking })
+    };
+    let pages: Vec<(String, &str)> = urls.iter().enumerate().map(page).collect();
+    let pages: Vec<Page<'_>> = pages
+        .iter()
+        .map(|(url, body)| Page { url, head: "Content-Type: text/html\r\n", body, depth: 0 })
+        .collect();
+    store_pages(dir.path(), &pages);
+    let mut table = DerivedTable::<AnchorRows>::create(dir.path(), 1).unwrap();
+    table.push(&AnchorRow { page_id: 0, anchor: "sluice7", link_count: 20, site_count: 1 }).unwrap();
+    table.finish().unwrap();
+    let snapshot = Snapshot::open(dir.path(), None).unwrap();
+    search::index(&snapshot, &settings(), &mut |_| ControlFlow::Continue(())).unwrap();
+    let sample = Sample { searcher: open(dir.path()), dir };
+    let found = sample.found("sluice7");
+    assert_eq!((found.len(), found[0].as_str()), (21, "/0"));
 }

@@ -155,6 +155,43 @@ fn a_misspelled_word_is_corrected() {
 }
 
 #[test]
+fn a_frequent_word_is_not_corrected_to_a_rare_one() {
+    let often = "river ".repeat(300);
+    // `rivar` is in many pages, but occurs once in each: the vocabulary does not count it.
+    let numbers: Vec<String> = (0..30).map(|number| format!("/{number}")).collect();
+    let mut pages: Vec<(&str, &str)> = numbers.iter().map(|path| (path.as_str(), "rivar x1")).collect();
+    pages.push(("/often", &often));
+    let sample = Sample::of(&pages);
+    let result = sample.search("rivar absent", &SearchOptions::default());
+    assert_eq!((result.total, result.suggestion), (0, None));
+}
+
+#[test]
+fn a_query_without_hits_is_relaxed_and_explained() {
+    let sample = Sample::of(&[("/1", "low3 dam4"), ("/2", "low3 weir5"), ("/3", "mill6")]);
+    let relaxed = SearchOptions { relax: true, ..SearchOptions::default() };
+    let emptied = |result: &search::SearchResult| {
+        let part = |part: &search::EmptyingCondition| {
+            format!("{} {} {}", part.condition, part.is_absent, part.hits_without)
+        };
+        result.emptied_by.iter().map(part).collect::<Vec<_>>().join(", ")
+    };
+    let result = sample.search("low3 sluice7 dam4", &relaxed);
+    assert_eq!((result.total, result.mode, result.hits.len()), (2, search::MatchMode::Any, 2));
+    assert_eq!(emptied(&result), "sluice7 true 1");
+    assert!(result.hits[0].url.ends_with("/1"), "more words rank higher");
+    let result = sample.search("dam4 AND weir5", &relaxed);
+    assert_eq!((result.total, result.mode), (0, search::MatchMode::All), "AND is not relaxed");
+    assert_eq!(emptied(&result), "dam4 false 1, weir5 false 1");
+    let result = sample.search("low3 dam4 lang:fr", &relaxed);
+    assert_eq!((result.total, emptied(&result)), (0, "lang:fr true 1".to_owned()), "filters are kept");
+    let result = sample.search("low3 mill6", &SearchOptions::default());
+    assert_eq!((result.total, result.mode), (0, search::MatchMode::All), "only if requested");
+    let result = sample.search("low3 dam4", &relaxed);
+    assert_eq!((result.total, result.mode, emptied(&result)), (1, search::MatchMode::All, String::new()));
+}
+
+#[test]
 fn offset_and_limit_are_bounded() {
     let sample = Sample::of(&[("/1", "w1")]);
     let query = Query::parse("w1").unwrap();

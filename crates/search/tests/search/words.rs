@@ -65,7 +65,7 @@ fn phrases_and_near_use_word_positions() {
 }
 
 #[test]
-fn wildcards_match_prefixes_and_infixes() {
+fn wildcards_match_at_any_place() {
     let sample =
         Sample::of(&[("/1", "crawler17 x9"), ("/2", "crawled18"), ("/3", "recrawl19"), ("/4", "Çrawlé5")]);
     assert_eq!(sample.sorted("crawl*"), ["/1", "/2", "/4"]);
@@ -73,9 +73,39 @@ fn wildcards_match_prefixes_and_infixes() {
     assert_eq!(sample.sorted("*awl*"), ["/1", "/2", "/3", "/4"]);
     assert_eq!(sample.sorted("*rawler1*"), ["/1"]);
     assert!(sample.found("crawlx*").is_empty());
+    assert_eq!(sample.sorted("*19"), ["/3"]);
+    assert_eq!(sample.sorted("cr*8"), ["/2"]);
+    assert_eq!(sample.sorted("c*l*1*"), ["/1", "/2"]);
+    assert_eq!(sample.sorted("x9 AND *aw*7"), ["/1"]);
     let english = "They were running along the river bank while the water was rising in the evening sun.";
     let sample = Sample::of(&[("/en", english)]);
     assert_eq!(sample.found("running*"), ["/en"], "indexed as `run`");
+}
+
+#[test]
+fn wildcards_match_words_as_written() {
+    let english =
+        "They were running along the river bank while the water was rising in the evening sun. ".repeat(4);
+    let sample = Sample::of(&[("/en", &english)]);
+    assert_eq!(sample.found("*nning"), ["/en"], "indexed as `run`");
+    assert_eq!(sample.found("r*ing"), ["/en"]);
+    assert!(sample.found("*nninx").is_empty());
+}
+
+#[test]
+fn a_word_does_not_match_a_short_stem_of_another_language() {
+    let languages = [
+        "Die Häuser an dem Fluss wurden von den Müllern gebaut, die das Wasser für ihre Räder brauchten.",
+        "Les moulins de la rivière étaient construits par des meuniers qui avaient besoin de l'eau.",
+        "Talot joen rannalla rakennettiin myllärien toimesta, jotka tarvitsivat vettä rattaisiinsa.",
+        "A malmok a folyó partján épültek, mert a molnároknak vízre volt szükségük a kerekekhez.",
+        "Nehrin kıyısındaki evler, çarkları için suya ihtiyaç duyan değirmenciler tarafından yapıldı.",
+    ];
+    let mut pages = vec![("/ru", "ru x1 x2"), ("/run", "run x1 x2")];
+    pages.extend(["/1", "/2", "/3", "/4", "/5"].into_iter().zip(languages));
+    let sample = Sample::of(&pages);
+    assert_eq!(sample.found("run"), ["/run"]);
+    assert_eq!(sample.found("ru"), ["/ru"]);
 }
 
 #[test]
@@ -98,6 +128,8 @@ fn fields_can_be_searched() {
     assert_eq!(sample.sorted("title:chair7"), ["/2"]);
     assert_eq!(sample.sorted("title:\"chair7 table9\""), ["/2"]);
     assert_eq!(sample.sorted("title:st*"), ["/chair7"]);
+    assert_eq!(sample.sorted("title:(stool8 OR table9)"), ["/2", "/chair7"]);
+    assert_eq!(sample.sorted("title:(chair7 table9) stool8"), ["/2"]);
     assert_eq!(sample.sorted("url:chair7"), ["/chair7"]);
     assert!(sample.found("anchor:chair7").is_empty());
     assert_eq!(sample.found("chair7 -title:chair7 -url:chair7"), ["/3"]);

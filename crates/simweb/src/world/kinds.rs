@@ -135,7 +135,7 @@ pub enum RobotsKind {
     ServerError,
     /// Status 403, which allows everything.
     Forbidden,
-    /// Like `DisallowSome`, behind a redirect.
+    /// Like `DisallowSome`, after a redirect.
     Redirected,
     /// Like `DisallowSome`, after a delay.
     Slow,

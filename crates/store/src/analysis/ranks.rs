@@ -232,7 +232,7 @@ impl<V: RankValue> RankColumn<V> {
         Ok(values(&bytes).nth((id % per_block) as usize))
     }
 
-    /// Reads the values of consecutive pages or sites, as far as there are any.
+    /// Reads the values of consecutive pages or sites; the result is shorter if the column ends earlier.
     pub fn read(&self, ids: Range<u32>) -> Result<Vec<V>> {
         let end = u64::from(ids.end).min(self.len());
         let start = u64::from(ids.start).min(end);

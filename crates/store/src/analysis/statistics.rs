@@ -22,6 +22,8 @@ const DIR: &str = "graph";
 const PREFIX: &str = "statistics-";
 const EXTENSION: &str = ".json";
 const UNFINISHED: &str = "unfinished";
+/// Maximum size of a file of statistics; each value takes a few bytes.
+const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// Small table with a name.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -153,7 +155,7 @@ pub fn read_statistics(collection: &Path) -> Result<Option<(u64, Vec<Statistic>)
 /// Reads the statistics of a commit.
 pub fn read_statistics_of(collection: &Path, generation: u64) -> Result<Option<Vec<Statistic>>> {
     let path = path_of(collection, generation);
-    let bytes = match disk::read(&path) {
+    let bytes = match disk::read(&path, MAX_FILE_BYTES) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         bytes => bytes.context("read", &path)?,
     };

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::log::{CheckEvent, CorruptionLog};
-use super::{CheckReport, READ_BYTES, compare};
+use super::{CheckReport, READ_BYTES, compare_exactly};
 use crate::disk;
 use crate::error::{Context, Error, Result, corrupt};
 use crate::file_list::FileList;
@@ -104,16 +104,6 @@ fn compare_files(dir: &Path, list: &FileList, log: &CorruptionLog<'_>) -> Vec<Er
         log.emit(CheckEvent::FileRead(entry.length()));
     }
     errors
-}
-
-/// Compares a file with its entry; it must not be longer either.
-fn compare_exactly(path: &Path, entry: &FileEntry, buffer: &mut [u8]) -> Result<()> {
-    compare(path, entry, buffer)?;
-    let found = disk::File::open(path).and_then(|file| file.length()).context("read", path)?;
-    if found == entry.length() {
-        return Ok(());
-    }
-    Err(corrupt(path, "at its end", format!("{found} bytes, expected {}", entry.length())))
 }
 
 /// Adds the files below a directory that the list does not name. `path` has the parts of its name.

@@ -1,17 +1,19 @@
 //! Integrity check of a whole collection (`weir check`).
 //!
-//! Four passes. First each component reads its own files and locates corruption as precisely as it can, with the
+//! Five passes. First each component reads its own files and locates corruption as precisely as it can, with the
 //! affected pages. Then every byte of every file that a retained commit references is compared with the checksums of
 //! the manifest, so that no corruption is missed. Then the components are compared with each other: pages and their
-//! URLs, state records, stored records and links. Last, the files of the analysis and of the text index are compared with
+//! URLs, state records, stored records and links. Then files that are longer than committed are reported. Last, the files of the analysis and of the text index are compared with
 //! their lists.
 //!
 //! Nothing is repaired, and nothing is written.
 
 mod consistency;
 mod derived;
+mod fetch_records;
 mod log;
 mod scope;
+mod surplus;
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -23,6 +25,7 @@ use xxhash_rust::xxh3::Xxh3;
 pub use self::log::{CheckEvent, Corruption};
 pub use scope::CorruptionScope;
 
+use self::fetch_records::FetchRecordCheck;
 use self::log::CorruptionLog;
 use scope::is_warc;
 
@@ -85,6 +88,10 @@ pub fn check(
         report.unreferenced_files =
             if name_or_generation.is_some() { Vec::new() } else { unreferenced_files(dir, &files)? };
         check_commit(dir, newest, &files, &log, &mut report)?;
+        // Files of an older snapshot may have grown since.
+        if name_or_generation.is_none() {
+            surplus::check_surplus(dir, newest, &log, &mut report)?;
+        }
     }
     if name_or_generation.is_none() {
         derived::check_derived(dir, &log, &mut report)?;
@@ -102,7 +109,7 @@ fn check_commit(
 ) -> Result<()> {
     let page_store = log.report_corruption(PageStoreReader::open(dir, newest))?;
     let (records, components) = parallel::join(
-        || page_store.as_ref().map_or(Ok(0), |page_store| check_page_store(page_store, log)),
+        || page_store.as_ref().map_or(Ok(0), |page_store| check_page_store(dir, newest, page_store, log)),
         || check_components(dir, newest, log),
     );
     report.records = records?;
@@ -154,9 +161,21 @@ fn check_components(dir: &Path, manifest: &Manifest, log: &CorruptionLog<'_>) ->
     Ok(OpenedComponents { urls, pages, sites })
 }
 
-/// Checks all records of the page store; returns their number.
-fn check_page_store(page_store: &PageStoreReader, log: &CorruptionLog<'_>) -> Result<u64> {
-    let Some(check) = log.report_corruption(page_store.check())? else { return Ok(0) };
+/// Checks all records of the page store, and the rows of `fetches` that name them; returns the number of records.
+fn check_page_store(
+    dir: &Path,
+    manifest: &Manifest,
+    page_store: &PageStoreReader,
+    log: &CorruptionLog<'_>,
+) -> Result<u64> {
+    let mut rows = FetchRecordCheck::new(dir, manifest, page_store, log);
+    let Some(check) = log.report_corruption(page_store.check(|record| rows.add(record)))? else {
+        return Ok(0);
+    };
+    // Rows that name a corrupt record are correct.
+    if check.corruptions.is_empty() {
+        rows.finish()?;
+    }
     // A corruption located at a record is reported before, and instead of, one of its whole file.
     let (located, unlocated): (Vec<_>, Vec<_>) =
         check.corruptions.into_iter().partition(|corruption| corruption.offset.is_some());
@@ -206,7 +225,7 @@ fn check_view(
             continue;
         };
         if inode(&dir.join(&entry.name)) != Some(found)
-            && let Err(error) = compare(&view, entry, &mut buffer)
+            && let Err(error) = compare_exactly(&view, entry, &mut buffer)
         {
             let table = CorruptionScope::from_file(&entry.name);
             log.add_once(error, Some(table))?;
@@ -242,6 +261,16 @@ fn compare(path: &Path, entry: &FileEntry, buffer: &mut [u8]) -> Result<()> {
         start = end;
     }
     Ok(())
+}
+
+/// Compares a complete file with its entry; it must not be longer either.
+fn compare_exactly(path: &Path, entry: &FileEntry, buffer: &mut [u8]) -> Result<()> {
+    compare(path, entry, buffer)?;
+    let found = File::open(path).and_then(|file| file.length()).context("read", path)?;
+    if found == entry.length() {
+        return Ok(());
+    }
+    Err(corrupt(path, "at its end", format!("{found} bytes, expected {}", entry.length())))
 }
 
 /// Reads all retained commits, oldest first; unreadable ones are reported.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::state::{page, site};
+use crate::tables::is_committed;
 
 /// Data that is lost or unreliable. A range is one of ids; `None` means any.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +42,15 @@ pub enum CorruptionScope {
 }
 
 impl CorruptionScope {
+    /// Whether the data is a result of an analysis, which can be computed again.
+    pub fn is_of_analysis(&self) -> bool {
+        match self {
+            CorruptionScope::LinkGraph | CorruptionScope::Ranks(_) | CorruptionScope::Statistics => true,
+            CorruptionScope::Table(name) => !is_committed(name),
+            _ => false,
+        }
+    }
+
     /// Derives the scope from the name of a file.
     pub(super) fn from_file(name: &str) -> CorruptionScope {
         let (dir, file) = name.split_once('/').unwrap_or(("", name));

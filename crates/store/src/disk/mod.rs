@@ -157,10 +157,30 @@ impl DirEntry {
     }
 }
 
-/// Reads a whole file.
-pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+/// Reads a whole file of at most `max_bytes`.
+pub(crate) fn read(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     on_simulated_disk!(path, |disk, inside| disk.read(inside));
-    fs::read(path)
+    read_limited(path, max_bytes)
+}
+
+/// Reads a whole regular file of at most `max_bytes`. A collection may come from a stranger: a file could be of any size, and a
+/// pipe would block.
+pub fn read_limited(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    let found = match metadata.len() {
+        length if length > max_bytes => length,
+        // The file may grow meanwhile.
+        _ => fs::File::open(path)?.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)? as u64,
+    };
+    if found > max_bytes {
+        let cause = format!("{found} bytes are more than the maximum of {max_bytes}");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, cause));
+    }
+    Ok(bytes)
 }
 
 /// Creates a directory, also its parents if they are missing. Durable only when the parent of each is synced.

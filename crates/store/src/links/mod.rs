@@ -99,6 +99,7 @@ impl LinkLog {
     }
 
     fn choose_merge(&self) -> Option<std::ops::Range<usize>> {
+        // Only files after the last large one: a merged file must cover consecutive generations.
         let long = self.files.iter().rposition(|file| file.entry.length() >= MAX_MERGE_BYTES);
         let start = long.map_or(0, |index| index + 1);
         let sizes: Vec<u64> = self.files[start..].iter().map(|file| file.entry.length()).collect();

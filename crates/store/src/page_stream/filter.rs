@@ -29,7 +29,7 @@ pub struct PageFilter {
     pub mime_types: Vec<String>,
     /// Earliest time of the fetch in Unix milliseconds.
     pub since_ms: Option<i64>,
-    /// End of the time of the fetch in Unix milliseconds, exclusive.
+    /// Only fetches before this time, in Unix milliseconds.
     pub before_ms: Option<i64>,
     /// Predicate that must be true.
     pub predicate: Option<Predicate>,

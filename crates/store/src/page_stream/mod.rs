@@ -130,7 +130,7 @@ impl<'s> PageStream<'s> {
         })
     }
 
-    /// Opens a stream of these pages, as far as they are stored, in crawl order.
+    /// Opens a stream of those of these pages that are stored, in crawl order.
     pub fn from_pages(snapshot: &'s Snapshot, pages: &[PageId]) -> Result<PageStream<'s>> {
         let mut stream = PageStream::open(snapshot, &PageStreamRequest::default())?;
         let records = snapshot.page_state.get_many(pages)?;
@@ -291,6 +291,7 @@ impl<'s> PageStream<'s> {
     fn corrupt<T>(&mut self, page_ref: PageRef, error: Error) -> Result<PageStreamItem<T>> {
         let is_corruption = match &error {
             Error::Corrupt { .. } => true,
+            // The file is shorter than in the manifest.
             Error::Io { source, .. } => source.kind() == io::ErrorKind::UnexpectedEof,
             _ => false,
         };

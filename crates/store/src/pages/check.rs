@@ -40,14 +40,18 @@ pub struct PageStoreCheck {
 }
 
 impl PageStoreReader {
-    /// Checks everything. Corruption is part of the result; an error means that reading was not possible.
-    pub fn check(&self) -> Result<PageStoreCheck> {
+    /// Checks everything, and calls `on_record` with the location of each response and revisit record, in order. Corruption is
+    /// part of the result; an error means that reading was not possible.
+    pub fn check(&self, mut on_record: impl FnMut(RecordLocation) -> Result<()>) -> Result<PageStoreCheck> {
         let mut check = PageStoreCheck::default();
         let mut from_records: BTreeMap<u32, u64> = BTreeMap::new();
         for (id, file) in &self.files {
             let sum = from_records.entry(*id).or_default();
             check_extents(file, &mut check)?;
-            check_records(*id, file, &mut check, |entry| *sum = sum.wrapping_add(fingerprint(entry)))?;
+            check_records(*id, file, &mut check, |entry| {
+                *sum = sum.wrapping_add(fingerprint(entry));
+                on_record(entry.location)
+            })?;
         }
         self.check_index(from_records, &mut check)?;
         Ok(check)
@@ -130,7 +134,7 @@ fn check_records(
     id: u32,
     file: &WarcFile,
     check: &mut PageStoreCheck,
-    mut on_entry: impl FnMut(&IndexEntry),
+    mut on_entry: impl FnMut(&IndexEntry) -> Result<()>,
 ) -> Result<()> {
     let mut members = GzipMembers::new(&file.file, &file.path, 0, file.entry.length());
     loop {
@@ -148,7 +152,7 @@ fn check_records(
                 match checked(member.bytes) {
                     Ok(record) => {
                         if let Some(entry) = entry_of(&record, location) {
-                            on_entry(&entry);
+                            on_entry(&entry)?;
                         }
                     }
                     Err(cause) => check.corruptions.push(corrupt_at(&file.path, member.offset, cause)),

@@ -68,6 +68,11 @@ impl Relocations {
         found.ok().map(|at| self.moved[at].1)
     }
 
+    /// Whether a file was rewritten: its records are elsewhere or dropped.
+    pub fn is_rewritten(&self, file: u32) -> bool {
+        self.files.contains(&file)
+    }
+
     /// Old and new location of every moved record.
     pub fn moved(&self) -> &[(RecordLocation, RecordLocation)] {
         &self.moved

@@ -118,7 +118,7 @@ pub struct CdxjMergeResult {
     new: [FileEntry; 2],
 }
 
-/// Minimum size of a deduplicated body; a smaller one costs less than a revisit record.
+/// Minimum size of a body that is replaced by a revisit record; a smaller one costs less than such a record.
 const MIN_DUPLICATE_BYTES: u64 = 512;
 
 /// Maximum size of index files that a commit merges itself.
@@ -182,9 +182,13 @@ impl PageStore {
         }
         let (file, offset) = self.append_members(encoded.members(), encoded.fetched_at_ms())?;
         let location = RecordLocation { file, offset, length: encoded.response().len() as u32 };
-        let duplicate_of = duplicate.map(|found| found.location);
+        let original_location = duplicate.map(|found| found.location);
+        // A small body is stored again, and yet known as a duplicate.
+        let is_small = (1..MIN_DUPLICATE_BYTES).contains(&encoded.payload_bytes());
+        let duplicate_of = original_location.or_else(|| self.dedup.get(&key).filter(|_| is_small));
+        // Later duplicates refer to the record with the body, never to a revisit record.
         self.dedup.insert(key, duplicate_of.unwrap_or(location));
-        self.entries.push(IndexEntry { cdxj: encoded.cdxj, location, original_location: duplicate_of });
+        self.entries.push(IndexEntry { cdxj: encoded.cdxj, location, original_location });
         Ok(AppendResult { location, duplicate_of })
     }
 
@@ -204,6 +208,7 @@ impl PageStore {
             }
         }
         let pages = self.dir.join("pages");
+        // After all files are written: their names must be durable before the manifest lists them.
         disk::sync_dir(&pages).context("sync", &pages)?;
         self.index.begin_generation(generation + 1);
         let current = current.filter(|entry| entry.length() > 0);
@@ -281,6 +286,7 @@ impl PageStore {
 
     fn read_back(&mut self, location: RecordLocation) -> Result<Option<WarcRecord>> {
         match &mut self.current {
+            // The record may still be in the write buffer.
             Some(current) if current.id == location.file => current.file.write_pending()?,
             _ if !self.complete.contains_key(&location.file) => return Ok(None),
             _ => {}

@@ -12,7 +12,7 @@ use crate::disk::File;
 use crate::error::{Context, Result, corrupt};
 use crate::file::append_file::open_committed;
 use crate::manifest::{FileEntry, Manifest};
-use crate::pages::index::{CdxjFileReader, IndexEntry, parts_of};
+use crate::pages::index::{CdxjFileReader, IndexEntry, merge, parts_of};
 use warc::{
     DigestCheck, GzipMembers, WarcRecord, WarcType, cdx_timestamp, cdxj_key, gunzip, header_value,
     parse_date, status,
@@ -67,7 +67,7 @@ pub struct PageVersion {
     pub fetched_at_ms: i64,
     /// Location of the record.
     pub location: RecordLocation,
-    /// HTTP status; `None` without one.
+    /// HTTP status; `None` if there is none.
     pub status: Option<u16>,
     /// SHA-1 of the body, in base 32.
     pub digest: String,
@@ -162,6 +162,17 @@ impl PageStoreReader {
         })
     }
 
+    /// Calls `visit` with the payload digest, in base 32, and the location of every record that has a payload.
+    pub fn for_each_payload(&self, mut visit: impl FnMut(&str, RecordLocation)) -> Result<()> {
+        merge(&self.index, |file, text| {
+            let entry = file.decode(text)?;
+            if !entry.cdxj.is_revisit() {
+                visit(&entry.cdxj.digest, entry.location);
+            }
+            Ok(())
+        })
+    }
+
     fn entries_of(&self, url: &str) -> Result<Vec<IndexEntry>> {
         entries_of(&self.index, url)
     }
@@ -181,6 +192,11 @@ impl PageStoreReader {
             return Err(missing());
         }
         Ok(original)
+    }
+
+    /// Whether the WARC file of a location is part of the commit.
+    pub(crate) fn has_file(&self, location: &RecordLocation) -> bool {
+        self.files.contains_key(&location.file)
     }
 
     pub(super) fn file(&self, location: &RecordLocation) -> Result<&WarcFile> {
@@ -215,7 +231,7 @@ impl StoredPage {
         }
     }
 
-    /// HTTP status; `None` without one.
+    /// HTTP status; `None` if there is none.
     pub fn status(&self) -> Option<u16> {
         status(self.head()).and_then(|status| status.parse().ok())
     }

@@ -10,9 +10,9 @@ use crate::error::Result;
 pub enum RetentionPolicy {
     /// All versions.
     All,
-    /// Only the newest version.
+    /// Only the newest version, and the newest successful one.
     Latest,
-    /// This number of the newest versions, at least one.
+    /// This number of the newest versions, at least one, and the newest successful one.
     Versions(u32),
 }
 
@@ -87,8 +87,9 @@ impl<'i> VersionSelector<'i> {
     }
 }
 
-/// Selects the newest versions of each URL among the entries of one key, and clears `entries`. A 304 response is not a
-/// version: the last one is retained as long as the version that it confirms.
+/// Selects the newest versions of each URL among the entries of one key, and clears `entries`. The newest successful version
+/// is always retained, so that an error or redirect does not remove the content of a page. A 304 response is not a version:
+/// the last one is retained as long as the version that it confirms.
 fn select_versions(
     entries: &mut Vec<IndexEntry>,
     max_versions: usize,
@@ -98,14 +99,18 @@ fn select_versions(
         (&a.cdxj.url, &b.cdxj.timestamp, b.location).cmp(&(&b.cdxj.url, &a.cdxj.timestamp, a.location))
     });
     for versions in entries.chunk_by(|a, b| a.cdxj.url == b.cdxj.url) {
-        let (mut age, mut confirmed) = (0, false);
+        let (mut age, mut confirmed, mut has_success) = (0, false, false);
         for entry in versions {
+            let is_new = age < max_versions;
             if entry.cdxj.is_not_modified() {
-                visit(entry, age < max_versions && (!confirmed || max_versions == usize::MAX));
+                visit(entry, (is_new || !has_success) && (!confirmed || max_versions == usize::MAX));
                 confirmed = true;
             } else {
-                visit(entry, age < max_versions);
-                (age, confirmed) = (age + 1, false);
+                let is_first_success = !has_success && entry.cdxj.is_success();
+                visit(entry, is_new || is_first_success);
+                has_success |= is_first_success;
+                // A 304 response after an error confirms the content before the error.
+                (age, confirmed) = (age + 1, confirmed && !entry.cdxj.is_success());
             }
         }
     }

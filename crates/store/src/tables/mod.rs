@@ -2,8 +2,8 @@
 //! ([`derived`]).
 //!
 //! Each commit adds a file to each table with new rows; files are merged, so that a table has few. DuckDB, Spark or pandas
-//! read them in `parquet/TABLE/`; all files of a table have the same columns. Rows are written once and never changed; what
-//! the crawler looks up or updates is in `state/`.
+//! read them in `parquet/TABLE/`; all files of a table have the same columns. Rows are written once; only a compaction changes
+//! them, where they name records that it moves or drops. What the crawler looks up or updates is in `state/`.
 
 mod check;
 mod column;
@@ -14,6 +14,7 @@ mod lookup;
 mod newest_rows;
 mod parquet_panics;
 mod reader;
+mod relocation;
 mod response_times;
 mod rows;
 mod view;
@@ -46,8 +47,10 @@ pub use derived::{DerivedTable, DerivedTableInfo, list_derived};
 pub use listing::{TableInfo, list_tables};
 pub use lookup::{FetchHistoryEntry, Inlink, LastParses, fetch_history, for_each_unresolved_link, inlinks};
 pub use newest_rows::NewestRows;
+pub use parquet_panics::read_metadata as read_parquet_metadata;
 use reader::SharedFile;
 pub use reader::{TableBatch, TableReader};
+pub(crate) use relocation::record_location;
 pub use response_times::for_each_response_time;
 pub use rows::Rows;
 pub(crate) use view::view_path;
@@ -116,6 +119,8 @@ pub struct Table<R> {
     dir: PathBuf,
     /// Oldest first.
     files: Vec<FileEntry>,
+    /// Number of files rewritten since the table was opened, for unique names.
+    rewritten_files: u32,
     /// Rows since the last commit.
     pub rows: R,
 }
@@ -123,7 +128,7 @@ pub struct Table<R> {
 impl<R: Rows> Table<R> {
     fn open(dir: &Path, manifest: &Manifest) -> Table<R> {
         let files = manifest.files_in("tables").filter(|file| file.name.starts_with(&prefix::<R>()));
-        Table { dir: dir.to_owned(), files: files.cloned().collect(), rows: R::default() }
+        Table { dir: dir.to_owned(), files: files.cloned().collect(), rewritten_files: 0, rows: R::default() }
     }
 
     fn commit(&mut self, generation: u64) -> Result<Vec<FileEntry>> {
@@ -147,19 +152,32 @@ impl<R: Rows> Table<R> {
     fn merge(&self, files: &[FileEntry], generation: u64) -> Result<FileEntry> {
         let mut writer = self.create(generation, "-merged")?;
         for entry in files {
-            let path = self.dir.join(&entry.name);
-            let file = SharedFile::open(&path)?;
-            let wrong = |error: &dyn std::fmt::Display| corrupt(&path, "", error.to_string());
-            let reader = parquet_panics::open(file)
-                .and_then(|builder| parquet_panics::batches(builder.with_batch_size(MERGE_ROWS)))
-                .map_err(|error| wrong(&error))?;
-            for batch in reader {
-                let batch = batch.map_err(|error| wrong(&error))?;
-                let batch = with_current_columns(&batch, &R::schema()).map_err(|error| wrong(&error))?;
-                writer.write(&batch).map_err(|error| self.failed(&error))?;
-            }
+            self.copy(entry, &mut writer, |batch| Ok(batch))?;
         }
         self.finish(writer)
+    }
+
+    /// Copies the rows of a file, changed by `change`.
+    fn copy(
+        &self,
+        entry: &FileEntry,
+        writer: &mut ArrowWriter<ImmutableFileWriter>,
+        change: impl Fn(RecordBatch) -> std::result::Result<RecordBatch, ArrowError>,
+    ) -> Result<()> {
+        let path = self.dir.join(&entry.name);
+        let file = SharedFile::open(&path)?;
+        let wrong = |error: &dyn std::fmt::Display| corrupt(&path, "", error.to_string());
+        let reader = parquet_panics::open(file)
+            .and_then(|builder| parquet_panics::batches(builder.with_batch_size(MERGE_ROWS)))
+            .map_err(|error| wrong(&error))?;
+        for batch in reader {
+            let batch = batch.map_err(|error| wrong(&error))?;
+            let batch = with_current_columns(&batch, &R::schema())
+                .and_then(&change)
+                .map_err(|error| wrong(&error))?;
+            writer.write(&batch).map_err(|error| self.failed(&error))?;
+        }
+        Ok(())
     }
 
     fn create(&self, generation: u64, mark: &str) -> Result<ArrowWriter<ImmutableFileWriter>> {

@@ -16,8 +16,8 @@ const PANICKED: &str = "the file is invalid: the Parquet reader panicked";
 
 /// Reads the metadata of a file.
 ///
-/// The Arrow schema that writers embed is not read: the Parquet schema says the same.
-pub(super) fn read_metadata(file: &impl ChunkReader) -> Result<ArrowReaderMetadata, ParquetError> {
+/// The Arrow schema that writers embed is not read: it duplicates the Parquet schema.
+pub fn read_metadata(file: &impl ChunkReader) -> Result<ArrowReaderMetadata, ParquetError> {
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     contain(|| ArrowReaderMetadata::load(file, options))
 }

@@ -85,7 +85,7 @@ impl UrlReader {
         self.texts.pages() as u32
     }
 
-    /// Number of known sites; all ids are below.
+    /// Number of known sites; ids are 0 to this number minus 1.
     pub fn sites(&self) -> u32 {
         self.sites.len() as u32
     }

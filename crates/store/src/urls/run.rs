@@ -128,6 +128,7 @@ impl Run {
                 if position < count && hash_at(buffer, position) == key.hash {
                     on_found(key, entry_at(buffer, position).page);
                 } else {
+                    // Not in this run: kept at the front of the list, for the next run.
                     keys[left] = key;
                     left += 1;
                 }

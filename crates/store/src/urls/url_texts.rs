@@ -60,7 +60,7 @@ impl UrlTexts {
         &self.path
     }
 
-    /// Incomplete block.
+    /// Last block, which is not full yet.
     pub(super) fn open_block(&self) -> &TextBlock {
         &self.open
     }

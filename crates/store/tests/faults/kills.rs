@@ -121,7 +121,7 @@ fn delays(seed: u64) -> impl FnMut(Duration) -> Duration {
     }
 }
 
-/// Operations during which a kill must occur at least once, each with the maximum delay after its begin.
+/// Operations during which a kill must occur at least once, each with the maximum delay after its start.
 const OPERATIONS: [(&str, Duration); 7] = [
     ("commit", Duration::from_millis(10)),
     ("merge of URLs", Duration::from_millis(1)),

@@ -156,13 +156,13 @@ fn uncommitted_pages_are_not_visible() {
     std::fs::write(&warc, bytes).unwrap();
     let reader = pages.reader();
     assert_eq!(reader.records().count(), 2, "the warcinfo record and the page");
-    assert_eq!(reader.check().unwrap().corruptions, []);
+    assert_eq!(reader.check(|_| Ok(())).unwrap().corruptions, []);
     pages.reopen(1 << 30);
     let second = pages.append("http://a/3", MS, &body(3)).location;
     assert_eq!(second.offset, first.offset + u64::from(first.length), "it replaces the incomplete one");
     pages.commit();
     assert_eq!(read_body(&pages.reader(), &second), body(3));
-    assert_eq!(pages.reader().check().unwrap().corruptions, []);
+    assert_eq!(pages.reader().check(|_| Ok(())).unwrap().corruptions, []);
     // The earlier reader still has its own commit.
     assert_eq!(reader.records().count(), 2);
 }
@@ -195,7 +195,7 @@ fn a_body_is_stored_once() {
     assert_eq!(header.get("WARC-Refers-To-Target-URI"), Some("http://a/1"));
     assert_eq!(header.get("WARC-Refers-To-Date"), Some("2026-11-15T08:30:00Z"));
     assert_eq!(read_body(&reader, &third.location), body(1));
-    assert_eq!(reader.check().unwrap().corruptions, []);
+    assert_eq!(reader.check(|_| Ok(())).unwrap().corruptions, []);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn request_and_metadata_records_follow_their_response() {
         assert_eq!(record.header.get("WARC-Concurrent-To"), records[1].header.get("WARC-Record-ID"));
         assert_eq!(record.verify(), DigestCheck::Valid);
     }
-    assert_eq!(pages.reader().check().unwrap().corruptions, []);
+    assert_eq!(pages.reader().check(|_| Ok(())).unwrap().corruptions, []);
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn new_files_begin_at_the_maximum_size_and_stay_in_crawl_order() {
         .map(|header| header.url().unwrap().to_owned())
         .collect();
     assert_eq!(found, urls);
-    assert_eq!(reader.check().unwrap().records, 60 + files.len() as u64);
+    assert_eq!(reader.check(|_| Ok(())).unwrap().records, 60 + files.len() as u64);
 }
 
 #[test]
@@ -328,7 +328,7 @@ fn compaction_drops_superseded_versions_and_frees_their_space() {
         for page in 0..30 {
             assert_eq!(reader.versions(&format!("http://a/{page}")).unwrap().len(), versions_left);
         }
-        assert_eq!(reader.check().unwrap().corruptions, []);
+        assert_eq!(reader.check(|_| Ok(())).unwrap().corruptions, []);
         let expected = before as f64 * versions_left as f64 / 8.0;
         assert!(
             (pages.bytes_on_disk() as f64) < expected * 1.1 + 5_000.0,
@@ -346,6 +346,44 @@ fn compaction_drops_superseded_versions_and_frees_their_space() {
         assert!(places.values().all(|old| *old < place));
         pages.commit();
         assert_eq!(read_body(&pages.reader(), &place), body(999));
+    }
+}
+
+#[test]
+fn compaction_retains_the_newest_successful_version() {
+    for (status, last) in
+        [("500 Error", true), ("404 Not Found", true), ("302 Found", true), ("200 OK", false)]
+    {
+        let mut pages = Pages::new(1 << 30);
+        for version in 0..5 {
+            pages.append("http://a/", MS + version * 1_000, &body(version as u64));
+        }
+        let confirmed = pages.append("http://b/", MS, &body(7)).location;
+        pages.not_modified("http://b/", MS + 1_000, confirmed).unwrap();
+        let head = format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\n\r\n");
+        for url in ["http://a/", "http://b/"] {
+            for (seconds, seed) in [(10, 21), (11, 22)] {
+                let body = body(seed);
+                let page = Capture { head: head.as_bytes(), ..capture(url, MS + seconds * 1_000, &body) };
+                pages.store.append(&page, None).unwrap();
+            }
+        }
+        pages.commit();
+        pages.store.compact(RetentionPolicy::Latest).unwrap();
+        pages.commit();
+        let reader = pages.reader();
+        let statuses = |url: &str| -> Vec<Option<u16>> {
+            reader.versions(url).unwrap().iter().map(|version| version.status).collect()
+        };
+        let newest = status[..3].parse().ok();
+        let expected = if last { vec![Some(200), newest] } else { vec![Some(200)] };
+        assert_eq!(statuses("http://a/"), expected);
+        let expected = if last { vec![Some(200), None, newest] } else { vec![Some(200)] };
+        assert_eq!(statuses("http://b/"), expected, "the 304 stays with the version that it confirms");
+        if last {
+            let kept = reader.versions("http://a/").unwrap()[0].location;
+            assert_eq!(read_body(&reader, &kept), body(4));
+        }
     }
 }
 
@@ -372,7 +410,7 @@ fn compaction_retains_needed_payloads_and_concurrent_records() {
     let requests =
         reader.records().filter(|record| record.as_ref().unwrap().1.header.warc_type() == WarcType::Request);
     assert_eq!(requests.count(), 1);
-    assert_eq!(reader.check().unwrap().corruptions, []);
+    assert_eq!(reader.check(|_| Ok(())).unwrap().corruptions, []);
     // Nothing is left to do.
     assert!(pages.store.compact(RetentionPolicy::Latest).unwrap().is_empty());
 }
@@ -404,7 +442,7 @@ fn a_304_response_refers_to_the_confirmed_version() {
     ] {
         assert_eq!(Some(field(name).as_str()), original.header.get(of_original), "{name}");
     }
-    assert_eq!(reader.check().unwrap().corruptions, []);
+    assert_eq!(reader.check(|_| Ok(())).unwrap().corruptions, []);
 
     // A 304 response is not a version: the newest version and the last confirmation are retained.
     for number in 0..50 {
@@ -420,7 +458,7 @@ fn a_304_response_refers_to_the_confirmed_version() {
     let reader = pages.reader();
     assert_eq!(read_body(&reader, &place(same.location)), body(1));
     assert_eq!(read_body(&reader, &place(words[2])), body(1));
-    assert_eq!(reader.check().unwrap().corruptions, []);
+    assert_eq!(reader.check(|_| Ok(())).unwrap().corruptions, []);
 }
 
 #[test]
@@ -472,7 +510,7 @@ fn pages_can_be_stored_during_a_compaction() {
     let reader = pages.reader();
     assert_eq!(reader.versions("http://a/").unwrap().len(), 1);
     assert_eq!(read_body(&reader, &newer.location), body(0));
-    assert_eq!(reader.check().unwrap().corruptions, []);
+    assert_eq!(reader.check(|_| Ok(())).unwrap().corruptions, []);
 }
 
 #[test]
@@ -501,7 +539,7 @@ fn pages_can_be_stored_during_a_merge_of_the_index() {
     for url in ["http://a/", "http://a/7", "http://a/19", "http://a/beside"] {
         assert_eq!(reader.versions(url).unwrap().len(), 1, "{url}");
     }
-    assert_eq!(reader.check().unwrap().corruptions, []);
+    assert_eq!(reader.check(|_| Ok(())).unwrap().corruptions, []);
 }
 
 #[test]
@@ -519,7 +557,7 @@ fn a_flipped_byte_is_detected_and_never_returns_a_wrong_page() {
         flipped[at] ^= 1 << (at % 8);
         std::fs::write(&path, flipped).unwrap();
         let reader = pages.reader();
-        let corruptions = reader.check().unwrap().corruptions;
+        let corruptions = reader.check(|_| Ok(())).unwrap().corruptions;
         assert!(
             !corruptions.is_empty() && corruptions.iter().all(|corruption| corruption.path == path),
             "byte {at}: {corruptions:?}"
@@ -579,23 +617,23 @@ fn records_above_a_maximum_size_are_skipped_on_request() {
 }
 
 #[test]
-fn files_of_other_programs_are_read_to_their_end_or_to_a_clear_error() {
+fn files_of_other_programs_are_read_and_errors_are_clear() {
     let dir = samples();
     // Name, number of records, number of wrong digests, error message.
     let expected: &[(&str, usize, usize, Option<&str>)] = &[
-        ("bad.arc", 0, 0, Some("older ARC format")),
+        ("bad.arc", 1, 0, Some("invalid length of an ARC record")),
         ("example-bad-non-chunked.warc.gz", 6, 0, None),
         ("example-bad.warc.gz.bad", 6, 0, None),
         ("example-digest.warc", 4, 1, None),
         ("example-iana.org-chunked.warc", 3, 0, None),
         ("example-resource.warc.gz", 3, 0, None),
         ("example-space-in-target-uri.warc.gz", 2, 0, None),
-        ("example-space-in-url.arc", 0, 0, Some("older ARC format")),
+        ("example-space-in-url.arc", 1, 0, Some("the file ends after 1579 of 1591 bytes")),
         ("example-trunc.warc", 3, 1, Some("record 4 (byte 2560")),
         ("example-wget-bad-target-uri.warc.gz", 6, 0, None),
         ("example-wrong-chunks.warc.gz", 2, 1, None),
-        ("example.arc", 0, 0, Some("older ARC format")),
-        ("example.arc.gz", 0, 0, Some("older ARC format")),
+        ("example.arc", 2, 0, None),
+        ("example.arc.gz", 2, 0, None),
         ("example.warc", 6, 0, None),
         ("example.warc.gz", 6, 0, None),
         ("post-test.warc.gz", 6, 0, None),

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use parse::{DecodeEnd, decode_content, max_decoded_bytes};
 use store::{PageFilter, PageStream, PageStreamItem, PageStreamRequest, Result, Snapshot, StoredPage};
 
-use super::ExportSummary;
 use super::create_dir;
 use super::failed;
 use super::file_name::{alternative_name, file_name, flat_name};
+use super::{ExportSummary, OnDamage};
 
 /// Maximum size of an export in relation to the stored bodies, so that decompression bombs cannot fill the disk: real pages
 /// are compressed to a tenth.
@@ -26,8 +26,13 @@ const NAMES_IN_DIRECTORY: u32 = 4;
 /// Maximum length of a directory name; file systems allow 255 bytes.
 const MAX_DIR_NAME_BYTES: usize = 240;
 
-/// Writes the selected pages to `out`. Pages that cannot be written are counted and skipped.
-pub fn export_mirror(snapshot: &Snapshot, selection: &PageFilter, out: &Path) -> Result<ExportSummary> {
+/// Writes the selected pages to `out`. Pages that cannot be written, and damaged ones, are counted and skipped.
+pub fn export_mirror(
+    snapshot: &Snapshot,
+    selection: &PageFilter,
+    out: &Path,
+    on_damage: OnDamage<'_>,
+) -> Result<ExportSummary> {
     create_dir(out)?;
     let mut mirror = Mirror { out, stored_bytes: 0, summary: ExportSummary::default() };
     let request = PageStreamRequest { filter: selection.clone(), ..PageStreamRequest::default() };
@@ -41,7 +46,11 @@ pub fn export_mirror(snapshot: &Snapshot, selection: &PageFilter, out: &Path) ->
                 mirror.write(&stored)?;
             }
             PageStreamItem::Page(..) => {}
-            PageStreamItem::Corrupt(_, error) => return Err(error),
+            PageStreamItem::Corrupt(page, error) => {
+                let url = snapshot.urls.url(page.page)?.unwrap_or_default();
+                on_damage(&url, &error);
+                mirror.summary.damaged += 1;
+            }
         }
     }
     Ok(mirror.summary)

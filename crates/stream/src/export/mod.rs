@@ -32,6 +32,20 @@ pub struct ExportSummary {
     /// Pages that were not written as files: nothing of the content encoding could be decoded, the decoded body or the export
     /// exceeds its maximum size, or no file name was free.
     pub skipped: u64,
+    /// Damaged records, which were skipped.
+    pub damaged: u64,
+}
+
+/// Callback for damaged records, with the URL of the page.
+pub type OnDamage<'c> = &'c mut dyn FnMut(&str, &Error);
+
+/// Whether an error means that a record cannot be read, while others can.
+fn is_damage(error: &Error) -> bool {
+    match error {
+        Error::Corrupt { .. } => true,
+        Error::Io { source, .. } => source.kind() == io::ErrorKind::UnexpectedEof,
+        _ => false,
+    }
 }
 
 /// Error of an operation on a file of the export.

@@ -15,10 +15,10 @@ use store::{
     Snapshot,
 };
 
-use super::ExportSummary;
 use super::failed;
 use super::warc::export_warc;
 use super::zip::ZipWriter;
+use super::{ExportSummary, OnDamage};
 use crate::page_view::PageViewer;
 use crate::query::output::OutputColumn;
 
@@ -28,17 +28,19 @@ const VERSION: &str = "1.1.1";
 /// Number of names tried for the temporary directory; killed exports of the same process id may have left some.
 const MAX_TEMP_NAMES: u32 = 100;
 
-/// Writes the pages of the selected sites to the file `out`. `info` goes into the first record of each WARC file.
+/// Writes the pages of the selected sites to the file `out`. `info` goes into the first record of each WARC file. Damaged records
+/// are reported, counted and skipped.
 pub fn export_wacz(
     snapshot: &Snapshot,
     selection: &PageFilter,
     retention: RetentionPolicy,
     info: &[(String, String)],
     out: &Path,
+    on_damage: OnDamage<'_>,
 ) -> Result<ExportSummary> {
     let dir = TempDir::create_beside(out)?;
     let sites = selection.find_sites(snapshot)?;
-    let summary = export_warc(snapshot, sites.as_ref(), retention, info, &dir.0)?;
+    let summary = export_warc(snapshot, sites.as_ref(), retention, info, &dir.0, on_damage)?;
     write_pages(snapshot, selection, &dir.0.join("pages.jsonl"))?;
     // Renamed to its final name when it is complete.
     let complete = dir.0.join("complete.wacz");
@@ -99,7 +101,8 @@ fn write_pages(snapshot: &Snapshot, selection: &PageFilter, path: &Path) -> Resu
     while let Some(streamed) = stream.next_page()? {
         let (place, stored) = match streamed {
             PageStreamItem::Page(place, stored) => (place, stored),
-            PageStreamItem::Corrupt(_, error) => return Err(error),
+            // Reported when its record was to be copied.
+            PageStreamItem::Corrupt(..) => continue,
         };
         let view = viewer.view(place, stream.cursor_after(&place), &stored);
         let title = view.document.map_or("", |document| document.title.as_str());

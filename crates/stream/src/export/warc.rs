@@ -11,21 +11,23 @@ use std::path::{Path, PathBuf};
 use store::{RecordLocation, Result, RetentionPolicy, SiteSet, Snapshot};
 use warc::RecordEncoder;
 
-use super::ExportSummary;
 use super::create_dir;
 use super::failed;
+use super::{ExportSummary, OnDamage, is_damage};
 
 /// Maximum size of a WARC file, unless a single record is larger.
 const MAX_FILE_BYTES: u64 = 1_000_000_000;
 
 /// Copies the versions retained by `retention` of the pages of `sites` (`None`: all sites) to `out/*.warc.gz`, and writes their
-/// index `out/index.cdxj`. Existing files are not replaced. `info` goes into the warcinfo record of each file.
+/// index `out/index.cdxj`. Existing files are not replaced. `info` goes into the warcinfo record of each file. Damaged records
+/// are reported, counted and skipped.
 pub fn export_warc(
     snapshot: &Snapshot,
     sites: Option<&SiteSet>,
     retention: RetentionPolicy,
     info: &[(String, String)],
     out: &Path,
+    on_damage: OnDamage<'_>,
 ) -> Result<ExportSummary> {
     create_dir(out)?;
     let mut export = WarcExport::create(out, info, snapshot.manifest.committed_ms)?;
@@ -37,8 +39,15 @@ pub fn export_warc(
         |url| names.as_ref().is_none_or(|names| names.contains(site_of(url))),
         |version| {
             // Verifies the digests: a corrupt record is not exported.
-            snapshot.page_store.read_record(&version.location(), store::VerifyLevel::Digests)?;
-            snapshot.page_store.read_member(&version.location(), &mut member)?;
+            let read = snapshot.page_store.read_record(&version.location(), store::VerifyLevel::Digests);
+            match read.and_then(|_| snapshot.page_store.read_member(&version.location(), &mut member)) {
+                Err(error) if is_damage(&error) => {
+                    on_damage(version.url(), &error);
+                    export.summary.damaged += 1;
+                    return Ok(());
+                }
+                outcome => outcome?,
+            }
             let location = export.push(&member)?;
             export.push_line(&version.cdxj_line(location)?)
         },

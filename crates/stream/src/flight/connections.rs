@@ -1,6 +1,8 @@
-//! Connections of the Flight server: limited in number, and closed if they do not begin with a request.
+//! Connections of the Flight server: limited in number, closed if they do not begin with a request, and replaced while they
+//! have no request in progress if the server is full.
 
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -9,14 +11,11 @@ use std::time::Duration;
 use futures_core::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Sleep, sleep};
-use tonic::transport::server::{Connected, TcpConnectInfo, TcpIncoming};
+use tonic::Request;
+use tonic::transport::server::{Connected, TcpIncoming, TlsConnectInfo};
 
-use crate::connection_limits::{ConnectionLimits, ConnectionPermit};
-
-/// Maximum number of open connections, as of the web server; further ones are closed at once.
-const MAX_CONNECTIONS: usize = 256;
+use crate::connection_table::{ConnectionActivity, ConnectionPermit, ConnectionTable};
 
 /// Timeout for the first bytes of a connection; keep-alive pings detect dead clients afterwards.
 const PREFACE_TIMEOUT: Duration = Duration::from_secs(15);
@@ -27,14 +26,12 @@ const PREFACE_BYTES: usize = 24;
 /// Accepts connections up to the limits of the server and of each client.
 pub(super) struct LimitedIncoming {
     incoming: TcpIncoming,
-    limits: Arc<ConnectionLimits>,
-    permits: Arc<Semaphore>,
+    table: Arc<ConnectionTable>,
 }
 
 impl LimitedIncoming {
     pub(super) fn new(incoming: TcpIncoming) -> LimitedIncoming {
-        let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        LimitedIncoming { incoming, limits: Arc::default(), permits }
+        LimitedIncoming { incoming, table: Arc::default() }
     }
 }
 
@@ -49,17 +46,15 @@ impl Stream for LimitedIncoming {
                 None => return Poll::Ready(None),
             };
             // A connection over a limit is closed by dropping its socket.
-            let client_permit = socket.peer_addr().ok().and_then(|peer| self.limits.acquire(peer.ip()));
-            if let (Some(client_permit), Ok(permit)) =
-                (client_permit, Arc::clone(&self.permits).try_acquire_owned())
-            {
-                return Poll::Ready(Some(Ok(LimitedConnection {
-                    socket,
-                    missing_bytes: PREFACE_BYTES,
-                    timeout: Box::pin(sleep(PREFACE_TIMEOUT)),
-                    _permits: (client_permit, permit),
-                })));
-            }
+            let Ok(peer) = socket.peer_addr() else { continue };
+            let Ok(permit) = self.table.acquire(peer.ip()) else { continue };
+            return Poll::Ready(Some(Ok(LimitedConnection {
+                socket,
+                peer: peer.ip(),
+                missing_bytes: PREFACE_BYTES,
+                timeout: Box::pin(sleep(PREFACE_TIMEOUT)),
+                permit,
+            })));
         }
     }
 }
@@ -67,17 +62,34 @@ impl Stream for LimitedIncoming {
 /// Connection that counts against the limit until it is closed.
 pub(super) struct LimitedConnection {
     socket: TcpStream,
+    peer: IpAddr,
     /// Bytes of the preface that were not received yet.
     missing_bytes: usize,
     timeout: Pin<Box<Sleep>>,
-    _permits: (ConnectionPermit, OwnedSemaphorePermit),
+    permit: ConnectionPermit,
+}
+
+/// Connection of a request.
+#[derive(Debug, Clone)]
+pub(super) struct ClientConnection {
+    pub(super) address: IpAddr,
+    pub(super) activity: ConnectionActivity,
+}
+
+impl ClientConnection {
+    /// Connection over which a request came.
+    pub(super) fn of<T>(request: &Request<T>) -> Option<&ClientConnection> {
+        let extensions = request.extensions();
+        let tls = || extensions.get::<TlsConnectInfo<ClientConnection>>().map(TlsConnectInfo::get_ref);
+        extensions.get::<ClientConnection>().or_else(tls)
+    }
 }
 
 impl Connected for LimitedConnection {
-    type ConnectInfo = TcpConnectInfo;
+    type ConnectInfo = ClientConnection;
 
-    fn connect_info(&self) -> TcpConnectInfo {
-        self.socket.connect_info()
+    fn connect_info(&self) -> ClientConnection {
+        ClientConnection { address: self.peer, activity: self.permit.activity().clone() }
     }
 }
 
@@ -87,6 +99,9 @@ impl AsyncRead for LimitedConnection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.permit.activity().poll_replaced(context).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.socket).poll_read(context, buffer);
         let received = buffer.filled().len() - before;

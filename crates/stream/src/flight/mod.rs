@@ -1,6 +1,7 @@
 //! Streams over Arrow Flight: record batches of rows, with the parameters of [`StreamQuery`].
 //!
-//! The command of a descriptor is a query as of `GET /stream`; with `shards=K` it yields K tickets for parallel clients. A
+//! ListFlights returns the pages of the last commit and of each named snapshot, so that generic clients can explore a
+//! collection. The command of a descriptor is a query as of `GET /stream`; with `shards=K` it yields K tickets for parallel clients. A
 //! ticket is a query bound to a commit. The metadata of each batch is the cursor after its last row: a client that reconnects
 //! adds `after=CURSOR` to its ticket. The client's reads set the pace; a thread reads two batches ahead.
 
@@ -31,10 +32,11 @@ use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::admission::{AdmissionControl, AdmissionError, StreamLimits, StreamPermit, StreamUsage};
+use crate::connection_table::ActiveRequest;
 use crate::page_view::PageViewer;
 use crate::query::stream_query::StreamQuery;
 use crate::snapshot_cache::SnapshotCache;
-use connections::LimitedIncoming;
+use connections::{ClientConnection, LimitedIncoming};
 use rows::RowBatch;
 
 /// Batches buffered for the client.
@@ -145,6 +147,39 @@ impl FlightHandler {
         }
     }
 
+    /// Tickets and schema of a query, bound to a commit.
+    async fn flight_info(&self, descriptor: FlightDescriptor) -> Result<FlightInfo, Status> {
+        let (query, shards) = parse_command(&descriptor.cmd)?;
+        let snapshot = self.snapshot(&query).await?;
+        let generation = Some(snapshot.manifest.generation.to_string());
+        let ticket_bytes = query.to_query().len().saturating_mul(shards as usize);
+        if ticket_bytes > MAX_TICKETS_BYTES {
+            return Err(Status::invalid_argument(format!(
+                "the tickets of {shards} shards exceed {MAX_TICKETS_BYTES} bytes: shorten the query or use fewer shards"
+            )));
+        }
+        let mut info =
+            FlightInfo::new().try_with_schema(&rows::schema(&query.output.columns)).map_err(internal)?;
+        for partition in (1..=shards).filter_map(|number| store::StreamPartition::new(number, shards)) {
+            let request = store::PageStreamRequest { partition, ..query.request.clone() };
+            let ticket = StreamQuery { snapshot: generation.clone(), request, ..query.clone() }.to_query();
+            info = info.with_endpoint(FlightEndpoint::new().with_ticket(Ticket::new(ticket)));
+        }
+        Ok(info.with_descriptor(descriptor))
+    }
+
+    /// Commands of the flights that exist without a filter: the last commit, and each named snapshot.
+    async fn listed_commands(&self) -> Result<Vec<String>, Status> {
+        let snapshots = Arc::clone(&self.snapshots);
+        let names = spawn_blocking(move || snapshots.names()).await;
+        let names = names.map_err(|error| Status::internal(error.to_string()))?;
+        let names = names.map_err(|error| store_status(&error))?;
+        let command = |name: &String| {
+            url::form_urlencoded::Serializer::new(String::new()).append_pair("snapshot", name).finish()
+        };
+        Ok([String::new()].into_iter().chain(names.iter().map(command)).collect())
+    }
+
     async fn snapshot(&self, query: &StreamQuery) -> Result<Arc<Snapshot>, Status> {
         let (snapshots, name) = (Arc::clone(&self.snapshots), query.snapshot());
         let opened = spawn_blocking(move || snapshots.open(name.as_deref())).await;
@@ -167,24 +202,8 @@ impl FlightService for FlightHandler {
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
         self.check_token(&request)?;
-        let descriptor = request.into_inner();
-        let (query, shards) = parse_command(&descriptor.cmd)?;
-        let snapshot = self.snapshot(&query).await?;
-        let generation = Some(snapshot.manifest.generation.to_string());
-        let ticket_bytes = query.to_query().len().saturating_mul(shards as usize);
-        if ticket_bytes > MAX_TICKETS_BYTES {
-            return Err(Status::invalid_argument(format!(
-                "the tickets of {shards} shards exceed {MAX_TICKETS_BYTES} bytes: shorten the query or use fewer shards"
-            )));
-        }
-        let mut info =
-            FlightInfo::new().try_with_schema(&rows::schema(&query.output.columns)).map_err(internal)?;
-        for partition in (1..=shards).filter_map(|number| store::StreamPartition::new(number, shards)) {
-            let request = store::PageStreamRequest { partition, ..query.request.clone() };
-            let ticket = StreamQuery { snapshot: generation.clone(), request, ..query.clone() }.to_query();
-            info = info.with_endpoint(FlightEndpoint::new().with_ticket(Ticket::new(ticket)));
-        }
-        Ok(Response::new(info.with_descriptor(descriptor)))
+        let _active_request = begin_request(&request);
+        Ok(Response::new(self.flight_info(request.into_inner()).await?))
     }
 
     async fn get_schema(&self, request: Request<FlightDescriptor>) -> Result<Response<SchemaResult>, Status> {
@@ -197,7 +216,8 @@ impl FlightService for FlightHandler {
 
     async fn do_get(&self, request: Request<Ticket>) -> Result<Response<Self::DoGetStream>, Status> {
         self.check_token(&request)?;
-        let client = request.remote_addr().map(|address| address.ip());
+        let client = ClientConnection::of(&request).map(|connection| connection.address);
+        let active_request = begin_request(&request);
         let (mut query, _) = parse_command(&request.into_inner().ticket)?;
         query.request.window_pages = WINDOW_PAGES;
         // Clients retry on UNAVAILABLE.
@@ -206,7 +226,11 @@ impl FlightService for FlightHandler {
         let snapshot = self.snapshot(&query).await?;
         let (send, receive) = mpsc::channel(CHANNEL_CAPACITY);
         let cancellation = Cancellation::default();
-        let batches = BatchStream { receive, _cancel_on_drop: cancellation.cancel_on_drop() };
+        let batches = BatchStream {
+            receive,
+            _cancel_on_drop: cancellation.cancel_on_drop(),
+            _active_request: active_request,
+        };
         spawn_blocking(move || {
             let mut permit = permit;
             if let Err(status) = send_batches(&snapshot, &query, &send, &cancellation, &mut permit) {
@@ -224,8 +248,17 @@ impl FlightService for FlightHandler {
         Err(Status::unimplemented("no handshake: send the token in the authorization header of each request"))
     }
 
-    async fn list_flights(&self, _: Request<Criteria>) -> Result<Response<Self::ListFlightsStream>, Status> {
-        Err(Status::unimplemented("only queries by descriptor are supported"))
+    async fn list_flights(
+        &self,
+        request: Request<Criteria>,
+    ) -> Result<Response<Self::ListFlightsStream>, Status> {
+        self.check_token(&request)?;
+        let _active_request = begin_request(&request);
+        let mut flights = Vec::new();
+        for command in self.listed_commands().await? {
+            flights.push(Ok(self.flight_info(FlightDescriptor::new_cmd(command)).await?));
+        }
+        Ok(Response::new(Box::pin(futures::stream::iter(flights))))
     }
 
     async fn poll_flight_info(&self, _: Request<FlightDescriptor>) -> Result<Response<PollInfo>, Status> {
@@ -256,6 +289,7 @@ impl FlightService for FlightHandler {
 struct BatchStream {
     receive: mpsc::Receiver<Result<FlightData, Status>>,
     _cancel_on_drop: CancelOnDrop,
+    _active_request: Option<ActiveRequest>,
 }
 
 impl Stream for BatchStream {
@@ -264,6 +298,11 @@ impl Stream for BatchStream {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.receive.poll_recv(context)
     }
+}
+
+/// Marks the connection of a request as busy.
+fn begin_request<T>(request: &Request<T>) -> Option<ActiveRequest> {
+    ClientConnection::of(request).map(|connection| connection.activity.begin_request())
 }
 
 /// Parses a command or ticket into a query and its number of shards.

@@ -20,7 +20,7 @@ use crate::admission::{AdmissionControl, StreamLimits, StreamUsage};
 use crate::query::stream_query::StreamQuery;
 use crate::snapshot_cache::SnapshotCache;
 
-/// Address of the client, which the server adds to the extensions of a request; requests without one count as one client.
+/// Address of the client, which the server adds to the extensions of a request; all requests without an address count as one client.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientAddress(pub IpAddr);
 

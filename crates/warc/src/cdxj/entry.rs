@@ -76,6 +76,11 @@ impl CdxjEntry {
         self.is_revisit() && self.status == NO_STATUS
     }
 
+    /// Whether the response was successful: status 2xx.
+    pub fn is_success(&self) -> bool {
+        self.status.len() == 3 && self.status.starts_with('2')
+    }
+
     /// Encodes the line without its line end. `original` is the location of the payload if it is in another record.
     pub fn encode(
         &self,

@@ -112,6 +112,11 @@ fn crawl(text: &mut Text, live: &LiveStatus) {
     text.counter("weir_crawl_requests_total", "Requests sent.", progress.requests);
     text.gauge("weir_crawl_requests_in_flight", "Requests in flight.", progress.requests_in_flight as f64);
     text.counter("weir_crawl_failed_fetches_total", "Failed fetches.", progress.failed_fetches);
+    text.counter(
+        "weir_crawl_pages_truncated_total",
+        "Pages cut at a limit on size or time.",
+        progress.pages_truncated,
+    );
     let outcome = |(outcome, fetches): (harvest::FetchOutcome, u64)| {
         (format!("{{outcome=\"{}\"}}", outcome.as_str()), fetches as f64)
     };

@@ -3,6 +3,8 @@
 //! A client cannot hold a connection by doing nothing: request headers, the TLS handshake and each write have a timeout. The request
 //! body is covered by the timeout of the whole request (`auth/middleware.rs`).
 
+use std::convert::Infallible;
+use std::future::poll_fn;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -13,12 +15,13 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::Watcher;
 use hyper_util::service::TowerToHyperService;
-use stream::MAX_CONNECTIONS_PER_CLIENT;
+use stream::{ConnectionActivity, ConnectionPermit, ConnectionRefusal};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+use crate::http::active_body::ActiveBody;
 use crate::http::stall_timeout::{StallTimeout, WriteTimeout};
 
 /// Maximum size of the request headers.
@@ -27,10 +30,10 @@ const MAX_HEADER_BYTES: usize = 32 << 10;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 /// Timeout for a write of which the client accepts nothing.
 const STALL_TIMEOUT: Duration = Duration::from_secs(20);
-/// The same for `/stream`, whose clients may do much work per page between two reads.
+/// Stall timeout of `/stream`, whose clients may do much work per page between two reads.
 const STREAM_STALL_TIMEOUT: Duration = Duration::from_secs(300);
-/// Time for the client to read a rejection before the connection is closed.
-const REJECTION_TIMEOUT: Duration = Duration::from_secs(1);
+/// Time for the client to read a refusal before the connection is closed.
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 /// Content type of the first TLS record (RFC 8446, section 5.1): handshake.
 const TLS_HANDSHAKE_RECORD: u8 = 22;
 
@@ -39,47 +42,70 @@ pub(crate) struct Connection {
     pub(crate) socket: TcpStream,
     pub(crate) peer: IpAddr,
     pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) permit: ConnectionPermit,
 }
 
 impl Connection {
-    /// Serves requests until the client closes, a timeout expires, or the server shuts down.
+    /// Serves requests until the client closes, a timeout expires, the connection is replaced while idle, or the server
+    /// shuts down.
     pub(crate) async fn serve(self, router: Router, watcher: Watcher) {
-        let Connection { socket, peer, tls } = self;
-        let write_timeout = WriteTimeout::new(STALL_TIMEOUT);
-        let Some(tls) = tls else {
-            let socket = StallTimeout::new(socket, write_timeout.clone());
-            return serve_http(socket, peer, write_timeout, router, watcher).await;
-        };
-        if is_plain(&socket).await {
-            return send_plain_response(socket, "400 Bad Request", "this port serves HTTPS").await;
-        }
-        let socket = StallTimeout::new(socket, write_timeout.clone());
-        if let Ok(Ok(socket)) = timeout(HEADER_TIMEOUT, tls.accept(socket)).await {
-            serve_http(socket, peer, write_timeout, router, watcher).await;
+        let Connection { socket, peer, tls, permit } = self;
+        let client = Client { peer, activity: permit.activity().clone() };
+        tokio::select! {
+            () = client.serve(socket, tls, router, watcher) => {}
+            () = poll_fn(|context| permit.activity().poll_replaced(context)) => {}
         }
     }
 }
 
-async fn serve_http(
-    socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+/// Client of a connection.
+struct Client {
     peer: IpAddr,
-    write_timeout: WriteTimeout,
-    router: Router,
-    watcher: Watcher,
-) {
-    let routes = TowerToHyperService::new(router.layer(Extension(stream::ClientAddress(peer))));
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let is_stream = request.uri().path() == "/stream";
-        write_timeout.set(if is_stream { STREAM_STALL_TIMEOUT } else { STALL_TIMEOUT });
-        routes.call(request)
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
-        .max_buf_size(MAX_HEADER_BYTES)
-        .serve_connection(TokioIo::new(socket), service);
-    // Errors of the client (disconnect, invalid HTTP) need no handling.
-    let _ = watcher.watch(connection).await;
+    activity: ConnectionActivity,
+}
+
+impl Client {
+    async fn serve(&self, socket: TcpStream, tls: Option<TlsAcceptor>, router: Router, watcher: Watcher) {
+        let write_timeout = WriteTimeout::new(STALL_TIMEOUT);
+        if tls.is_some() && is_plain(&socket).await {
+            return send_plain_response(socket, "400 Bad Request", "this port serves HTTPS").await;
+        }
+        let socket = StallTimeout::new(socket, write_timeout.clone(), self.activity.clone());
+        let Some(tls) = tls else {
+            return self.serve_http(socket, write_timeout, router, watcher).await;
+        };
+        if let Ok(Ok(socket)) = timeout(HEADER_TIMEOUT, tls.accept(socket)).await {
+            self.serve_http(socket, write_timeout, router, watcher).await;
+        }
+    }
+
+    async fn serve_http(
+        &self,
+        socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        write_timeout: WriteTimeout,
+        router: Router,
+        watcher: Watcher,
+    ) {
+        let routes = TowerToHyperService::new(router.layer(Extension(stream::ClientAddress(self.peer))));
+        let activity = self.activity.clone();
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            let is_stream = request.uri().path() == "/stream";
+            write_timeout.set(if is_stream { STREAM_STALL_TIMEOUT } else { STALL_TIMEOUT });
+            let active_request = activity.begin_request();
+            let response = routes.call(request);
+            async move {
+                let response = response.await?;
+                Ok::<_, Infallible>(response.map(|body| ActiveBody { body, _active_request: active_request }))
+            }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADER_TIMEOUT)
+            .max_buf_size(MAX_HEADER_BYTES)
+            .serve_connection(TokioIo::new(socket), service);
+        // Errors of the client (disconnect, invalid HTTP) need no handling.
+        let _ = watcher.watch(connection).await;
+    }
 }
 
 /// Whether the client sends plain HTTP to a TLS port.
@@ -89,12 +115,10 @@ async fn is_plain(socket: &TcpStream) -> bool {
     matches!(peeked, Ok(Ok(1))) && first[0] != TLS_HANDSHAKE_RECORD
 }
 
-/// Sends a 503 response to a client with too many connections.
-pub(crate) async fn reject(socket: TcpStream) {
-    let message = format!(
-        "too many connections from this client (maximum {MAX_CONNECTIONS_PER_CLIENT}); close some and retry"
-    );
-    send_plain_response(socket, "503 Service Unavailable\r\nRetry-After: 5", &message).await;
+/// Sends a 503 response with the reason of a refusal.
+pub(crate) async fn refuse(socket: TcpStream, refusal: ConnectionRefusal) {
+    let status = "503 Service Unavailable\r\nRetry-After: 5";
+    send_plain_response(socket, status, &refusal.to_string()).await;
 }
 
 /// Sends a plain-text response and closes the connection. `status` may be followed by header lines.
@@ -112,5 +136,5 @@ async fn send_plain_response(mut socket: TcpStream, status: &str, message: &str)
         std::io::Result::Ok(())
     };
     // Best effort: the client may be gone.
-    let _ = timeout(REJECTION_TIMEOUT, exchange).await;
+    let _ = timeout(REFUSAL_TIMEOUT, exchange).await;
 }

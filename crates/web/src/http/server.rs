@@ -11,22 +11,20 @@ use std::time::Duration;
 use axum::Router;
 use harvest::CrawlHandle;
 use hyper_util::server::graceful::GracefulShutdown;
-use stream::ConnectionLimits;
+use stream::ConnectionTable;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{sleep, timeout};
 
 use crate::credentials::tls::Tls;
 use crate::error::{Error, Result};
-use crate::http::connection::{Connection, reject};
+use crate::http::connection::{Connection, refuse};
 use crate::http::router;
 use crate::settings::WebSettings;
 use crate::state::app_state::AppState;
 
-/// Maximum number of open connections; further ones wait in the backlog.
-const MAX_CONNECTIONS: usize = 256;
-/// Maximum number of concurrent 503 responses to clients over their connection limit; further ones are closed without a response.
-const MAX_REJECTIONS: usize = 32;
+/// Maximum number of concurrent 503 responses to refused connections; further ones are closed without a response.
+const MAX_REFUSALS: usize = 32;
 /// Time for responses in progress at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 /// Delay after a failed accept, mostly because the process has too many open files.
@@ -137,30 +135,27 @@ async fn accept(
     router: &Router,
     connections: &GracefulShutdown,
 ) {
-    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let rejections = Arc::new(Semaphore::new(MAX_REJECTIONS));
-    let limits = Arc::new(ConnectionLimits::default());
+    let refusals = Arc::new(Semaphore::new(MAX_REFUSALS));
+    let table = Arc::new(ConnectionTable::default());
     loop {
-        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
         let Ok((socket, peer)) = listener.accept().await else {
             sleep(ACCEPT_RETRY_DELAY).await;
             continue;
         };
-        let Some(client_permit) = limits.acquire(peer.ip()) else {
-            // A TLS client could not read a plain response, and a handshake is too expensive for a rejection.
-            if let (Ok(rejection), None) = (Arc::clone(&rejections).try_acquire_owned(), tls) {
-                tokio::spawn(async move {
-                    reject(socket).await;
-                    drop(rejection);
-                });
+        let permit = match table.acquire(peer.ip()) {
+            Ok(permit) => permit,
+            Err(reason) => {
+                // A TLS client could not read a plain response, and a handshake is too expensive for a refusal.
+                if let (Ok(refusal), None) = (Arc::clone(&refusals).try_acquire_owned(), tls) {
+                    tokio::spawn(async move {
+                        refuse(socket, reason).await;
+                        drop(refusal);
+                    });
+                }
+                continue;
             }
-            continue;
         };
-        let connection = Connection { socket, peer: peer.ip(), tls: tls.map(Tls::acceptor) };
-        let (router, watcher) = (router.clone(), connections.watcher());
-        tokio::spawn(async move {
-            connection.serve(router, watcher).await;
-            drop((client_permit, permit));
-        });
+        let connection = Connection { socket, peer: peer.ip(), tls: tls.map(Tls::acceptor), permit };
+        tokio::spawn(connection.serve(router.clone(), connections.watcher()));
     }
 }

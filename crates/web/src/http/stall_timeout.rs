@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use stream::{ActiveRequest, ConnectionActivity};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
@@ -36,13 +37,19 @@ impl WriteTimeout {
 pub(crate) struct StallTimeout<S> {
     inner: S,
     timeout: WriteTimeout,
-    /// Timer of the write that cannot proceed.
-    stalled: Option<Pin<Box<Sleep>>>,
+    activity: ConnectionActivity,
+    stalled: Option<StalledWrite>,
+}
+
+/// Write that cannot proceed. The connection is busy meanwhile: the response is not complete.
+struct StalledWrite {
+    timer: Pin<Box<Sleep>>,
+    _active_request: ActiveRequest,
 }
 
 impl<S> StallTimeout<S> {
-    pub(crate) fn new(inner: S, timeout: WriteTimeout) -> StallTimeout<S> {
-        StallTimeout { inner, timeout, stalled: None }
+    pub(crate) fn new(inner: S, timeout: WriteTimeout, activity: ConnectionActivity) -> StallTimeout<S> {
+        StallTimeout { inner, timeout, activity, stalled: None }
     }
 
     /// Passes the result of a write on; fails with `TimedOut` if the write was pending for too long.
@@ -55,9 +62,12 @@ impl<S> StallTimeout<S> {
             self.stalled = None;
             return written;
         }
-        let timeout = &self.timeout;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(timeout.get())));
-        ready!(stalled.as_mut().poll(context));
+        let (timeout, activity) = (&self.timeout, &self.activity);
+        let stalled = self.stalled.get_or_insert_with(|| StalledWrite {
+            timer: Box::pin(sleep(timeout.get())),
+            _active_request: activity.begin_request(),
+        });
+        ready!(stalled.timer.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -121,7 +131,7 @@ mod tests {
     fn a_client_that_reads_nothing_times_out() {
         run(async {
             let (ours, _theirs) = duplex(16);
-            let mut ours = StallTimeout::new(ours, WriteTimeout::new(SHORT));
+            let mut ours = StallTimeout::new(ours, WriteTimeout::new(SHORT), ConnectionActivity::default());
             let error = ours.write_all(&[0; 64]).await.unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         });
@@ -131,7 +141,7 @@ mod tests {
     fn a_slow_client_gets_the_whole_response() {
         run(async {
             let (ours, mut theirs) = duplex(16);
-            let mut ours = StallTimeout::new(ours, WriteTimeout::new(SHORT));
+            let mut ours = StallTimeout::new(ours, WriteTimeout::new(SHORT), ConnectionActivity::default());
             let reader = async {
                 let mut chunk = [0; 16];
                 for _ in 0..8 {

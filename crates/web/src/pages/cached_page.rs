@@ -16,8 +16,9 @@ use report::human;
 
 use crate::pages::layout::{Layout, NavItem, page};
 use crate::pages::page_ref::PageRef;
+use crate::pages::search_request::highlighter;
 use crate::sanitize::display_text;
-use crate::sanitize::sanitizer::{SanitizedHtml, preformatted, sanitize};
+use crate::sanitize::sanitizer::{FindMarks, SanitizedHtml, preformatted, sanitize};
 use crate::sanitize::stored_page::StoredVersion;
 use crate::state::api_error::ApiError;
 use crate::state::app_state::AppState;
@@ -78,7 +79,8 @@ fn read(state: &AppState, params: &Params) -> Result<(model::CanonicalUrl, Store
 
 fn view(state: &AppState, params: &Params) -> Result<View, ApiError> {
     let (url, stored) = read(state, params)?;
-    let params = [("url", url.as_str()), ("at", params.get("at")?)];
+    let params = ["at", "q", "mode"].map(|name| (name, params.get(name).unwrap_or_default()));
+    let params: Vec<(&str, &str)> = [("url", url.as_str())].into_iter().chain(params).collect();
     let is_text = stored.kind != ContentKind::Other;
     let mut note = String::new();
     if !stored.is_decoded {
@@ -117,9 +119,13 @@ pub(crate) async fn content(
 ) -> Result<Response, ApiError> {
     state.run_blocking(move |state| {
         let (url, stored) = read(state, &params)?;
+        let words = highlighter(state, &params).unwrap_or_default();
+        let mark = |text: &str| words.find(text);
         let sanitized = match stored.kind {
-            ContentKind::Html => sanitize_page(&state.settings.crawl.gathering.rules, &url, &stored.text(&url)),
-            _ => preformatted(&stored.text(&url)),
+            ContentKind::Html => {
+                sanitize_page(&state.settings.crawl.gathering.rules, &url, &stored.text(&url), &mark)
+            }
+            _ => preformatted(&stored.text(&url), &mark),
         };
         let end = if sanitized.is_truncated { "<p class=\"not-loaded\">Truncated here.</p>" } else { "" };
         let html = format!(
@@ -134,14 +140,19 @@ pub(crate) async fn content(
     .await
 }
 
-/// Sanitizes a stored page; its links lead to cached pages.
-pub(crate) fn sanitize_page(rules: &UrlRules, url: &model::CanonicalUrl, html: &str) -> SanitizedHtml {
+/// Sanitizes a stored page; its links lead to cached pages, and `mark` finds the words to highlight.
+pub(crate) fn sanitize_page(
+    rules: &UrlRules,
+    url: &model::CanonicalUrl,
+    html: &str,
+    mark: &FindMarks<'_>,
+) -> SanitizedHtml {
     let join = |base: Option<&str>, reference: &str| {
         let base = base.and_then(|base| rules.join(url, base).ok());
         let target = rules.join(base.as_ref().unwrap_or(url), reference).ok()?;
         Some(target.as_str().to_owned())
     };
-    sanitize(html, &|url| url_with_query("/cached", &[("url", url)]), &join)
+    sanitize(html, &|url| url_with_query("/cached", &[("url", url)]), &join, mark)
 }
 
 /// The stored body as a download.

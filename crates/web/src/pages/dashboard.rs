@@ -287,7 +287,11 @@ fn gauges(live: &LiveStatus) -> Vec<Gauge> {
         gauge(
             "Pages per second",
             human::rate(live.rates.pages_per_second),
-            format!("{} total", human::number(progress.pages_fetched)),
+            format!(
+                "{} total, {} truncated",
+                human::number(progress.pages_fetched),
+                human::number(progress.pages_truncated)
+            ),
             Sparkline::from_rates(samples, |sample| sample.pages_fetched),
         ),
         gauge(

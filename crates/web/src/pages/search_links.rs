@@ -10,6 +10,7 @@ pub(crate) struct LinkBuilder<'r> {
     collapse: &'r str,
     explain: &'r str,
     limit: &'r str,
+    mode: &'r str,
 }
 
 impl<'r> LinkBuilder<'r> {
@@ -21,6 +22,7 @@ impl<'r> LinkBuilder<'r> {
             collapse: text("collapse"),
             explain: text("explain"),
             limit: text("limit"),
+            mode: text("mode"),
         }
     }
 
@@ -34,6 +36,7 @@ impl<'r> LinkBuilder<'r> {
             ("collapse", collapse),
             ("explain", self.explain),
             ("limit", self.limit),
+            ("mode", self.mode),
             ("offset", &offset),
         ]);
         url_with_query("/", &params)
@@ -79,10 +82,16 @@ impl<'r> LinkBuilder<'r> {
         self.build(query, &[], self.sort, self.collapse, 0)
     }
 
+    /// The cached copy of a page, with the words of the query highlighted.
+    pub(crate) fn cached(&self, url: &str) -> String {
+        url_with_query("/cached", &[("url", url), ("q", &self.request.query), ("mode", self.mode)])
+    }
+
     /// Hidden fields of the search form.
     pub(crate) fn hidden(&self) -> Vec<(&'static str, String)> {
         let filters = self.request.filters.iter().map(|filter| ("filter", filter.clone()));
         let sort = Some(("sort", self.sort.to_owned())).filter(|(_, sort)| !sort.is_empty());
-        filters.chain(sort).collect()
+        let mode = Some(("mode", self.mode.to_owned())).filter(|(_, mode)| !mode.is_empty());
+        filters.chain(sort).chain(mode).collect()
     }
 }

@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::response::Html;
 use inspect::CollectionStatus;
 use report::human;
-use search::{FacetCount, Hit, MAX_RESULT_WINDOW, SearchResult, Snippet};
+use search::{EmptyingCondition, FacetCount, Hit, MAX_RESULT_WINDOW, SearchResult, Snippet};
 use store::Cancellation;
 
 use crate::pages::layout::{Layout, NavItem, page};
@@ -43,6 +43,8 @@ struct ResultView {
     summary: String,
     sorts: Vec<(&'static str, String, bool)>,
     suggestion: Option<(String, String)>,
+    /// Why no page has all words, if the query was relaxed or finds nothing.
+    remarks: Vec<String>,
     limits_hit: Vec<String>,
     hits: Vec<HitView>,
     facets: Vec<(&'static str, Vec<FacetView>)>,
@@ -52,14 +54,16 @@ struct ResultView {
 }
 
 struct HitView {
+    /// Whether the hit is of the same site as the one before it.
+    is_same_site: bool,
     title: Vec<(String, bool)>,
+    /// Link of the title: the cached page, or the page itself if it forbids copies.
+    target: String,
     /// Link to the page itself; only http and https.
     original: Option<String>,
     url: String,
     snippet: Vec<(String, bool)>,
     facts: Vec<String>,
-    /// Link to the cached page, unless the page forbids copies.
-    cached: Option<String>,
     details: String,
     similar: String,
     more: String,
@@ -168,8 +172,12 @@ fn result_view(
             .suggestion
             .as_ref()
             .map(|text| (display_text::sanitize_line(text, 200), links.for_query(text))),
+        remarks: remarks(result),
         limits_hit: result.limits_hit.iter().map(ToString::to_string).collect(),
-        hits: result.hits.iter().map(|hit| hit_view(hit, links)).collect(),
+        hits: grouped_by_site(&result.hits)
+            .into_iter()
+            .map(|(hit, is_same_site)| hit_view(hit, is_same_site, links))
+            .collect(),
         facets: facets(result, request, links),
         previous: (current > 0).then(|| links.at_offset((current - 1) * options.limit)),
         next: result.has_more.then(|| links.at_offset((current + 1) * options.limit)),
@@ -177,7 +185,39 @@ fn result_view(
     }
 }
 
-fn hit_view(hit: &Hit, links: &LinkBuilder<'_>) -> HitView {
+/// Says that a query was relaxed, and which conditions leave it without results.
+fn remarks(result: &SearchResult) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if result.total > 0 && !result.emptied_by.is_empty() {
+        remarks.push("No page has all words; these have any of them.".to_owned());
+    }
+    for EmptyingCondition { condition, is_absent, hits_without } in &result.emptied_by {
+        let condition = display_text::sanitize_line(condition, 80);
+        remarks.push(match is_absent {
+            true => format!("No page matches {condition}."),
+            false => format!("Without {condition}: {}.", human::plural(*hits_without, "result")),
+        });
+    }
+    remarks
+}
+
+/// Puts the hits of a site below its best hit; each with whether it follows another of its site.
+fn grouped_by_site(hits: &[Hit]) -> Vec<(&Hit, bool)> {
+    let mut grouped: Vec<(&Hit, bool)> = Vec::with_capacity(hits.len());
+    for hit in hits {
+        match grouped.iter().rposition(|(other, _)| other.site == hit.site) {
+            Some(last) => grouped.insert(last + 1, (hit, true)),
+            None => grouped.push((hit, false)),
+        }
+    }
+    // Indentation only helps to tell several sites apart.
+    if grouped.iter().filter(|(_, is_same_site)| !is_same_site).count() < 2 {
+        grouped.iter_mut().for_each(|(_, is_same_site)| *is_same_site = false);
+    }
+    grouped
+}
+
+fn hit_view(hit: &Hit, is_same_site: bool, links: &LinkBuilder<'_>) -> HitView {
     let mut facts = vec![human::date(hit.date_ms.unwrap_or(hit.fetched_ms))];
     facts.extend(hit.language.iter().map(|code| display_text::sanitize_line(code, 20)));
     if hit.mime_type != "text/html" {
@@ -189,18 +229,19 @@ fn hit_view(hit: &Hit, links: &LinkBuilder<'_>) -> HitView {
         title = vec![(display_text::url(&hit.url), false)];
     }
     let url = [("url", hit.url.as_str())];
+    let details = url_with_query("/page", &url);
+    let original = Some(hit.url.clone()).filter(|url| display_text::is_web_url(url));
+    let may_copy = hit.robots.forbids_copy((now_ms() / 1_000) as i64).is_none();
+    let cached = may_copy.then(|| links.cached(&hit.url));
     HitView {
+        is_same_site,
         title,
-        original: Some(hit.url.clone()).filter(|url| display_text::is_web_url(url)),
+        target: cached.or_else(|| original.clone()).unwrap_or_else(|| details.clone()),
+        original,
         url: display_text::url(&hit.url),
         snippet: highlighted(&hit.snippet, display_text::TEXT_CHARACTERS),
         facts,
-        cached: hit
-            .robots
-            .forbids_copy((now_ms() / 1_000) as i64)
-            .is_none()
-            .then(|| url_with_query("/cached", &url)),
-        details: url_with_query("/page", &url),
+        details,
         similar: url_with_query("/similar", &url),
         more: links.with(&format!("site:{}", hit.site)),
         near_duplicates: (hit.near_duplicates > 0).then(|| {

@@ -10,8 +10,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use search::{
-    LinkMatches, MAX_QUERY_BYTES, MAX_QUERY_LINK_CONDITIONS, MAX_RESULT_WINDOW, Query, SearchOptions,
-    SearchResponse, SearchResult, Sort,
+    Highlighter, LinkMatches, MAX_QUERY_BYTES, MAX_QUERY_LINK_CONDITIONS, MAX_RESULT_WINDOW, MatchMode,
+    Query, SearchOptions, SearchResponse, SearchResult, Sort,
 };
 use store::{Cancellation, Snapshot};
 
@@ -25,10 +25,13 @@ const MAX_FILTERS: usize = 10;
 pub(crate) const SORTS: [(&str, Sort); 3] =
     [("relevance", Sort::Relevance), ("date", Sort::Date), ("rank", Sort::Rank)];
 
+pub(crate) const MODES: [(&str, MatchMode); 2] = [("all", MatchMode::All), ("any", MatchMode::Any)];
+
 /// Parsed parameters of a search.
 pub(crate) struct SearchRequest {
     pub(crate) query: String,
     pub(crate) filters: Vec<String>,
+    pub(crate) mode: MatchMode,
     pub(crate) options: SearchOptions,
 }
 
@@ -37,7 +40,9 @@ impl SearchRequest {
         Ok(SearchRequest {
             query: params.get("q")?.trim().to_owned(),
             filters: params.all("filter").take(MAX_FILTERS).map(str::to_owned).collect(),
+            mode: params.choice("mode", &MODES)?,
             options: SearchOptions {
+                relax: true,
                 offset: params.number("offset", 0..=MAX_RESULT_WINDOW)?.unwrap_or(0),
                 limit: params.number("limit", 1..=MAX_LIMIT)?.unwrap_or(DEFAULT_LIMIT),
                 sort: params.choice("sort", &SORTS)?,
@@ -69,8 +74,16 @@ impl SearchRequest {
                 "query and filters exceed {MAX_QUERY_BYTES} bytes together"
             )));
         }
-        let parts = [&self.query].into_iter().chain(&self.filters).filter(|part| !part.is_empty());
-        let parts = parts.map(|part| parse(part)).collect::<Result<Vec<Query>, ApiError>>()?;
+        let mut parts = Vec::with_capacity(self.filters.len() + 1);
+        if !self.query.is_empty() {
+            parts.push(match self.mode {
+                MatchMode::All => parse(&self.query)?,
+                MatchMode::Any => Query::any_word(&self.query).map_or_else(|| parse(""), Ok)?,
+            });
+        }
+        for filter in self.filters.iter().filter(|filter| !filter.is_empty()) {
+            parts.push(parse(filter)?);
+        }
         // Without any part, parsing the empty query returns the syntax error.
         let query = Query::all_of(parts).map_or_else(|| parse(""), Ok)?;
         if query.link_conditions().len() > MAX_QUERY_LINK_CONDITIONS {
@@ -80,6 +93,14 @@ impl SearchRequest {
         }
         Ok(query)
     }
+}
+
+/// Highlighter of the words of a search, for its cached pages; `None` without a valid query or an index.
+pub(crate) fn highlighter(state: &AppState, params: &Params) -> Option<Highlighter> {
+    let request = SearchRequest::parse(params).ok().filter(|request| !request.is_empty())?;
+    let query = request.combined_query().ok()?;
+    let languages = state.searcher_cache.searcher().ok()?.index().languages().ok()?;
+    Some(Highlighter::new(&query, languages))
 }
 
 pub(crate) fn run_search(

@@ -38,7 +38,7 @@ pub(crate) struct Site {
     pages_static: u32,
     pages_dynamic: u32,
     robots_text: Option<String>,
-    /// The pages with most inlinks.
+    /// The pages with the most inlinks.
     pages: Vec<SitePage>,
 }
 

@@ -4,6 +4,8 @@
 //! Scripts, styles, forms, frames and embedded resources are dropped; an image is replaced by its alternative text. As second line of
 //! defence the result is sent with a content security policy that forbids all of these.
 
+use std::ops::Range;
+
 use parse::html::{Characters, Content, Tag, TokenSink, Tokenizer};
 
 use crate::sanitize::display_text::sanitize_block;
@@ -105,24 +107,29 @@ pub(crate) struct SanitizedHtml {
     pub(crate) is_truncated: bool,
 }
 
+/// Finds the byte ranges of a text that are highlighted, in order and without overlap.
+pub(crate) type FindMarks<'f> = dyn Fn(&str) -> Vec<Range<usize>> + 'f;
+
 /// Sanitizes a page. `link` maps the URL of a page to the URL of its cached version; `join` resolves a reference against the base URL
-/// of the page, if it sets one.
+/// of the page, if it sets one; `mark` finds the words to highlight.
 pub(crate) fn sanitize(
     page: &str,
     link: &dyn Fn(&str) -> String,
     join: &dyn Fn(Option<&str>, &str) -> Option<String>,
+    mark: &FindMarks<'_>,
 ) -> SanitizedHtml {
-    let mut sanitizer = Sanitizer { out: SanitizedHtml::default(), base: None, is_hidden: false, link, join };
+    let out = SanitizedHtml::default();
+    let mut sanitizer = Sanitizer { out, base: None, is_hidden: false, link, join, mark };
     Tokenizer::new(page).run(&mut sanitizer);
     sanitizer.out
 }
 
 /// Converts plain text to HTML.
-pub(crate) fn preformatted(text: &str) -> SanitizedHtml {
+pub(crate) fn preformatted(text: &str, mark: &FindMarks<'_>) -> SanitizedHtml {
     let shown = &text[..text.floor_char_boundary(MAX_BYTES)];
     let mut html = String::with_capacity(shown.len() + 64);
     html.push_str("<pre>");
-    escape_into(&sanitize_block(shown), &mut html);
+    mark_into(&sanitize_block(shown), mark, &mut html);
     html.push_str("</pre>");
     SanitizedHtml { html, is_truncated: shown.len() < text.len() }
 }
@@ -134,6 +141,7 @@ struct Sanitizer<'f> {
     is_hidden: bool,
     link: &'f dyn Fn(&str) -> String,
     join: &'f dyn Fn(Option<&str>, &str) -> Option<String>,
+    mark: &'f FindMarks<'f>,
 }
 
 impl Sanitizer<'_> {
@@ -214,7 +222,7 @@ impl TokenSink for Sanitizer<'_> {
         let room = MAX_BYTES - self.out.html.len();
         let end = decoded.floor_char_boundary(room);
         self.out.is_truncated |= end < decoded.len();
-        escape_into(&sanitize_block(&decoded[..end]), &mut self.out.html);
+        mark_into(&sanitize_block(&decoded[..end]), self.mark, &mut self.out.html);
     }
 
     fn start_tag(&mut self, tag: &Tag<'_, '_>) -> Content {
@@ -265,6 +273,22 @@ fn content_of(name: &str) -> Content {
     }
 }
 
+/// Escapes a text, with the words to highlight in `mark` elements.
+fn mark_into(text: &str, mark: &FindMarks<'_>, out: &mut String) {
+    let mut at = 0;
+    for range in mark(text) {
+        let (Some(before), Some(word)) = (text.get(at..range.start), text.get(range.clone())) else {
+            continue;
+        };
+        escape_into(before, out);
+        out.push_str("<mark>");
+        escape_into(word, out);
+        out.push_str("</mark>");
+        at = range.end;
+    }
+    escape_into(text.get(at..).unwrap_or_default(), out);
+}
+
 fn escape_into(text: &str, out: &mut String) {
     for character in text.chars() {
         match character {
@@ -287,7 +311,7 @@ mod tests {
             let is_web = !reference.contains(':') || reference.starts_with("http");
             is_web.then(|| format!("{}{reference}", base.unwrap_or_default()))
         };
-        sanitize(page, &|url| format!("/cached?url={url}"), &join).html
+        sanitize(page, &|url| format!("/cached?url={url}"), &join, &|_| Vec::new()).html
     }
 
     #[test]
@@ -356,9 +380,17 @@ mod tests {
     }
 
     #[test]
+    fn words_are_highlighted_and_escaped() {
+        let mark = |text: &str| text.match_indices("a<b").map(|(at, word)| at..at + word.len()).collect();
+        let page = "<p title='a&lt;b'>x a&lt;b &amp; a&lt;b";
+        let out = sanitize(page, &|url| url.to_owned(), &|_, _| None, &mark).html;
+        assert_eq!(out, "<p title=\"a&lt;b\">x <mark>a&lt;b</mark> &amp; <mark>a&lt;b</mark>");
+    }
+
+    #[test]
     fn a_huge_page_is_truncated() {
-        let output = sanitize(&"<b>x".repeat(3 << 20), &|url| url.to_owned(), &|_, _| None);
+        let output = sanitize(&"<b>x".repeat(3 << 20), &|url| url.to_owned(), &|_, _| None, &|_| Vec::new());
         assert!(output.is_truncated && output.html.len() < MAX_BYTES + 100);
-        assert!(preformatted(&"é<".repeat(4 << 20)).is_truncated);
+        assert!(preformatted(&"é<".repeat(4 << 20), &|_| Vec::new()).is_truncated);
     }
 }

@@ -1,6 +1,5 @@
 //! Conversion of the settings to the typed settings of the other crates.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -8,8 +7,8 @@ use fetch::{
     BasicCredentials, DnsSettings, FetchSettings, NetworkFilter, Proxy, SiteHeaders, SiteRequestSettings,
 };
 use frontier::{
-    DomainBudget, HostList, Limits, Politeness, PollIntervals, PriorityModel, RejectPatterns, RetryPolicy,
-    Scope, TrapLimits,
+    DomainBudget, Limits, Politeness, PollIntervals, PriorityModel, RetryPolicy, Scope, ScopeRules,
+    SiteScope, SiteScopes, TrapLimits,
 };
 use harvest::{CommitSettings, LookupLimits, RobotsSettings, SitemapSettings};
 use harvest::{CrawlSettings, Focus, GatherSettings, RevisitIntervals, SiteOverride};
@@ -20,11 +19,14 @@ use store::{PageStoreSettings, StoreSettings};
 use web::WebSettings;
 
 use super::network_values::BasicAuth;
-use super::sections::ScopeSection;
+use super::sections::{RobotsObedience, ScopeRule, ScopeSection};
 use super::value::Value;
 use super::{FILE, Settings, SiteMatch, SiteSection};
 use crate::exit::UsageError;
 use crate::server_auth::ServerAuth;
+
+/// Maximum size of a file of certificates.
+const MAX_CA_BYTES: u64 = 16 << 20;
 
 impl Settings {
     /// Settings of the store.
@@ -33,13 +35,27 @@ impl Settings {
             page_store: PageStoreSettings {
                 max_file_bytes: self.warc.max_file_size.0,
                 compression_level: self.warc.compression_level,
-                warcinfo: warc_info(),
+                warcinfo: self.warc_info(),
                 ..PageStoreSettings::default()
             },
             max_dirty_pages: self.memory.max_dirty_pages as usize,
             max_dirty_sites: self.memory.max_dirty_sites as usize,
             url_cache_entries: self.memory.url_cache_entries as usize,
         }
+    }
+
+    /// Fields of the `warcinfo` record: the program, and the sites whose robots.txt is ignored.
+    fn warc_info(&self) -> Vec<(String, String)> {
+        let sites = self.sites_without_robots();
+        let robots =
+            (!sites.is_empty()).then(|| ("robots".to_owned(), format!("ignored for {}", sites.join(", "))));
+        warc_info().into_iter().chain(robots).collect()
+    }
+
+    /// Patterns of the sites whose robots.txt is ignored.
+    pub(crate) fn sites_without_robots(&self) -> Vec<String> {
+        let sites = self.sites.iter().filter(|site| site.robots == Some(RobotsObedience::Ignore));
+        sites.map(|site| site.r#match.write().trim_matches('"').to_owned()).collect()
     }
 
     /// Settings of the web server.
@@ -134,6 +150,7 @@ impl Settings {
             fetch: self.fetch_settings(dir)?,
             dns: self.dns_settings(),
             site_overrides: self.site_overrides()?,
+            setting_digests: self.setting_digests(),
             clock: None,
         })
     }
@@ -153,6 +170,7 @@ impl Settings {
                 max_depth: site.max_depth,
                 headers: self.site_request(site)?,
                 robots_agent: site.robots_agent.as_ref().map(|name| name.0.clone()),
+                ignores_robots: site.robots == Some(RobotsObedience::Ignore),
                 skip: site.skip.unwrap_or(false),
             })
         };
@@ -173,6 +191,7 @@ impl Settings {
                 agent: self.crawl.agent.0.to_ascii_lowercase(),
                 simplify: None,
             },
+            followed_kinds: self.parse.link_elements.iter().map(|element| element.0).collect(),
             compression_level: self.warc.compression_level,
             store_requests: self.warc.request_records,
             focus: Focus::default(),
@@ -210,14 +229,15 @@ impl Settings {
 
     /// Scope of the crawl.
     pub(crate) fn scope(&self) -> Result<Scope, UsageError> {
-        let ScopeSection { accept, reject, schemes, enter_by_front_page, .. } = &self.scope;
+        let ScopeSection { accept, reject, hops_outside, schemes, enter_by_front_page, .. } = &self.scope;
         let traps = &self.traps;
         Ok(Scope {
-            accept: HostList::new(accept.iter().map(|suffix| &suffix.0)).map_err(invalid("scope.accept"))?,
+            accept: scope_rules(accept).map_err(invalid("scope.accept"))?,
+            reject: scope_rules(reject).map_err(invalid("scope.reject"))?,
+            sites: self.site_scopes()?,
+            hops_outside: *hops_outside,
             schemes: schemes.clone(),
             ports: PortFilter::new(self.network.allowed_ports.clone()),
-            reject: RejectPatterns::new(reject.iter().map(|pattern| &pattern.0))
-                .map_err(invalid("scope.reject"))?,
             extensions: self.extensions.lists(),
             enter_by_front_page: *enter_by_front_page,
             traps: TrapLimits {
@@ -229,6 +249,31 @@ impl Settings {
                 calendar_years: traps.calendar_years.as_ref().map(|years| years.0.clone()),
             },
         })
+    }
+
+    /// Rules of the `[[site]]` entries that have some.
+    fn site_scopes(&self) -> Result<SiteScopes, UsageError> {
+        let mut entries = Vec::new();
+        for site in &self.sites {
+            let own = |rules: &Option<Vec<ScopeRule>>| scope_rules(rules.as_deref().unwrap_or_default());
+            let scope = SiteScope {
+                accept: own(&site.accept).map_err(invalid("site.accept"))?,
+                reject: own(&site.reject).map_err(invalid("site.reject"))?,
+            };
+            let selector = match &site.r#match {
+                SiteMatch::Host(host) => format!("http://{host}"),
+                SiteMatch::Suffix(suffix) => suffix.clone(),
+                SiteMatch::Surt(surt) => surt.clone(),
+            };
+            // An entry without rules hides later entries for the same sites, as for all other settings.
+            entries.push((selector, scope));
+        }
+        let has_rules =
+            |(_, scope): &(String, SiteScope)| !scope.accept.is_empty() || !scope.reject.is_empty();
+        if !entries.iter().any(has_rules) {
+            return Ok(SiteScopes::default());
+        }
+        SiteScopes::new(entries).map_err(invalid("site.match"))
     }
 
     /// Size limits.
@@ -325,7 +370,7 @@ impl Settings {
             return Ok(Vec::new());
         }
         let path = dir.join(name);
-        fs::read(&path).map_err(|error| {
+        store::read_limited(&path, MAX_CA_BYTES).map_err(|error| {
             UsageError(format!("{FILE}: fetch.ca_file: cannot read {}: {error}", path.display()))
         })
     }
@@ -373,6 +418,10 @@ impl Settings {
 /// Fields of the `warcinfo` record.
 pub(crate) fn warc_info() -> Vec<(String, String)> {
     vec![("software".to_owned(), concat!("weir/", env!("CARGO_PKG_VERSION")).to_owned())]
+}
+
+fn scope_rules(rules: &[ScopeRule]) -> Result<ScopeRules, frontier::Error> {
+    ScopeRules::new(rules.iter().map(|rule| &rule.0))
 }
 
 fn ms(time: std::time::Duration) -> u64 {

@@ -21,13 +21,11 @@ const PRIVATE_MODE: u32 = 0o600;
 impl Settings {
     /// Reads the settings of a collection; the defaults if the file does not exist.
     pub(crate) fn load(dir: &Path) -> anyhow::Result<Settings> {
+        // The collection may come from a stranger: a pipe would block, and a link would disclose another file.
+        store::check_settings_file(dir).map_err(|error| UsageError(error.to_string()))?;
         let path = dir.join(FILE);
         match fs::metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Settings::default()),
-            // A pipe in a collection from elsewhere would block.
-            Ok(metadata) if !metadata.is_file() => {
-                Err(UsageError(format!("cannot read {}: not a regular file", path.display())).into())
-            }
             _ => Settings::load_file(&path),
         }
     }
@@ -38,29 +36,34 @@ impl Settings {
         let read = fs::File::open(path).and_then(|file| file.take(MAX_FILE_BYTES).read_to_string(&mut text));
         let cannot = |error: io::Error| UsageError(format!("cannot read {}: {error}", path.display()));
         read.map_err(cannot)?;
-        let invalid = |message| UsageError(format!("{}: {message}", path.display()));
+        let invalid = |message: String| {
+            let lines: Vec<String> =
+                message.lines().map(|line| format!("{}: {line}", path.display())).collect();
+            UsageError(lines.join("\n"))
+        };
         Ok(Settings::parse(&text).map_err(invalid)?)
     }
 
-    /// Parses the text of a settings file. The error is a message for the user.
+    /// Parses the text of a settings file. The error is a message for the user, with a line for each error in the file.
     pub(crate) fn parse(text: &str) -> Result<Settings, String> {
         let table: toml::Table = toml::from_str(text).map_err(|error| syntax_error(text, &error))?;
         let mut settings = Settings::default();
+        let mut errors = Errors::default();
         for (name, value) in &table {
             if name == SITE {
-                settings.sites = sites(value)?;
+                settings.sites = sites(value, &mut errors);
                 continue;
             }
             let mut sections = settings.sections_mut().into_iter();
             match (sections.find(|section| section.name() == name), value.as_table()) {
-                (Some(section), Some(table)) => fill(section, table, &format!("{name}."))?,
+                (Some(section), Some(table)) => fill(section, table, &[name], &mut errors),
                 (Some(_), None) => {
-                    return Err(format!("`{name}` is a section; write [{name}] above its settings"));
+                    errors.add(&[name], format!("`{name}` is a section; write [{name}] above its settings"));
                 }
-                (None, _) => return Err(unknown(name)),
+                (None, _) => errors.add(&[name], unknown(name)),
             }
         }
-        Ok(settings)
+        errors.into_result(text).map(|()| settings)
     }
 
     /// Creates the settings file of a new collection, readable by its owner only: it can contain passwords.
@@ -156,40 +159,95 @@ fn different_rows(section: &dyn Section, other: &dyn Section) -> Vec<SettingRow>
     rows.filter(|(row, other)| row.value != other.value).map(|(row, _)| row).collect()
 }
 
-/// Sets all settings of a TOML table.
-fn fill(section: &mut dyn Section, table: &toml::Table, prefix: &str) -> Result<(), String> {
-    for (name, value) in table {
-        let full = format!("{prefix}{name}");
-        section.set(name, value).map_err(|error| match error {
-            SetError::Unknown => unknown(&full),
-            SetError::Invalid(message) => format!("{full}: {message}"),
-        })?;
+/// Errors of a file, each with the keys that lead to its place.
+#[derive(Default)]
+struct Errors(Vec<(Vec<String>, String)>);
+
+impl Errors {
+    fn add(&mut self, keys: &[&str], message: String) {
+        self.0.push((keys.iter().map(|key| (*key).to_owned()).collect(), message));
     }
-    Ok(())
+
+    /// Message with all errors in the order of their lines.
+    fn into_result(self, text: &str) -> Result<(), String> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let document = toml::de::DeTable::parse(text).ok();
+        let line = |keys: &[String]| {
+            let start = key_start(document.as_ref()?.get_ref(), keys)?;
+            Some(text.get(..start)?.matches('\n').count() + 1)
+        };
+        let mut errors: Vec<(usize, String)> =
+            self.0.into_iter().map(|(keys, message)| (line(&keys).unwrap_or(0), message)).collect();
+        errors.sort_by_key(|(line, _)| *line);
+        let lines = errors.into_iter().map(|(line, message)| match line {
+            0 => message,
+            line => format!("line {line}: {message}"),
+        });
+        Err(lines.collect::<Vec<String>>().join("\n"))
+    }
 }
 
-fn sites(value: &toml::Value) -> Result<Vec<SiteSection>, String> {
+/// Position of the key at the end of a path; a number selects an entry of a list.
+fn key_start(table: &toml::de::DeTable<'_>, keys: &[String]) -> Option<usize> {
+    let (first, rest) = keys.split_first()?;
+    let (key, value) = table.iter().find(|(key, _)| key.get_ref() == first)?;
+    let start = key.span().start;
+    let (table, rest) = match (value.get_ref(), rest) {
+        (toml::de::DeValue::Table(table), rest) => (table, rest),
+        (toml::de::DeValue::Array(list), [index, rest @ ..]) => {
+            let entry = list.get(index.parse::<usize>().ok()?)?;
+            let toml::de::DeValue::Table(table) = entry.get_ref() else { return Some(start) };
+            if rest.is_empty() {
+                return Some(entry.span().start);
+            }
+            (table, rest)
+        }
+        _ => return Some(start),
+    };
+    key_start(table, rest).or(Some(start))
+}
+
+/// Sets all settings of a TOML table, which is at the end of `path`.
+fn fill(section: &mut dyn Section, table: &toml::Table, path: &[&str], errors: &mut Errors) {
+    for (name, value) in table {
+        let full = format!("{}.{name}", section.name());
+        let message = match section.set(name, value) {
+            Ok(()) => continue,
+            Err(SetError::Unknown) => unknown(&full),
+            Err(SetError::Invalid(message)) => format!("{full}: {message}"),
+        };
+        errors.add(&[path, &[name]].concat(), message);
+    }
+}
+
+fn sites(value: &toml::Value, errors: &mut Errors) -> Vec<SiteSection> {
     let tables =
         value.as_array().map(|list| list.iter().map(toml::Value::as_table).collect::<Option<Vec<_>>>());
     let Some(Some(tables)) = tables else {
-        return Err("`site` is a list of entries; write [[site]], in double brackets, above each".to_owned());
+        let message = "`site` is a list of entries; write [[site]], in double brackets, above each";
+        errors.add(&[SITE], message.to_owned());
+        return Vec::new();
     };
     let mut sites = Vec::with_capacity(tables.len());
     for (index, table) in tables.into_iter().enumerate() {
         let mut site = SiteSection::default();
+        let number = index.to_string();
         if !table.contains_key("match") {
-            return Err(format!(
-                "entry {} of [[site]] has no `match`; example: match = \".example.org\"",
-                index + 1
-            ));
+            errors.add(
+                &[SITE, &number],
+                format!("entry {} of [[site]] has no `match`; example: match = \".example.org\"", index + 1),
+            );
         }
-        fill(&mut site, table, "site.")?;
+        fill(&mut site, table, &[SITE, &number], errors);
         sites.push(site);
     }
-    Ok(sites)
+    sites
 }
 
-fn unknown(name: &str) -> String {
+/// Message about an unknown setting, with a suggestion.
+pub(super) fn unknown(name: &str) -> String {
     let names = |section: &dyn Section| {
         let rows = section.rows().into_iter();
         rows.map(|row| format!("{}.{}", section.name(), row.name)).collect::<Vec<String>>()

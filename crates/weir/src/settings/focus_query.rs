@@ -1,7 +1,5 @@
 //! Query of a focused crawl, from its words and its example pages.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use frontier::Strategy;
@@ -37,9 +35,8 @@ impl Settings {
 }
 
 fn file_text(path: &Path) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MAX_EXAMPLE_BYTES).read_to_end(&mut bytes));
-    read.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let read = store::read_limited(path, MAX_EXAMPLE_BYTES);
+    let bytes = read.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     Ok(text(&bytes, None))
 }
 

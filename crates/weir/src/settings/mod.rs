@@ -6,11 +6,15 @@
 
 mod contact;
 mod convert;
+mod digests;
 mod file;
 mod focus_query;
 mod network_values;
+mod preset;
 mod section;
 mod sections;
+mod seed_scope;
+mod set_args;
 mod suggestion;
 #[cfg(test)]
 mod tests;
@@ -25,9 +29,11 @@ use sections::{
 pub(crate) use contact::checked_contact;
 pub(crate) use convert::warc_info;
 pub(crate) use file::{FILE, append_sites};
-pub(crate) use network_values::{HostSuffix, SiteMatch};
+pub(crate) use network_values::SiteMatch;
+pub(crate) use preset::Preset;
 pub(crate) use section::{Section, SetError};
-pub(crate) use sections::{SiteSection, parse_keep_versions};
+pub(crate) use sections::{ScopeRule, SiteSection, parse_keep_versions};
+pub(crate) use set_args::SetArgs;
 pub(crate) use value::parse_value;
 
 /// Checked settings of a collection.

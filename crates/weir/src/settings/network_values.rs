@@ -8,22 +8,15 @@ use model::{CanonicalUrl, Scheme, UrlRules};
 
 use super::value::{Value, choices, quoted};
 
-/// Host suffix: `.example.org` matches that host and all its subdomains.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HostSuffix(pub(crate) String);
-
-impl Value for HostSuffix {
-    const KIND: &'static str = "host suffix";
-
-    fn read(written: &toml::Value) -> Result<HostSuffix, String> {
-        let suffix = written.as_str().and_then(suffix);
-        let invalid = || format!("invalid host suffix {}; example: \".example.org\"", quoted(written));
-        suffix.map(HostSuffix).ok_or_else(invalid)
+/// Canonical form of a rule for a host or a domain (`*.Bücher.example`, `Example.org`); `None` for other kinds of rules.
+pub(crate) fn host_rule(text: &str) -> Option<String> {
+    let bare = text.strip_prefix("*.").or(text.strip_prefix('.')).unwrap_or(text);
+    if bare.contains(['*', '$', '/', ',', ')', '=', '&', '~', '?'])
+        || !bare.contains(['.', ':']) && bare.len() == text.len()
+    {
+        return None;
     }
-
-    fn write(&self) -> String {
-        self.0.write()
-    }
+    if bare.len() < text.len() { suffix(text) } else { host(text) }
 }
 
 fn suffix(text: &str) -> Option<String> {

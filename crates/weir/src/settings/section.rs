@@ -17,14 +17,21 @@ pub(crate) trait Section {
     /// Sets one setting.
     fn set(&mut self, name: &str, written: &toml::Value) -> Result<(), SetError>;
 
-    /// Sets one setting from a bare word, where numbers and booleans are not quoted.
+    /// Sets one setting from a word of the command line or of a seed list: TOML, or a string or a list without quotes.
     fn set_word(&mut self, name: &str, word: &str) -> Result<(), SetError> {
-        let bare = word.parse().map(toml::Value::Integer).or_else(|_| word.parse().map(toml::Value::Boolean));
-        let as_bare = bare.map(|bare| self.set(name, &bare));
-        match (as_bare, self.set(name, &toml::Value::String(word.to_owned()))) {
-            (Ok(Ok(())), _) | (_, Ok(())) => Ok(()),
-            (Ok(Err(error)), _) | (Err(_), Err(error)) => Err(error),
+        let toml = toml::from_str::<toml::Table>(&format!("value = {word}")).ok();
+        let toml = toml.and_then(|mut table| table.remove("value"));
+        let string = toml::Value::String(word.to_owned());
+        let list = word.split(',').map(|entry| toml::Value::String(entry.trim().to_owned())).collect();
+        // The first error describes the kind of value best.
+        let mut first_error = None;
+        for value in toml.into_iter().chain([string, toml::Value::Array(list)]) {
+            match self.set(name, &value) {
+                Ok(()) => return Ok(()),
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
         }
+        first_error.map_or(Ok(()), Err)
     }
 }
 

@@ -5,8 +5,27 @@ use std::path::Path;
 use super::section::{Section, SettingRow};
 use super::{Settings, SiteSection};
 
+/// Message of the error of a file with one error, without its line.
 fn error(text: &str) -> String {
-    Settings::parse(text).unwrap_err()
+    let message = Settings::parse(text).unwrap_err();
+    match message.split_once(": ") {
+        Some((line, message)) if line.starts_with("line ") && !line.contains(',') => message.to_owned(),
+        _ => message,
+    }
+}
+
+#[test]
+fn all_errors_of_a_file_are_reported_with_their_lines() {
+    let text = "# comment\n[scope]\naccept = ['a b']\nrejct = []\n\n[politeness]\ndelay = 15\n\n\
+                [[site]]\nmatch = 'a.test'\nmax_depth = 'x'\n[[site]]\ndelay = '1s'\n[colour]\n";
+    let message = Settings::parse(text).unwrap_err();
+    let lines: Vec<&str> = message.lines().map(|line| line.split_once(": ").unwrap().0).collect();
+    assert_eq!(lines, ["line 3", "line 4", "line 7", "line 11", "line 12", "line 14"], "{message}");
+    assert!(
+        message.contains("line 4: unknown setting `scope.rejct`; did you mean `scope.reject`?"),
+        "{message}"
+    );
+    assert!(message.contains("line 12: entry 2 of [[site]] has no `match`"), "{message}");
 }
 
 #[test]
@@ -28,7 +47,7 @@ fn settings_survive_writing_and_reading() {
         example_pages = ['a.html']
         [scope]
         accept = ['*.Example.ORG', '.bücher.example']
-        reject = ['logout', '/a\"b\\c']
+        reject = ['*logout', '/a\"b\\c']
         schemes = ['http', 'gopher']
         [politeness]
         delay = '1.5s'
@@ -127,9 +146,12 @@ const INVALID: &[(&str, &[&str], &str)] = &[
     ("quality.objective", &["'best'", "1"], "use \"profit\" or \"freshness\" or"),
     ("quality.discovery_share", &["1.5", "-0.1"], "out of range (0.0 to 1.0)"),
     ("quality.url_keywords", &["['research']", "['+']", "['+a b']", "['-.']", "[1]"], "invalid keyword"),
-    ("scope.accept", &["['']", "['.']", "['a b']", "['http://a/']", "['a/b']", "['a:80']", "['me@a']", "[1]"], "invalid host suffix"),
+    ("scope.accept", &["['.']", "['a b.c']", "['http:///']", "['a:80']", "['me@a.b']"], "as a host: expected `www.example.org`"),
+    ("scope.accept", &["['login']"], "use `*login` for URLs that contain it, or `http://login` for the host"),
+    ("scope.accept", &["['~(']"], "cannot use the regular expression: "),
     ("scope.accept", &["'.example.org'"], "invalid list `.example.org`; write it in square brackets"),
-    ("scope.reject", &["['']", "['*']", "['/']"], "it matches every page; example"),
+    ("scope.reject", &["['/']", "['**']"], "it matches every page; example"),
+    ("parse.link_elements", &["['img']", "[1]"], "known: a, area, frame"),
     ("scope.schemes", &["['telnet']"], "invalid scheme `telnet`; use \"http\" or \"https\" or"),
     ("scope.sort_query", &["'yes'", "1"], "; use true or false"),
     ("traps.calendar_years", &["'2020'", "'2035-1990'", "2020"], "examples: \"1990-2035\", \"none\""),
@@ -200,6 +222,7 @@ fn defaults_equal_those_of_the_library_crates() {
     let mut expected = harvest::CrawlSettings::default();
     // Weir limits the text of a page as WIRE does; the default of the crate is larger for other programs.
     expected.gathering.options.limits.text_bytes = 300_000;
+    expected.setting_digests = settings.setting_digests();
     same(&settings.crawl_settings(Path::new("")).unwrap(), &expected);
     let mut expected = store::StoreSettings::default();
     expected.page_store.warcinfo = super::warc_info();
@@ -235,7 +258,7 @@ const WIRE: [(&str, &str); 26] = [
     ("gatherer/maxstoredsize", ""),
     ("gatherer/keep", ""),
     ("gatherer/discard", "all tags that are not in parse.simplified_tags"),
-    ("gatherer/link", "all HTML elements and attributes that contain links"),
+    ("gatherer/link", ""),
 ];
 
 fn all_rows() -> Vec<(&'static str, SettingRow)> {

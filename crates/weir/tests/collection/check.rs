@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{run_text, sample};
+use super::{objects, run_text, sample};
 
 fn files(dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -24,6 +24,7 @@ fn files(dir: &Path) -> Vec<PathBuf> {
 enum Damage {
     Flip(usize),
     Cut,
+    Append,
     Delete,
 }
 
@@ -61,6 +62,7 @@ fn check_damaged(dir: &Path, path: &Path, bytes: &[u8], damage: Damage) -> Strin
             flipped[at] ^= 1;
             fs::write(path, flipped).unwrap();
         }
+        Damage::Append => fs::write(path, [bytes, b"\0"].concat()).unwrap(),
         Damage::Cut => fs::write(path, &bytes[..bytes.len() - 1]).unwrap(),
         Damage::Delete => fs::remove_file(path).unwrap(),
     }
@@ -70,7 +72,7 @@ fn check_damaged(dir: &Path, path: &Path, bytes: &[u8], damage: Damage) -> Strin
 }
 
 #[test]
-fn any_file_that_is_changed_cut_or_deleted_is_named() {
+fn any_file_that_is_changed_cut_extended_or_deleted_is_named() {
     let temp = tempfile::tempdir().unwrap();
     let dir = &temp.path().join("c");
     let mut collection = sample::make(dir, 1);
@@ -99,7 +101,7 @@ fn any_file_that_is_changed_cut_or_deleted_is_named() {
     for path in files {
         let name = path.strip_prefix(dir).unwrap().to_str().unwrap();
         let bytes = fs::read(&path).unwrap();
-        let mut damages = vec![Damage::Delete];
+        let mut damages = vec![Damage::Delete, Damage::Append];
         if !bytes.is_empty() {
             damages.extend([Damage::Cut, Damage::Flip(bytes.len() / 2), Damage::Flip(bytes.len() - 1)]);
         }
@@ -144,6 +146,30 @@ fn errors_are_printed_with_what_they_affect_and_set_the_exit_code() {
     fs::write(dir.join("ranks/notes.txt"), "of a user").unwrap();
     let (code, out, _) = run_text(dir, &["check", "DIR"]);
     assert!(code == 0 && out.contains("ranks/notes.txt is not referenced by any commit\n"), "{out}");
+}
+
+#[test]
+fn bytes_after_the_committed_end_are_remarked_in_growing_files_and_errors_in_others() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = &temp.path().join("c");
+    drop(sample::make(dir, 1));
+    let extend = |name: &str| {
+        let path = files(dir).into_iter().find(|path| path.to_str().unwrap().contains(name)).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, [&bytes[..], b"surplus"].concat()).unwrap();
+        (path, bytes)
+    };
+    let (grown, committed) = extend("/pages/weir-");
+    let (code, out, _) = run_text(dir, &["check", "DIR"]);
+    assert!(code == 0 && out.contains("warc.gz has 7 bytes after its commit: "), "{out}");
+    drop(store::Collection::open(dir, store::StoreSettings::default()).unwrap());
+    assert_eq!(fs::read(&grown).unwrap(), committed, "the next command that writes removes them");
+    let (path, committed) = extend(".cdxj");
+    let (code, out, _) = run_text(dir, &["check", "DIR"]);
+    let found = format!("at its end: {} bytes, expected {}\n", committed.len() + 7, committed.len());
+    assert!(code == 1 && out.contains(&found) && out.contains("affects the CDXJ index"), "{out}");
+    fs::write(path, committed).unwrap();
+    assert_eq!(run_text(dir, &["check", "DIR"]).0, 0);
 }
 
 #[test]
@@ -253,4 +279,38 @@ fn a_collection_without_errors_prints_one_line() {
     let (code, out, err) = run_text(dir, &["check", "DIR"]);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.starts_with("ok: ") && out.ends_with(" 6 pages, 7 records\n"), "{out}");
+}
+
+#[test]
+fn a_damaged_analysis_and_text_index_are_made_again() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    drop(sample::make(dir, 2));
+    for command in ["analyze", "index"] {
+        assert_eq!(run_text(dir, &[command, "DIR"]).0, 0);
+    }
+    let damage = |start: &str| {
+        let is_chosen = |path: &&PathBuf| {
+            let name = path.strip_prefix(dir).unwrap().to_string_lossy().into_owned();
+            name.starts_with(start) && fs::metadata(path).unwrap().len() > 8
+        };
+        let path = files(dir).iter().find(is_chosen).unwrap().clone();
+        let mut bytes = fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(path, bytes).unwrap();
+    };
+    for start in ["ranks/pages-pagerank", "graph/00", "graph/statistics-", "parquet/pages/", "text/index/"] {
+        damage(start);
+        assert_eq!(run_text(dir, &["check", "DIR"]).0, 1, "{start}");
+        let (code, out, err) = run_text(dir, &["check", "DIR", "--repair"]);
+        assert!(code == 0 && err.contains("weir: repairing the "), "{start}: {out}{err}");
+        assert_eq!(objects(dir, &["check", "DIR"])[0]["ok"], true, "{start}");
+    }
+    assert_eq!(run_text(dir, &["search", "DIR", "version"]).0, 0);
+
+    // Stored data cannot be made again.
+    damage("pages/weir-");
+    let (code, _, err) = run_text(dir, &["check", "DIR", "--repair"]);
+    assert!(code == 1 && err.contains("cannot repair"), "{err}");
 }

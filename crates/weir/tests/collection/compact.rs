@@ -49,6 +49,31 @@ fn the_settings_limit_the_versions_and_a_snapshot_keeps_its_own() {
 }
 
 #[test]
+fn fetches_name_the_records_where_they_are_after_a_compaction() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    drop(sample::make(dir, 6));
+    objects(dir, &["compact", "DIR", "--keep-versions", "latest"]);
+    let snapshot = store::Snapshot::open(dir, None).unwrap();
+    let rows = store::TableReader::<store::FetchRows>::open_committed(dir, &snapshot.manifest).unwrap();
+    let (mut stored, mut dropped) = (0, 0);
+    rows.for_each_row(|row| match row.warc_filename {
+        Some(file) => {
+            let versions = snapshot.page_store.versions(row.url).unwrap();
+            let location = versions.last().unwrap().location;
+            assert_eq!(file, format!("pages/{}", location.file_name()));
+            assert_eq!(row.warc_record_offset, Some(location.offset as i64));
+            assert_eq!(row.warc_record_length, Some(location.length as i32));
+            stored += 1;
+        }
+        None => dropped += 1,
+    })
+    .unwrap();
+    assert_eq!((stored, dropped), (6, 30));
+    assert_eq!(objects(dir, &["check", "DIR"])[0]["ok"], true);
+}
+
+#[test]
 fn a_second_writer_is_refused() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path();

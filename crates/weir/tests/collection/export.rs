@@ -195,7 +195,7 @@ fn existing_files_are_not_overwritten() {
 }
 
 #[test]
-fn a_damaged_record_is_not_exported() {
+fn a_damaged_record_is_skipped_and_reported() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path();
     let collection = sample::make(&dir.join("c"), 1);
@@ -208,11 +208,16 @@ fn a_damaged_record_is_not_exported() {
     fs::write(&path, bytes).unwrap();
     let snapshot = Snapshot::open(&dir.join("c"), None).unwrap();
     assert!(snapshot.page_store.read(&location, VerifyLevel::Checksum).is_err());
-    for format in ["warc", "mirror"] {
-        let arguments = ["export", "DIR/c", "--format", format, &format!("DIR/{format}")];
+    // Page 5 is not in a mirror, because its status is 404.
+    for (format, records) in [("warc", 5), ("wacz", 5), ("mirror", 4)] {
+        let arguments = ["export", "DIR/c", "--format", format, &format!("DIR/out.{format}")];
         let (code, out, err) = run_text(dir, &arguments);
-        assert_eq!((code, out.as_str()), (1, ""));
-        assert!(err.contains("c/pages/weir-000000.warc.gz is corrupt at byte"), "{err}");
+        assert_eq!(code, 1);
+        assert!(out.starts_with(&format!("exported {records} records (")), "{out}");
+        let cause =
+            format!("{} skipped: DIR/c/pages/weir-000000.warc.gz is corrupt at byte", sample::URLS[0]);
+        assert!(err.contains(&cause), "{err}");
+        assert!(err.contains("1 record damaged and skipped; run `weir check DIR/c`"), "{err}");
     }
 }
 
@@ -234,4 +239,85 @@ fn a_wacz_export_neither_removes_nor_packs_files_of_the_user() {
     let package = fs::read(dir.join("c.wacz")).unwrap();
     assert!(!package.windows(9).any(|part| part == b"letter.gz"));
     assert_eq!(fs::read_dir(dir).unwrap().count(), 5, "no temporary files are left");
+}
+
+/// URL, second, status, digest and outcome of every fetch, and the number of page versions with their bodies.
+fn fetches(dir: &Path) -> Vec<(String, i64, i16, Option<String>, String, Option<u32>)> {
+    let snapshot = Snapshot::open(dir, None).unwrap();
+    let rows = store::TableReader::<store::FetchRows>::open_committed(dir, &snapshot.manifest).unwrap();
+    let mut fetches = Vec::new();
+    rows.for_each_row(|row| {
+        let duplicate_of = row.duplicate_of.map(|_| 1);
+        fetches.push((
+            row.url.to_owned(),
+            row.fetch_time / 1_000,
+            row.fetch_status,
+            row.content_digest.map(str::to_owned),
+            row.outcome.to_owned(),
+            duplicate_of,
+        ));
+        let versions = snapshot.page_store.versions(row.url).unwrap();
+        let version = versions.iter().find(|version| version.fetched_at_ms / 1_000 == row.fetch_time / 1_000);
+        snapshot.page_store.read(&version.unwrap().location, VerifyLevel::Digests).unwrap();
+    })
+    .unwrap();
+    fetches.sort_unstable();
+    fetches
+}
+
+#[test]
+fn an_export_is_imported_without_loss() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    // Every page changes, then is unchanged, then changes again; two pages are always equal, and one is their duplicate at times.
+    let body = |page: u32, version: u32| {
+        let text = match page {
+            1 | 2 => format!("twins {version} "),
+            3 if version == 2 => "twins 2 ".to_owned(),
+            _ => format!("page {page} version {} ", version / 2),
+        };
+        format!("<title>{text}</title><p>{}</p><a href=/next>next</a>", text.repeat(100))
+    };
+    let mut archive = String::new();
+    for version in 0..4 {
+        for page in 0..6 {
+            let (status, body) = if page == 5 {
+                ("404 Not Found", "gone".to_owned())
+            } else {
+                ("200 OK", body(page, version))
+            };
+            let block = format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\n\r\n{body}");
+            archive += &format!(
+                "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://{}.test/{page}\r\n\
+                 WARC-Date: 2024-05-{:02}T00:00:0{page}Z\r\nContent-Length: {}\r\n\r\n{block}\r\n\r\n",
+                // The original of a duplicate comes after it in the order of the index.
+                ["z", "y", "b", "c", "a", "d"][page as usize],
+                version + 1,
+                block.len()
+            );
+        }
+    }
+    fs::write(dir.join("in.warc"), archive).unwrap();
+    for name in ["c", "again", "packed"] {
+        drop(store::Collection::create(&dir.join(name), store::StoreSettings::default()).unwrap());
+    }
+    objects(dir, &["import", "DIR/c", "DIR/in.warc"]);
+    let expected = fetches(&dir.join("c"));
+    assert_eq!(expected.len(), 24);
+    assert!(expected.iter().any(|fetch| fetch.5.is_some()), "there are duplicates");
+    objects(dir, &["export", "DIR/c", "--format", "warc", "--all-versions", "DIR/out"]);
+    let revisits = records(&dir.join("out/weir-000000.warc.gz"))
+        .iter()
+        .filter(|record| record.header.warc_type() == WarcType::Revisit)
+        .count();
+    assert!(revisits > 5, "{revisits}");
+    let imported = &objects(dir, &["import", "DIR/again", "DIR/out/weir-000000.warc.gz"])[0];
+    assert_eq!((&imported["pages"], &imported["records_skipped"]), (&24.into(), &0.into()));
+    assert_eq!(fetches(&dir.join("again")), expected);
+    assert_eq!(objects(dir, &["check", "DIR/again"])[0]["ok"], true);
+    let again = &objects(dir, &["import", "DIR/again", "DIR/out/weir-000000.warc.gz"])[0];
+    assert_eq!((&again["pages"], &again["already_stored"]), (&0.into(), &24.into()));
+    objects(dir, &["export", "DIR/c", "--format", "wacz", "--all-versions", "DIR/c.wacz"]);
+    objects(dir, &["import", "DIR/packed", "DIR/c.wacz"]);
+    assert_eq!(fetches(&dir.join("packed")), expected);
 }

@@ -35,6 +35,7 @@ fn a_collection_is_created_with_its_seeds_and_settings() {
     assert_eq!((code, err.as_str()), (0, ""));
     insta::assert_snapshot!(out, @r"
     created DIR/c: 3 seeds on 3 sites
+    scope: .test
     settings: DIR/c/weir.toml
     ");
     let settings = fs::read_to_string(dir.join("c/weir.toml")).unwrap();
@@ -42,7 +43,7 @@ fn a_collection_is_created_with_its_seeds_and_settings() {
         "contact = \"me@example.org\"",
         "accept = [\".test\"]",
         "delay = \"15s\"",
-        "max_body_size = \"400 kB\"",
+        "max_body_size = \"10 MB\"",
     ] {
         assert!(settings.lines().any(|found| found == line), "{line}");
     }
@@ -65,6 +66,9 @@ fn a_collection_is_created_with_its_seeds_and_settings() {
     #   cookies       Cookie header: "name=value; other=value".
     #   basic_auth    User name and password for HTTP basic authentication, "user:password".
     #   robots_agent  Product token for robots.txt instead of crawl.agent.
+    #   robots        "obey" or "ignore" robots.txt. To ignore it needs a legal basis, such as legal deposit, or the permission of the site: confirm it once with `weir crawl --i-have-permission`; the warcinfo record lists the sites.
+    #   accept        URLs of these sites that are in scope, by the rules of scope.accept: ["/docs/", "/blog/"].
+    #   reject        URLs of these sites to reject, by the rules of scope.reject.
 
     [[site]]
     match = "a.test"
@@ -85,23 +89,73 @@ fn a_collection_is_created_with_its_seeds_and_settings() {
 }
 
 #[test]
-fn invalid_seeds_are_listed_and_nothing_is_created() {
+fn the_default_scope_is_the_hosts_of_the_seeds() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path();
-    let seeds = "https://a.test/\nb.test\n\nmailto:me\nhttps://a.test/ delay=5\nhttps://a.test/ x\nhttps://a.test/ x=1\n";
+    let scope_of = |name: &str, options: &[&str]| {
+        let collection = format!("DIR/{name}");
+        let arguments = [&["init", &collection, "--seed", "https://a.test/docs/"][..], options].concat();
+        let (code, out, err) = run_text(dir, &arguments);
+        assert_eq!((code, err.as_str()), (0, ""));
+        out.lines().find_map(|line| line.strip_prefix("scope: ")).unwrap().to_owned()
+    };
+    assert_eq!(scope_of("hosts", &[]), "hosts of the seeds: a.test, www.a.test");
+    assert_eq!(scope_of("web", &["--accept", "*"]), "the whole Web");
+    assert_eq!(scope_of("docs", &["--accept", "https://a.test/docs/"]), "https://a.test/docs/");
+    let decision = |name: &str, url: &str| {
+        let object = &objects(dir, &["url", "--collection", &format!("DIR/{name}"), url])[0];
+        let text = |name: &str| object[name].as_str().unwrap_or_default().to_owned();
+        (object["in_scope"].as_bool().unwrap(), text("setting"), text("rule"))
+    };
+    let row = |in_scope, setting: &str, rule: &str| (in_scope, setting.to_owned(), rule.to_owned());
+    assert_eq!(decision("hosts", "http://www.a.test/x"), row(true, "scope.accept", "www.a.test"));
+    assert_eq!(decision("hosts", "http://b.test/"), row(false, "scope.accept", ""));
+    assert_eq!(decision("web", "http://b.test/"), row(true, "scope.accept", "*"));
+    assert_eq!(decision("docs", "http://a.test/docs/1"), row(true, "scope.accept", "https://a.test/docs/"));
+    assert_eq!(decision("docs", "http://a.test/news/"), row(false, "scope.accept", ""));
+    let (_, text, _) = run_text(
+        dir,
+        &["url", "--collection", "DIR/web", "--set", "scope.reject=*login", "https://a.test/Login"],
+    );
+    assert!(text.contains("out of scope: rejected-by-pattern (scope.reject = \"*login\")"), "{text}");
+}
+
+#[test]
+fn a_preset_and_set_options_are_written_to_the_settings_file() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    let arguments =
+        ["init", "DIR/c", "--preset", "site", "--set", "politeness.delay=3s", "--reject", "*logout"];
+    assert_eq!(run_text(dir, &arguments).0, 0);
+    let settings = fs::read_to_string(dir.join("c/weir.toml")).unwrap();
+    for line in ["max_depth_static = 50", "delay = \"3s\"", "reject = [\"*logout\"]"] {
+        assert!(settings.lines().any(|found| found == line), "{line}");
+    }
+    let (code, _, err) = run_text(dir, &["status", "DIR/c", "--set", "politeness.dely=1s"]);
+    assert!(code == 2 && err.contains("did you mean `politeness.delay`?"), "{err}");
+}
+
+#[test]
+fn invalid_seeds_are_listed_and_skipped() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    let seeds = "https://a.test/ # home\nb.test\n\nmailto:me\nhttps://a.test/ delay=5\nhttps://a.test/ x\nhttps://a.test/ x=1\n";
     fs::write(dir.join("seeds.txt"), seeds).unwrap();
     let (code, out, err) = run_text(dir, &["init", "DIR/c", "--seeds", "DIR/seeds.txt", "--seed", "/x"]);
-    assert_eq!((code, out.as_str()), (2, ""));
+    assert_eq!(code, 0);
+    assert!(out.contains("1 seed on 1 site"), "{out}");
     insta::assert_snapshot!(err, @r#"
     weir: --seed: invalid seed /x: URL has no scheme (missing `https://`?)
     weir: DIR/seeds.txt line 2: invalid seed b.test: URL has no scheme (missing `https://`?)
     weir: DIR/seeds.txt line 4: invalid seed mailto:me: unsupported scheme `mailto` (http, https, ftp, gopher)
     weir: DIR/seeds.txt line 5: delay: `5` has no unit; use "5s", "5ms", "5m", "5h" or "5d"
     weir: DIR/seeds.txt line 6: invalid setting `x` after a seed; examples: delay=5s, max_pages=100
-    weir: DIR/seeds.txt line 7: unknown setting `x` after a seed; known: skip, delay, max_pages, max_depth, headers, cookies, basic_auth, robots_agent
-    weir: 6 invalid seeds; nothing was changed
+    weir: DIR/seeds.txt line 7: unknown setting `x` after a seed; known: skip, delay, max_pages, max_depth, headers, cookies, basic_auth, robots_agent, robots, accept, reject
+    weir: 6 invalid seeds skipped
     "#);
-    assert!(!dir.join("c").exists());
+    let (code, _, err) = run_text(dir, &["init", "DIR/none", "--seed", "/x", "--seed", "y"]);
+    assert_eq!((code, dir.join("none").exists()), (2, false));
+    assert!(err.ends_with("weir: 2 invalid seeds and no valid one; nothing was changed\n"), "{err}");
 }
 
 #[test]
@@ -118,7 +172,7 @@ fn an_existing_directory_is_not_changed() {
     assert_eq!(err, "weir: DIR/full is not an empty directory\n");
     let (code, _, err) = run_text(dir, &["init", "DIR/d", "--accept", "a b"]);
     assert_eq!((code, dir.join("d").exists()), (2, false));
-    assert!(err.contains("invalid host suffix `a b`; example: \".example.org\""), "{err}");
+    assert!(err.contains("cannot use the rule `a b`: use `*a b` for URLs that contain it"), "{err}");
 }
 
 #[test]

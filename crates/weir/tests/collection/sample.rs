@@ -82,7 +82,13 @@ pub(crate) fn visit(collection: &mut Collection, pages: &[PageId], version: u32)
                 page.last_success_s = u32::from(status == 200);
             })
             .unwrap();
-        collection.tables.fetches.rows.push(&fetch(url, *page, fetched_at_ms));
+        let file = format!("pages/{}", stored.file_name());
+        collection.tables.fetches.rows.push(&FetchRow {
+            warc_filename: Some(&file),
+            warc_record_offset: Some(stored.offset as i64),
+            warc_record_length: Some(stored.length as i32),
+            ..fetch(url, *page, fetched_at_ms)
+        });
     }
     let link = |target| Link { target, kind: 0, context: 0, anchor_chars: 5, position: 0 };
     collection.links.append(pages[0], pages[1..].iter().map(|page| link(*page))).unwrap();

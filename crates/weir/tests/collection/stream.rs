@@ -180,6 +180,7 @@ fn the_python_package_reads_all_stream_formats() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/read_stream.py");
     let mut command = Command::new(bin.join("python"));
     command.env("PYTHONPATH", package.join("src")).arg(script).arg(&server.url).arg("6");
+    command.arg(env!("CARGO_BIN_EXE_weir")).arg(dir.join("c"));
     assert_eq!(run(&mut command), "6 pages\n");
     let tests = ["-m", "unittest", "discover", "--quiet", "--start-directory"];
     let mut offline = Command::new(bin.join("python"));

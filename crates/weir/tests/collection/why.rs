@@ -87,7 +87,7 @@ fn every_page_that_was_not_fetched_has_a_reason() {
     https://a.test/docs/other: unknown, robots-disallowed: not in the collection: disallowed by robots.txt; []
     https://a.test/picture.jpg: unknown, file-extension: not in the collection: file extension is not fetched ([extensions]); []
     https://c.test/: unknown, site-skipped: not in the collection: site is skipped by a [[site]] entry (skip = true); []
-    https://example.org/: unknown, out-of-scope: not in the collection: host does not match scope.accept; []
+    https://example.org/: unknown, out-of-scope: not in the collection: not accepted by scope.accept or by `accept` of a [[site]] entry; []
     mailto:me@example.org: invalid-url, -: invalid URL: unsupported scheme `mailto` (http, https, ftp, gopher); []
     "#);
 }

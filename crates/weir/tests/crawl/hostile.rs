@@ -67,7 +67,7 @@ fn invalid_responses() -> Vec<Case> {
     let html = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/html\r\n";
     let closed = Some("connection-closed");
     vec![
-        case(1, "endless", "fetched", None, move |_, peer| {
+        case(1, "endless", "fetched", Some("body-truncated"), move |_, peer| {
             peer.send(format!("{html}\r\n<p>"));
             peer.send_forever([b'x'; 8192]);
         }),
@@ -105,7 +105,7 @@ fn invalid_responses() -> Vec<Case> {
         case(11, "bomb", "fetched", Some("invalid-content-encoding"), |_, peer| {
             peer.content("text/html", "Content-Encoding: gzip\r\n", gzip_bomb(10));
         }),
-        case(12, "large-bomb", "fetched", None, |_, peer| {
+        case(12, "large-bomb", "fetched", Some("body-truncated"), |_, peer| {
             peer.content("text/html", "Content-Encoding: gzip\r\n", gzip_bomb(1024));
         }),
         case(13, "line-ends", "fetched", None, |path, peer| match path {
@@ -154,7 +154,7 @@ fn endless_sites() -> Vec<Case> {
             let links: String = (0..30).map(|n| format!("<a href=/{:x}/{n}>on</a> ", hash(n))).collect();
             peer.page(&format!("{path} {links}"));
         }),
-        case(22, "links", "fetched", None, |path, peer| {
+        case(22, "links", "fetched", Some("body-truncated"), |path, peer| {
             peer.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/html\r\n\r\n");
             let some: String = (0..1000).map(|n| format!("<a href='{path}{n}.html'>{n}</a>")).collect();
             // 100 MB, unless the client closes the connection.

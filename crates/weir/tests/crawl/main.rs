@@ -19,8 +19,10 @@ mod roles;
 mod round_trip;
 mod scheduling;
 mod servers;
+mod settings_changes;
 mod stops;
 mod terminal;
+mod transfers;
 mod why_ground_truth;
 mod workers;
 

@@ -78,11 +78,13 @@ fn a_focused_crawl_finds_relevant_pages_before_breadth_first() {
 
 /// Site with an infinite number of pages.
 fn endless(name: &str, ip: [u8; 4]) -> Server {
-    Server::site(name, ip, |path, peer| {
+    // Equal pages of two sites would be duplicates, whose links are not followed.
+    let title = name.to_owned();
+    Server::site(name, ip, move |path, peer| {
         let number: u64 = path.trim_start_matches("/p").parse().unwrap_or(0);
         let links: String =
             (1..=3).map(|child| format!("<a href='/p{}'>x</a>", number * 3 + child)).collect();
-        peer.page(&format!("<p>Page {number}.</p>{links}"));
+        peer.page(&format!("<title>{title}</title><p>Page {number}.</p>{links}"));
     })
 }
 
@@ -143,17 +145,74 @@ fn no_site_gets_more_requests_than_its_daily_limit() {
 #[test]
 fn a_domain_that_has_used_its_page_budget_is_reported() {
     let server = endless("earned", [127, 77, 25, 1]);
-    let limits = "[limits]\ndomain_budget_base = 5\ndomain_budget_per_linking_domain = 0\n[crawl]\nmax_batch_pages = 3\n";
+    let limits = "[limits]\ndomain_budget_base = 5\ndomain_budget_per_linking_domain = 0\n";
     let collection = Collection::new(&[server.url("/")], &(hosts(&[&server]) + NO_DELAY + limits));
     collection.crawl(&[]);
     assert_eq!(budgets(&collection)["sites_at_domain_budget"], 1);
     let report = waiting(&collection);
     let (pages, budget) = (&report["budget"]["domain_pages"], &report["budget"]["domain_max_pages"]);
-    assert!(
-        pages.as_u64() >= budget.as_u64() && budget == 5 && report["reason"] == "domain-budget",
-        "{report}"
-    );
+    assert!(pages == budget && budget == 5 && report["reason"] == "domain-budget", "{report}");
     assert!(report["notes"].to_string().contains("of 5 pages"), "{report}");
+}
+
+#[test]
+fn pages_that_were_not_requested_do_not_count_against_the_daily_limit() {
+    let began = day();
+    let server = endless("unused", [127, 77, 26, 1]);
+    let settings = hosts(&[&server]) + NO_DELAY + "[crawl]\nmax_requests_per_day = 40\n";
+    let collection = Collection::new(&[server.url("/")], &settings);
+    collection.crawl(&["--max-pages", "12"]);
+    let (requested, counted) = (pages(&server), budgets(&collection)["requests_today"].clone());
+    let summary = collection.crawl(&[]);
+    if day() == began {
+        assert_eq!(counted, requested, "pages of open batches are not counted");
+        assert_eq!(pages(&server), 40);
+        assert_eq!(
+            (&summary["daily_limit_reached"], &summary["stopped_early"]),
+            (&true.into(), &false.into())
+        );
+        let output = run(&["crawl", &collection.dir()]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains("daily limit reached until "), "{text}");
+    }
+}
+
+#[test]
+fn a_number_of_pages_counts_fetched_pages_and_a_number_of_batches_leaves_pages() {
+    let server = Server::site("failing", [127, 77, 26, 2], |path, peer| match path {
+        "/" => peer.page(&(0..40).map(|page| format!("<a href=/{page}>{page}</a>")).collect::<String>()),
+        _ if path.ends_with(['1', '3', '5', '7', '9']) => peer.status("404 Not Found", ""),
+        _ => peer.page(path),
+    });
+    let collection = Collection::new(&[server.url("/")], &(hosts(&[&server]) + NO_DELAY));
+    let batch = run(&["crawl", &collection.dir(), "--max-batches", "1"]);
+    let text = String::from_utf8_lossy(&batch.stdout).into_owned();
+    assert!(text.contains("stopped; resume with"), "{text}");
+    let summary = collection.crawl(&["--max-pages", "10"]);
+    assert_eq!(
+        (&summary["pages_this_run"], &summary["stopped_early"]),
+        (&10.into(), &true.into()),
+        "{summary}"
+    );
+    let summary = collection.crawl(&["--max-batches", "9"]);
+    assert_eq!(
+        (&summary["pages_known"], &summary["stopped_early"]),
+        (&41.into(), &false.into()),
+        "{summary}"
+    );
+}
+
+#[test]
+fn pages_beyond_the_limit_of_their_site_have_the_reason() {
+    let server = endless("limited", [127, 77, 26, 3]);
+    let limit = format!("[[site]]\nmatch = '{}'\nmax_pages = 4\n", server.name);
+    let collection = Collection::new(&[server.url("/")], &(hosts(&[&server]) + NO_DELAY + &limit));
+    collection.crawl(&[]);
+    let report = waiting(&collection);
+    assert_eq!((pages(&server), report["reason"].as_str()), (4, Some("site-page-limit")), "{report}");
+    collection.set(&(hosts(&[&server]) + NO_DELAY + &limit.replace("= 4", "= 6")));
+    collection.crawl(&[]);
+    assert_eq!(pages(&server), 6);
 }
 
 /// Budgets of `weir status`.

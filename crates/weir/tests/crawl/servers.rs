@@ -85,7 +85,8 @@ impl Server {
 pub(crate) fn hosts(servers: &[&Server]) -> String {
     let hosts: Vec<String> =
         servers.iter().map(|server| format!("'{}' = '{}'", server.name, server.address.ip())).collect();
-    format!("dns.hosts = {{ {} }}\nnetwork.allowed_networks = ['127.0.0.0/8']\n", hosts.join(", "))
+    let hosts = hosts.join(", ");
+    format!("dns.hosts = {{ {hosts} }}\nnetwork.allowed_networks = ['127.0.0.0/8']\nscope.accept = ['*']\n")
 }
 
 fn handle(mut peer: Peer, log: &Mutex<Vec<LoggedRequest>>, serve: &dyn Fn(&str, &mut Peer)) {

@@ -21,6 +21,11 @@ def main(location, pages):
     assert len(urls) == pages and len(set(urls)) == pages, urls
     assert str(info.schema.field("fetch_time").type) == "timestamp[ms, tz=UTC]", info.schema
 
+    # A client that knows nothing of the server.
+    listed = [flight for flight in client.list_flights()]
+    assert len(listed) >= 1 and listed[0].schema == client.get_schema(listed[0].descriptor).schema
+    assert client.do_get(listed[0].endpoints[0].ticket).read_all().num_rows == pages
+
     # Cursors of rows and of batches.
     whole = client.do_get(pyarrow.flight.Ticket(b"columns=url,cursor")).read_all().to_pylist()
     ticket = f"columns=url,cursor&after={whole[1]['cursor']}".encode()

@@ -1,6 +1,6 @@
 """Reads a stream with every function of the Python package, and with other WARC libraries.
 
-    read_stream.py URL PAGES
+    read_stream.py URL PAGES PROGRAM DIRECTORY
 """
 
 import gzip
@@ -42,7 +42,7 @@ class Count(weir.Handler):
         self.words += other.words
 
 
-def main(url, pages):
+def main(url, pages, program, directory):
     rows = list(weir.stream(url))
     assert len(rows) == pages, len(rows)
     assert rows[0].title and rows[0].text and rows[0].status == 200 and rows[0].fetch_time, rows[0]
@@ -96,8 +96,25 @@ def main(url, pages):
     # Tables.
     table = weir.table(url, columns=["url", "status", "links"])
     assert table.num_rows == pages and table.schema.field("status").type == pyarrow.uint16()
+
+    # The directory itself, without a server of the user.
+    with weir.open(directory, program=program) as collection:
+        assert collection.status()["pages_fetched"] > 0
+        assert sorted(page.url for page in collection.stream()) == urls
+        assert collection.why(urls[0])["stage"] == "fetched"
+        server = collection.url
+        try:
+            collection.pause()
+            raise AssertionError("no crawl runs")
+        except weir.StreamError as error:
+            assert "HTTP 409" in str(error), error
+    try:
+        weir.open(server).status()
+        raise AssertionError("the server ends with the collection")
+    except weir.StreamError as error:
+        assert "connection refused" in str(error), error
     print(f"{pages} pages")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])

@@ -1,7 +1,7 @@
 //! Access control and limits, tested with hostile requests.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -296,6 +296,44 @@ fn connections_per_client_are_limited() {
         assert!(start.elapsed() < Duration::from_secs(10), "closed connections still count");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Connection from another loopback address, of which the server gets only the beginning of a request.
+fn connect_from(host: Ipv4Addr, served: &Served, sent: &[u8]) -> TcpStream {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    let connected = runtime.block_on(async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind((host, 0).into()).unwrap();
+        socket.connect(served.address).await.unwrap().into_std().unwrap()
+    });
+    connected.set_nonblocking(false).unwrap();
+    // The server may have closed the connection already.
+    let _ = (&connected).write_all(sent);
+    connected
+}
+
+#[test]
+fn connections_without_a_request_do_not_keep_others_out() {
+    let sample = one_page();
+    let served = Served::start(&sample.dir(), &[]);
+    let mut first = connect_from(Ipv4Addr::new(127, 0, 0, 2), &served, b"");
+    let request = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let held: Vec<TcpStream> = (0..600u16)
+        .map(|number| {
+            // Nothing, half a request, and a connection that was used before.
+            let sent = [b"".as_slice(), b"GET / HTTP/1.1\r\nHost: local", request][usize::from(number % 3)];
+            connect_from(Ipv4Addr::new(127, 0, 1, (number % 100) as u8), &served, sent)
+        })
+        .collect();
+    let start = Instant::now();
+    assert_eq!(served.get("/health").status, 200);
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    // A client with few connections keeps them.
+    first.write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut reply = String::new();
+    first.read_to_string(&mut reply).unwrap();
+    assert!(reply.starts_with("HTTP/1.1 200 "), "{reply}");
+    drop(held);
 }
 
 #[test]

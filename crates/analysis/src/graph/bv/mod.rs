@@ -19,7 +19,7 @@ mod encode;
 mod format;
 mod write;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -34,6 +34,11 @@ use format::{Chunk, MAX_REF_COUNT, MIN_INTERVAL_LENGTH, WINDOW};
 
 pub(crate) use write::write_synced;
 pub use write::{BvSink, write_bv};
+
+/// Maximum size of the list of chunks; 10^12 arcs have a tenth of it.
+const MAX_CHUNKS_BYTES: u64 = 4 << 30;
+/// Maximum size of a properties file.
+const MAX_PROPERTIES_BYTES: u64 = 64 << 10;
 
 /// A compressed graph, read from its file on demand.
 #[derive(Debug)]
@@ -53,9 +58,13 @@ impl BvGraph {
         let (nodes, arcs) = read_properties(&basename.with_extension("properties"))?;
         let file = File::open(&path).context("open", &path)?;
         let bytes = file.metadata().context("read", &path)?.len();
+        // Each node takes at least one bit.
+        if u64::from(nodes) > bytes.saturating_mul(8) {
+            return Err(corrupt(&path, format!("{bytes} bytes cannot have {nodes} nodes")));
+        }
         let chunks_path = basename.with_extension("chunks");
         let whole = Chunk { first_node: 0, first_arc: 0, first_bit: 0, checksum: None };
-        let chunks = match fs::read(&chunks_path) {
+        let chunks = match store::read_limited(&chunks_path, MAX_CHUNKS_BYTES) {
             Ok(bytes) => Chunk::decode_all(&bytes),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => vec![whole],
             Err(error) => return Err(error).context("read", &chunks_path),
@@ -232,7 +241,8 @@ pub(crate) fn split_by<'v, V>(values: &'v mut [V], parts: &[Range<u32>]) -> Vec<
 }
 
 fn read_properties(path: &Path) -> Result<(u32, u64)> {
-    let text = fs::read_to_string(path).context("read", path)?;
+    let bytes = store::read_limited(path, MAX_PROPERTIES_BYTES).context("read", path)?;
+    let text = String::from_utf8_lossy(&bytes);
     let value = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
         line.map(str::trim)
@@ -261,6 +271,8 @@ fn read_properties(path: &Path) -> Result<(u32, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -323,6 +335,24 @@ mod tests {
                 Ok(())
             });
         }
+    }
+
+    #[test]
+    fn impossible_numbers_of_nodes_and_arcs_are_errors() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(written(dir.path(), &[vec![1], vec![0, 1]]));
+        let path = dir.path().join("g.properties");
+        let properties = fs::read_to_string(&path).unwrap();
+        let open = |from: &str, to: &str| {
+            assert!(properties.contains(from), "{properties}");
+            fs::write(&path, properties.replace(from, to)).unwrap();
+            BvGraph::open(&path.with_extension(""))
+        };
+        let error = open("nodes=2", "nodes=4000000000").unwrap_err().to_string();
+        assert!(error.contains("cannot have 4000000000 nodes"), "{error}");
+        let graph = open("arcs=3", "arcs=1152921504606846976").unwrap();
+        let error = crate::graph::csr::Csr::from_bv(&graph, Threads(2)).unwrap_err().to_string();
+        assert!(error.contains("cannot load 1152921504606846976 arcs"), "{error}");
     }
 
     #[test]

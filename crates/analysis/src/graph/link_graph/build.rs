@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use model::PageId;
 use store::{Link, Snapshot};
 
 use super::files::write_list;
@@ -89,7 +90,6 @@ fn write_files(
         pages: order.pages.len() as u32,
         sites: order.sites.len() as u32,
         arcs: totals.arcs,
-        self_arcs: totals.self_arcs,
         site_arcs: site_graph.forward.arcs(),
         sorted_pages,
     };
@@ -126,7 +126,7 @@ fn new_links(
     snapshot.links.for_each_since(since, |source, links| {
         // An unknown page is corruption of the link log; `weir check` reports it.
         let Some(&node) = nodes.get(source.index()) else { return Ok(()) };
-        arcs_of_page(links, nodes, &mut arcs);
+        arcs_of_page(source, links, nodes, &mut arcs);
         changed[node as usize] = true;
         if let Err(error) = runs.push(node, &arcs) {
             failed.get_or_insert(error);
@@ -141,12 +141,12 @@ fn new_links(
     Ok((runs.into_merger()?, changed, pages))
 }
 
-/// Arcs of a page, ascending; several links to one page are one arc.
-fn arcs_of_page(links: &[Link], nodes: &[u32], arcs: &mut Vec<(u32, u8)>) {
+/// Arcs of a page, ascending; several links to one page are one arc, and links to itself none.
+fn arcs_of_page(source: PageId, links: &[Link], nodes: &[u32], arcs: &mut Vec<(u32, u8)>) {
     arcs.clear();
     let weigher = LinkWeigher::from_links(links);
     let arc = |link: &Link| Some((*nodes.get(link.target.index())?, weigher.weigh(link)));
-    arcs.extend(links.iter().filter_map(arc));
+    arcs.extend(links.iter().filter(|link| link.target != source).filter_map(arc));
     arcs.sort_unstable();
     arcs.dedup_by(|again, kept| {
         let same = again.0 == kept.0;
@@ -162,7 +162,6 @@ struct ForwardTotals {
     in_degrees: Vec<u32>,
     site_links: SiteLinkCounter,
     arcs: u64,
-    self_arcs: u64,
 }
 
 /// Order and state of the pages.
@@ -184,12 +183,8 @@ fn write_forward(
     on_progress: &mut dyn FnMut(BuildStage),
 ) -> Result<ForwardTotals> {
     let mut weights = ChecksummedWriter::create(&dir.join("forward.weights"))?;
-    let mut totals = ForwardTotals {
-        in_degrees: vec![0; pages.nodes.len()],
-        site_links: SiteLinkCounter::new(),
-        arcs: 0,
-        self_arcs: 0,
-    };
+    let mut totals =
+        ForwardTotals { in_degrees: vec![0; pages.nodes.len()], site_links: SiteLinkCounter::new(), arcs: 0 };
     write_bv(&dir.join("forward"), settings.threads, |sink| {
         let mut writer = ForwardWriter {
             sink,
@@ -261,13 +256,12 @@ impl ForwardWriter<'_, '_> {
     }
 
     fn push(&mut self, list: &ArcList) -> Result<()> {
-        let ForwardTotals { in_degrees, site_links, arcs, self_arcs } = &mut *self.totals;
+        let ForwardTotals { in_degrees, site_links, arcs } = &mut *self.totals;
         let NodeOrder { site_nodes, hosts, .. } = self.pages.order;
         let site = site_nodes[self.next as usize];
         site_links.start_host(hosts[site as usize]);
         for target in &list.targets {
             in_degrees[*target as usize] += 1;
-            *self_arcs += u64::from(*target == self.next);
             let to = site_nodes[*target as usize];
             if to != site {
                 site_links.add(site, to);

@@ -2,7 +2,7 @@
 //!
 //! A node is a known page, fetched or not. An arc means that the source page has a link to the target page, as of its
 //! last parse. Several links from one page to another are one arc with the sum of their weights
-//! ([`crate::graph::link_weight`]). Self-links are arcs, too.
+//! ([`crate::graph::link_weight`]). A link of a page to itself is no arc.
 //!
 //! ```text
 //! DIR/graph/GENERATION/          complete; only the results of steps change. A directory with another name is unfinished
@@ -35,8 +35,10 @@ use crate::threads::Threads;
 const GRAPH_DIR: &str = "graph";
 const INFO_FILE: &str = "info.json";
 const UNFINISHED: &str = "unfinished";
+/// Maximum size of the description of a graph.
+const MAX_INFO_BYTES: u64 = 1 << 20;
 /// Version of the file format.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Resources for building and traversing a graph.
 #[derive(Debug, Clone, Copy)]
@@ -60,8 +62,6 @@ pub struct GraphInfo {
     pub sites: u32,
     /// Number of different pairs of linked pages.
     pub arcs: u64,
-    /// Number of arcs from a page to itself.
-    pub self_arcs: u64,
     /// Number of different pairs of linked sites.
     pub site_arcs: u64,
     /// Number of pages whose links were read from the link log; the lists of the others were copied from the previous
@@ -84,11 +84,16 @@ impl LinkGraph {
         graphs.sort_unstable();
         let Some((_, dir)) = graphs.pop() else { return Ok(None) };
         let path = dir.join(INFO_FILE);
-        let bytes = fs::read(&path).context("read", &path)?;
+        let bytes = store::read_limited(&path, MAX_INFO_BYTES).context("read", &path)?;
         let info: GraphInfo =
             serde_json::from_slice(&bytes).map_err(|error| corrupt(&path, error.to_string()))?;
         // A graph of another version is rebuilt.
         Ok((info.version == VERSION).then_some(LinkGraph { dir, info }))
+    }
+
+    /// Deletes all graphs of a collection.
+    pub(crate) fn remove_all(collection: &Path) -> Result<()> {
+        graph_dirs(collection)?.iter().try_for_each(|(_, dir)| remove_dir_if_exists(dir))
     }
 
     /// Directory of the graph files.

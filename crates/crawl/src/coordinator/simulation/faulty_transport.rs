@@ -87,7 +87,7 @@ impl TransportState {
         }
     }
 
-    /// Takes an entry from the network: one that no earlier entry of its log is behind, unless the contract is broken.
+    /// Takes an entry from the network: the earliest of its log, unless the contract is broken.
     fn receive(&mut self) -> Option<LogEntry> {
         let any = self.random.below(self.in_transit.len() as u64) as usize;
         let batch = self.in_transit.get(any)?.batch;

@@ -1,7 +1,7 @@
 //! Simulation of the coordinator with workers that die and servers that fail, deterministic from a seed.
 //!
 //! The listener, the verification, segments, messages and logs are those of the product. The collection is a model: a commit
-//! is a copy of the state, a crash returns to it. Whatever happens, every page is ingested exactly once.
+//! is a copy of the state, a crash returns to it. In every run, every page is ingested exactly once.
 
 mod faulty_transport;
 mod workers;

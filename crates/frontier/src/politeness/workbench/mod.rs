@@ -164,7 +164,7 @@ impl<K: Copy + Eq + Hash> Workbench<K> {
         self.requeue_address(address);
     }
 
-    /// Time at which the next site is ready; `None` if no jobs are queued, or only behind acquired sites and addresses.
+    /// Time at which the next site is ready; `None` if no jobs are queued, or only for sites and addresses that are acquired.
     pub fn next_ready_ms(&self) -> Option<u64> {
         self.queued_addresses.first().map(|(position, _)| position.ready_ms)
     }

@@ -63,6 +63,7 @@ pub(crate) struct SegmentDocument<'a> {
     pub(crate) words: u32,
     pub(crate) relevance: u16,
     pub(crate) text_hash: u64,
+    pub(crate) change_hash: u64,
     pub(crate) front_page_hash: u64,
     pub(crate) fingerprint: (u64, Option<u64>),
 }
@@ -124,6 +125,7 @@ impl<'a> SegmentDocument<'a> {
             words: document.words,
             relevance: document.relevance,
             text_hash: document.text_hash,
+            change_hash: document.change_hash,
             front_page_hash: document.front_page_hash,
             fingerprint: (document.fingerprint.simhash, document.fingerprint.minhash),
         }

@@ -19,7 +19,7 @@ use crate::verification::time_bounds::TimeBounds;
 /// Maximum size of the records of all pages of a segment without compression: that of a segment of the usual 8 MiB with the
 /// maximum compression ratio of deflate.
 pub(super) const MAX_RECORDS_BYTES: usize = 9 << 30;
-/// A record may have this size whatever the settings, which workers can apply later than the coordinator.
+/// A record may have this size regardless of the settings, because workers can apply a change later than the coordinator.
 const MIN_MAX_RECORD_BYTES: usize = 16 << 20;
 /// Maximum length of the names of charsets and languages.
 const MAX_NAME_BYTES: usize = 64;
@@ -85,7 +85,7 @@ impl PageReader<'_> {
         if parts.failure.is_none() {
             return Err("there is neither a response nor the reason for none");
         }
-        let response = parts.response(page.fetched_ms, page.address, 0, &[], &[]);
+        let response = parts.response(page.fetched_ms, page.address, 0, &[], &[], &[]);
         Ok(describe_response(&settings.gathering, response))
     }
 
@@ -111,8 +111,14 @@ impl PageReader<'_> {
         let status = HttpHead(&head).status().ok_or("the response has no status")?;
         // The gatherer marks a body that it cannot decode as truncated; the record does not.
         parts.truncated = capture.truncated.or(parts.truncated);
-        let response =
-            parts.response(capture.fetched_at_ms, capture.ip_address, status, &head, capture.body());
+        let response = parts.response(
+            capture.fetched_at_ms,
+            capture.ip_address,
+            status,
+            &capture.protocols,
+            &head,
+            capture.body(),
+        );
         let mut gathered = describe_response(&settings.gathering, response);
         gathered.record = Some(Ok(capture.encoded));
         Ok(gathered)
@@ -134,6 +140,7 @@ impl PageParts {
         fetched_ms: i64,
         address: Option<std::net::IpAddr>,
         status: u16,
+        protocols: &'r [String],
         head: &'r [u8],
         body: &'r [u8],
     ) -> ResponseParts<'r> {
@@ -143,6 +150,7 @@ impl PageParts {
             address,
             status,
             outcome: FetchOutcome::of_fetch(status, self.failure),
+            protocols,
             head,
             body,
             failure: self.failure,
@@ -162,7 +170,7 @@ fn read_content(
     let Some(document) = &page.document else {
         return if page.links.is_empty() { Ok(()) } else { Err("a page without content has links") };
     };
-    if gathered.outcome != FetchOutcome::Success {
+    if !gathered.outcome.has_content() {
         return Err("a response without content has a document");
     }
     if page.links.len() > MAX_LINKS {
@@ -202,6 +210,7 @@ fn read_document(document: &SegmentDocument<'_>, settings: &GatherSettings) -> G
         words: document.words,
         relevance: document.relevance,
         text_hash: document.text_hash,
+        change_hash: document.change_hash,
         front_page_hash: document.front_page_hash,
         fingerprint: Fingerprint { simhash, minhash },
     }

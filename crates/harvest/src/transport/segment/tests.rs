@@ -352,7 +352,7 @@ proptest! {
         let _ = read(&encode_segment(bytes.clone(), &bytes).unwrap(), &mut leased());
     }
 
-    /// A byte of valid items is changed, and the checksum computed again: whatever is accepted is a page of the batch.
+    /// A byte of valid items is changed, and the checksum computed again: every accepted page is a page of the batch.
     #[test]
     fn changed_items_with_a_valid_hash_are_verified(index in 0.0..1.0f64, byte in any::<u8>()) {
         let (whole, mut batch) = (segment(&pages(), &[HarvestEvent::SiteDone(site_result())]), leased());

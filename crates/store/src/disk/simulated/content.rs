@@ -71,7 +71,7 @@ impl Content {
         }
     }
 
-    /// Loses what is not durable: all of it, nothing, all after some block, or any blocks.
+    /// Loses bytes that are not durable: all of them, none, all after some block, or randomly chosen blocks.
     pub(super) fn cut_power(&mut self, random: &mut Random) {
         let candidates = [self.durable.len(), self.cached.len()];
         self.lengths.extend(candidates);
@@ -116,7 +116,7 @@ impl Content {
     }
 }
 
-/// Copies a block as far as both have it.
+/// Copies the part of a block that both have.
 fn copy_block(from: &[u8], to: &mut [u8], block: usize) {
     let start = block * BLOCK_BYTES;
     let end = (start + BLOCK_BYTES).min(from.len()).min(to.len());

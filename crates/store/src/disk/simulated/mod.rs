@@ -105,7 +105,7 @@ impl SimulatedDisk {
         self.disk.lock().has_power
     }
 
-    /// Cuts the power: all open files become unusable, and what is not durable is lost in part. Then starts again.
+    /// Cuts the power: all open files become unusable, and some of the data that is not durable is lost. Then starts again.
     pub fn restart(&self) {
         let mut state = self.disk.lock();
         let DiskState { tree, random, .. } = &mut *state;

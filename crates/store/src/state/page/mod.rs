@@ -343,7 +343,7 @@ mod tests {
     fn visit(record: &mut PageRecord, now_s: u32) {
         record.fetch_count += 1;
         record.last_visit_s = now_s;
-        record.text_hash ^= u64::from(now_s) << 20;
+        record.change_hash ^= u64::from(now_s) << 20;
         record.stage = PageStage::Fetched;
     }
 

@@ -1,13 +1,13 @@
 //! Record of a page and its layout on disk.
 //!
-//! A record has 109 bytes in ten columns, little-endian and without gaps, in the order of [`PageRecord`]'s fields. The
+//! A record has 110 bytes in ten columns, little-endian and without gaps, in the order of [`PageRecord`]'s fields. The
 //! first nine columns have four bytes each and are scanned by the manager to choose the next batch; the last has the
 //! fields that are only read with the whole record:
 //!
 //! | column | fields |
 //! |---|---|
 //! | 0 `Site` | site `u32` |
-//! | 1 `StageAndFlags` | depth `u8`, stage in the low half of a byte and bits 8 to 11 of the flags in the high half, reason `u8`, bits 0 to 7 of the flags `u8` |
+//! | 1 `StageAndFlags` | depth `u8`, stage (3 low bits) and flags 8 to 12 `u8`, reason `u8`, flags 0 to 7 `u8` |
 //! | 2 `EarliestVisit` | earliest visit `u32` |
 //! | 3 `LastVisit` | last visit `u32` |
 //! | 4 `ChangeRate` | changes per day `f32` |
@@ -15,7 +15,7 @@
 //! | 6 `Cash` | cash `f32` |
 //! | 7 `CashHistory` | cash history `f32` |
 //! | 8 `Scores` | topic relevance `u16`, URL score `u16` |
-//! | 9 `History` | status `u16`, fetch count `u16`, comparable visits `u16`, change count `u16`, changes with date `u16`, sitemap false alarms `u8`, first visit `u32`, last success `u32`, last change `u32`, unchanged time `u32`, changed time `u32`, carried-over change rate `f32`, content hash `u64`, content length `u32`, text hash `u64`, record location: file `u32`, offset 48 bits, length `u32`; duplicate of `u32` (0 none, else page id + 1) |
+//! | 9 `History` | status `u16`, fetch count `u16`, comparable visits `u16`, change count `u16`, changes with date `u16`, sitemap false alarms `u8`, consecutive failures `u8`, first visit `u32`, last success `u32`, last change `u32`, unchanged time `u32`, changed time `u32`, carried-over change rate `f32`, content hash `u64`, content length `u32`, change hash `u64`, record location: file `u32`, offset 48 bits, length `u32`; duplicate of `u32` (0 none, else page id + 1) |
 //!
 //! Times are Unix seconds in 32 bits, sufficient until 2106; 0 means never.
 
@@ -25,9 +25,9 @@ use crate::file::fields::{FieldReader, FieldWriter};
 use crate::pages::RecordLocation;
 
 /// Size of a record.
-pub(crate) const ROW_BYTES: usize = 109;
+pub(crate) const ROW_BYTES: usize = 110;
 /// Widths of the columns.
-pub(crate) const COLUMN_BYTES: [usize; 10] = [4, 4, 4, 4, 4, 4, 4, 4, 4, 73];
+pub(crate) const COLUMN_BYTES: [usize; 10] = [4, 4, 4, 4, 4, 4, 4, 4, 4, 74];
 
 /// State of a page.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,6 +71,8 @@ pub struct PageRecord {
     pub changes_with_date: u16,
     /// False change reports of the sitemap minus correct ones; 255 stands for that many or more.
     pub sitemap_false_alarms: u8,
+    /// Number of failed fetches since the last success; 255 stands for that many or more.
+    pub consecutive_failures: u8,
     /// Time of the first fetch in Unix seconds; 0 if never fetched.
     pub first_visit_s: u32,
     /// Time of the last successful fetch (content or 304) in Unix seconds; 0 if none.
@@ -82,14 +84,14 @@ pub struct PageRecord {
     pub unchanged_time_s: u32,
     /// Total time of intervals with a change of unknown date.
     pub changed_time_s: u32,
-    /// Change rate carried over from an earlier crawl; 0 without one.
+    /// Change rate carried over from an earlier crawl; 0 if there is none.
     pub carried_over_changes_per_day: f32,
-    /// Hash of the body of the last version; 0 without one.
+    /// Hash of the body of the last version; 0 if there is none.
     pub content_hash: u64,
     /// Length of that body.
     pub content_bytes: u32,
-    /// Hash of the main text, so that a change of boilerplate does not count.
-    pub text_hash: u64,
+    /// Hash of the content of that version without template, clocks and counters, for the detection of changes; 0 without any.
+    pub change_hash: u64,
     /// Location of the last stored version.
     pub record_location: Option<RecordLocation>,
     /// First page with the same content.
@@ -117,7 +119,7 @@ impl PageStage {
     /// Decodes a stage. Other values cannot occur, because the block has a checksum and the file a version; they are
     /// treated as rejected, so that the page is not fetched.
     fn from_byte(byte: u8) -> PageStage {
-        match byte {
+        match byte & 0b111 {
             0 => PageStage::Discovered,
             1 => PageStage::Queued,
             2 => PageStage::Fetched,
@@ -127,7 +129,7 @@ impl PageStage {
     }
 }
 
-/// Boolean properties of a page, one bit each.
+/// Boolean properties and small counts of a page, in the 12 low bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct PageFlags(pub u16);
 
@@ -143,11 +145,15 @@ impl PageFlags {
     pub const HAS_LAST_MODIFIED: PageFlags = PageFlags(64);
     /// The sitemap reports a change since the last fetch.
     pub const REPORTED_STALE: PageFlags = PageFlags(128);
+    /// The user has requested a fetch; cleared by the next one.
+    pub const REFETCH: PageFlags = PageFlags(256);
     /// The page lists other pages (feed or sitemap) and is polled.
-    pub const FEED: PageFlags = PageFlags(256);
+    pub const FEED: PageFlags = PageFlags(4096);
 
     /// Bits of the number of redirects that lead to the page.
     const REDIRECTS: u16 = 0b0011_1000;
+    /// Bits of the number of links outside of the scope that lead to the page.
+    const HOPS_OUTSIDE: u16 = 0b0000_1110_0000_0000;
 
     /// Number of consecutive redirects that lead to the page, up to 7.
     pub fn redirects(self) -> u8 {
@@ -159,6 +165,28 @@ impl PageFlags {
     pub fn with_redirects(self, count: u8) -> PageFlags {
         let bits = u16::from(count.min(7)) << Self::REDIRECTS.trailing_zeros();
         PageFlags(self.0 & !Self::REDIRECTS | bits)
+    }
+
+    /// Number of consecutive links to URLs that are not accepted by the scope, up to 7; 0 for a page in scope.
+    pub fn hops_outside(self) -> u8 {
+        ((self.0 & Self::HOPS_OUTSIDE) >> Self::HOPS_OUTSIDE.trailing_zeros()) as u8
+    }
+
+    /// Sets the number of links outside of the scope; 7 stands for that many or more.
+    #[must_use]
+    pub fn with_hops_outside(self, count: u8) -> PageFlags {
+        let bits = u16::from(count.min(7)) << Self::HOPS_OUTSIDE.trailing_zeros();
+        PageFlags(self.0 & !Self::HOPS_OUTSIDE | bits)
+    }
+
+    /// The two bytes of a record: the high bits share theirs with the stage.
+    fn encode_with(self, stage: PageStage) -> (u8, u8) {
+        let [high, low] = self.0.to_be_bytes();
+        (stage as u8 | high << 3, low)
+    }
+
+    fn decode(stage: u8, low: u8) -> PageFlags {
+        PageFlags(u16::from_be_bytes([stage >> 3, low]))
     }
 
     /// Whether all of `flags` are set.
@@ -197,8 +225,7 @@ impl PageRecord {
         let mut row = [0; ROW_BYTES];
         let mut put = FieldWriter(&mut row);
         put.u32(self.site.0);
-        let [flags, high_flags] = self.flags.0.to_le_bytes();
-        let stage = self.stage as u8 | high_flags << 4;
+        let (stage, flags) = self.flags.encode_with(self.stage);
         put.bytes(&[self.depth, stage, self.reason.map_or(0, Reason::code), flags]);
         put.u32(self.earliest_visit_s);
         put.u32(self.last_visit_s);
@@ -213,7 +240,7 @@ impl PageRecord {
         put.u16(self.comparable_visits);
         put.u16(self.change_count);
         put.u16(self.changes_with_date);
-        put.bytes(&[self.sitemap_false_alarms]);
+        put.bytes(&[self.sitemap_false_alarms, self.consecutive_failures]);
         put.u32(self.first_visit_s);
         put.u32(self.last_success_s);
         put.u32(self.last_change_s);
@@ -222,7 +249,7 @@ impl PageRecord {
         put.f32(self.carried_over_changes_per_day);
         put.u64(self.content_hash);
         put.u32(self.content_bytes);
-        put.u64(self.text_hash);
+        put.u64(self.change_hash);
         let stored = self.record_location.unwrap_or(RecordLocation { file: 0, offset: 0, length: 0 });
         put.u32(stored.file);
         put.u48(stored.offset);
@@ -234,7 +261,8 @@ impl PageRecord {
     pub(crate) fn decode(row: &[u8; ROW_BYTES]) -> PageRecord {
         let mut take = FieldReader(row);
         let site = SiteId(take.u32());
-        let (depth, stage, reason, flags) = decode_stage_and_flags(take.bytes());
+        let (depth, stage, reason, flags) =
+            decode_stage_and_flags([take.u8(), take.u8(), take.u8(), take.u8()]);
         PageRecord {
             site,
             depth,
@@ -255,6 +283,7 @@ impl PageRecord {
             change_count: take.u16(),
             changes_with_date: take.u16(),
             sitemap_false_alarms: take.u8(),
+            consecutive_failures: take.u8(),
             first_visit_s: take.u32(),
             last_success_s: take.u32(),
             last_change_s: take.u32(),
@@ -263,7 +292,7 @@ impl PageRecord {
             carried_over_changes_per_day: take.f32(),
             content_hash: take.u64(),
             content_bytes: take.u32(),
-            text_hash: take.u64(),
+            change_hash: take.u64(),
             record_location: Some(RecordLocation {
                 file: take.u32(),
                 offset: take.u48(),
@@ -279,8 +308,7 @@ impl PageRecord {
 pub(crate) fn decode_stage_and_flags(
     [depth, stage, reason, flags]: [u8; 4],
 ) -> (u8, PageStage, Option<Reason>, PageFlags) {
-    let flags = PageFlags(u16::from_le_bytes([flags, stage >> 4]));
-    (depth, PageStage::from_byte(stage & 0xf), Reason::from_code(reason), flags)
+    (depth, PageStage::from_byte(stage), Reason::from_code(reason), PageFlags::decode(stage, flags))
 }
 
 #[cfg(test)]
@@ -294,7 +322,7 @@ mod tests {
             depth: 2,
             stage: PageStage::Failed,
             reason: Some(Reason::TooDeep),
-            flags: PageFlags::DYNAMIC.with(PageFlags::DUPLICATE).with(PageFlags::FEED),
+            flags: PageFlags::DYNAMIC.with(PageFlags::REFETCH).with(PageFlags::FEED).with_hops_outside(5),
             earliest_visit_s: 6,
             last_visit_s: 7,
             changes_per_day: 8.5,
@@ -309,6 +337,7 @@ mod tests {
             change_count: 15,
             changes_with_date: 27,
             sitemap_false_alarms: 28,
+            consecutive_failures: 32,
             first_visit_s: 16,
             last_success_s: 29,
             last_change_s: 17,
@@ -317,7 +346,7 @@ mod tests {
             carried_over_changes_per_day: 31.5,
             content_hash: u64::MAX - 19,
             content_bytes: 20,
-            text_hash: u64::MAX - 21,
+            change_hash: u64::MAX - 21,
             record_location: Some(RecordLocation { file: 22, offset: (1 << 48) - 23, length: 24 }),
             duplicate_of: Some(PageId(25)),
         };
@@ -335,6 +364,8 @@ mod tests {
         assert_eq!(flags.without(PageFlags::SEED), PageFlags::DYNAMIC);
         let led = flags.with_redirects(3);
         assert!((led.redirects(), led.with_redirects(200).redirects()) == (3, 7) && led.has(flags));
+        let outside = led.with_hops_outside(2);
+        assert_eq!((outside.hops_outside(), outside.redirects(), led.hops_outside()), (2, 3, 0));
         assert_eq!(led.with_redirects(0), flags);
     }
 }

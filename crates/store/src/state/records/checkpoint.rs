@@ -27,7 +27,7 @@ pub(crate) enum CheckpointDecision {
 /// A checkpoint leaves at most 1/4 of a full overlay.
 const REMAINING_DIVISOR: usize = 4;
 
-/// Decides what a commit does with the changes.
+/// Decides how a commit stores the changes.
 pub(crate) fn decide(input: &CheckpointInput) -> CheckpointDecision {
     if input.overlay_records >= input.max_overlay_records {
         return CheckpointDecision::Checkpoint(dirtiest(input));

@@ -1,7 +1,7 @@
 //! Column file: records in columns, in one immutable file.
 //!
 //! A column file is a block file (see [`crate::file::blocks`]) of full blocks: 16,376 bytes of payload and 8 of checksum.
-//! Integers are little-endian. The first block is the header; what is left of a block is zero:
+//! Integers are little-endian. The first block is the header; unused bytes of a block are zero:
 //!
 //! ```text
 //! 8 bytes  "weircols"
@@ -106,7 +106,7 @@ impl ColumnFile {
         Ok(())
     }
 
-    /// Replaces the content of `out` by the values of a column at the positions, as far as they exist.
+    /// Replaces the content of `out` by the values of a column at the positions that exist.
     pub(crate) fn read_range(&self, column: usize, positions: Range<u32>, out: &mut Vec<u8>) -> Result<()> {
         out.clear();
         let width = self.widths[column];

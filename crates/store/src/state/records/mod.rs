@@ -94,6 +94,7 @@ impl<const N: usize> RecordTable<N> {
         let segments = BTreeMap::new();
         let mut records =
             RecordTable { schema, dir: dir.to_owned(), segments, overlay: BTreeMap::new(), count: 0 };
+        // Oldest data first: a delta replaces records of its segment, and the log replaces records of both.
         for entry in files(manifest, schema.name, ".columns") {
             let segment = Segment::open(dir, entry, &schema)?;
             records.count = records.count.max(segment.end());
@@ -290,6 +291,7 @@ impl RecordWriter {
             CheckpointDecision::Checkpoint(segments) => {
                 failpoint("checkpoint: begins");
                 records.rewrite(&segments, generation)?;
+                // The old log stays for the commits that name it. Changes of segments that are not rewritten move to the new log.
                 self.log = None;
                 let left: Vec<u32> = records.overlay.keys().copied().collect();
                 self.append_log(records, &left, generation)?;

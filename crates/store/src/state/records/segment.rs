@@ -80,7 +80,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Replaces the content of each requested column by the values for `ids`, as far as this segment has them.
+    /// Replaces the content of each requested column by the values for those `ids` that this segment has.
     pub(crate) fn read_columns(
         &self,
         schema: &Schema,

@@ -29,9 +29,9 @@ pub struct SiteRecord {
     pub robots_fetched_s: u32,
     /// HTTP status of robots.txt; 0 without a response.
     pub robots_status: u16,
-    /// Crawl-delay of robots.txt; 0 without one.
+    /// Crawl-delay of robots.txt; 0 if there is none.
     pub crawl_delay_ms: u32,
-    /// XXH3 of robots.txt; 0 without one.
+    /// XXH3 of robots.txt; 0 if there is none.
     pub(crate) robots_hash: u64,
     /// Location of the text of robots.txt.
     pub(crate) robots_text: Option<TextLocation>,
@@ -41,7 +41,7 @@ pub struct SiteRecord {
     pub consecutive_errors: u16,
     /// End of the back-off in Unix milliseconds.
     pub back_off_until_ms: u64,
-    /// Delay after a throttling response (429, 503); 0 without one.
+    /// Delay after a throttling response (429, 503); 0 if there is none.
     pub throttle_delay_ms: u32,
     /// Known pages.
     pub pages_known: u32,

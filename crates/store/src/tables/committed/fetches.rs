@@ -66,7 +66,7 @@ table! {
         site_id: Id,
         /// Link depth from the entry page of its site.
         depth: Int16,
-        /// Outcome class: `ok`, `not_modified`, `redirect`, `client_error`, `server_error`, `unexpected_status`, `no_response`.
+        /// Outcome class: `ok`, `not_modified`, `redirect`, `client_error`, `server_error`, `unexpected_status`, `incomplete`, `no_response`.
         outcome: Utf8,
         /// Reason of a failure or truncation: `total-timeout`, `connection-closed`; null on success.
         reason: NullableUtf8,
@@ -82,9 +82,9 @@ table! {
         latency_ms: NullableInt32,
         /// Time from the request to the last byte.
         duration_ms: NullableInt32,
-        /// Hash of the main text: equal if only the boilerplate of the page has changed. Null without one.
+        /// Hash of the main text: equal if only the boilerplate of the page has changed. Null if there is none.
         main_text_hash: NullableInt64,
-        /// Whether the main text (without one, the body) differs from the previous fetch; null on the first.
+        /// Whether the main text (or the body, if there is no main text) differs from the previous fetch; null for the first fetch.
         changed: NullableBool,
         /// First page with the same body.
         duplicate_of: NullableId,

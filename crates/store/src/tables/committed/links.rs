@@ -17,7 +17,7 @@ table! {
         target_page_id: NullableId,
         /// Canonical URL of the target; as written if it is not a valid URL.
         target_url: Utf8,
-        /// Time of the response with the source.
+        /// Time of the response that contains the link.
         fetch_time: Timestamp,
         /// HTML element or relation: `a`, `img`, `canonical`.
         element: Utf8,

@@ -9,13 +9,13 @@ use crate::tables::column::{ColumnType, Int64, Utf8};
 use crate::tables::rows::{Rows, described, table};
 
 table! {
-    /// Links to files with one extension.
+    /// Links to all files with the same extension.
     "linked_files", LinkedFileRow, LinkedFileRows {
         /// Extension of the path, in lower case.
         extension: Utf8,
-        /// Kind of such files: `image`, `audio`, `video`, `document`, `archive`, `software`, `font`, `data` or `style`.
+        /// Kind of these files: `image`, `audio`, `video`, `document`, `archive`, `software`, `font`, `data` or `style`.
         kind: Utf8,
-        /// Links, as of the last parse of the pages with them.
+        /// Number of links, by the last parse of each linking page.
         link_count: Int64,
     }
 }

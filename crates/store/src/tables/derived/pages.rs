@@ -38,7 +38,7 @@ table! {
         outcome: NullableUtf8,
         /// Reason of a failure, rejection or delay: `dns-not-found`, `robots-disallowed`, `client-error`.
         reason: NullableUtf8,
-        /// MIME type that the body was parsed as; without one, the type that the server declared.
+        /// MIME type that the body was parsed as; if there is none, the type that the server declared.
         mime_type: NullableUtf8,
         /// Character encoding.
         charset: NullableUtf8,
@@ -50,7 +50,7 @@ table! {
         content_length: NullableInt64,
         /// Bytes of the text.
         text_length: NullableInt64,
-        /// Characters of the title; 0 without one.
+        /// Characters of the title; 0 if there is none.
         title_chars: NullableInt32,
         /// Words of the text.
         word_count: NullableInt32,
@@ -62,7 +62,7 @@ table! {
         is_seed: Bool,
         /// Fetches of the page.
         fetch_count: Int32,
-        /// Revisits that could be compared with the fetch before.
+        /// Revisits whose content could be compared with that of the previous fetch.
         revisits_compared: Int32,
         /// Compared revisits at which the content had changed.
         change_count: Int32,
@@ -76,7 +76,7 @@ table! {
         published_time: NullableTimestamp,
         /// Time of the last modification that the page or its server declares.
         modified_time: NullableTimestamp,
-        /// Days from the modification (without it, the publication) to the fetch; null for dates before 1990 or after the fetch.
+        /// Days from the modification (or, if it is unknown, from the publication) to the fetch; null for dates before 1990 or after the fetch.
         age_days: NullableFloat,
         /// Date that the age is based on: `modified` or `published`.
         age_source: NullableUtf8,

@@ -17,7 +17,7 @@ table! {
         url_host_tld: NullableUtf8,
         /// Reason why the links were rejected, as in `links`.
         reason: Utf8,
-        /// Links, as of the last parse of the pages with them.
+        /// Number of links, by the last parse of each linking page.
         link_count: Int64,
     }
 }

@@ -1,7 +1,7 @@
 //! `weir check`: verification of checksums and references of a collection.
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc;
 use std::thread;
@@ -9,19 +9,22 @@ use std::thread;
 use serde::Serialize;
 use store::{CheckEvent, CheckReport, Corruption, CorruptionScope};
 
+use crate::commands::query::{analyze, index};
 use crate::human::{self, plural};
 use crate::output::{Printer, TextStyle};
 use crate::progress_line::ProgressLine;
+use crate::settings::SetArgs;
 
 const EXAMPLES: &str = "\
 Examples:
   weir check crawl
   weir check crawl --snapshot before-the-move --json
+  weir check crawl --repair
 
-Changes nothing. The exit code is 0 without errors and 1 otherwise. Files are compared with the
+Changes nothing without --repair. The exit code is 0 without errors and 1 otherwise. Files are compared with the
 checksums of their commit, records with their digests, and pages with their URLs, states and
-records; files of the analysis and of the text index with the lists of their checksums. A damaged
-analysis or text index can be deleted and made again.";
+records; files of the analysis and of the text index with the lists of their checksums. With
+--repair, a damaged analysis or text index is deleted and made again, and checked.";
 
 /// Verify checksums and references; list damaged files and what they affect.
 #[derive(clap::Args)]
@@ -31,8 +34,12 @@ pub(crate) struct Args {
     dir: PathBuf,
 
     /// Snapshot name or generation (default: last commit).
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "repair")]
     snapshot: Option<String>,
+
+    /// Make a damaged analysis or text index again; pages and tables of commits cannot be repaired.
+    #[arg(long)]
+    repair: bool,
 }
 
 /// JSON object of a finding.
@@ -61,17 +68,10 @@ struct SummaryOutput<'r> {
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
-    let (sender, events) = mpsc::channel();
-    let report = thread::scope(|scope| {
-        let check = scope.spawn(|| {
-            // The receiver is gone only after a failed print, which ends the command.
-            store::check(&args.dir, args.snapshot.as_deref(), move |event| drop(sender.send(event)))
-        });
-        let printed = print_events(&events, printer);
-        let report = check.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        printed.and(report.map_err(anyhow::Error::from))
-    })?;
-    print_summary(&report, printer)?;
+    let (mut report, damaged) = check(args, printer)?;
+    if args.repair && repair(&args.dir, &damaged, printer)? {
+        (report, _) = check(args, printer)?;
+    }
     if !printer.json() {
         for item in crawl::list_quarantine(&args.dir)? {
             let line = format!("{} cannot be ingested: {}", item.path, item.cause);
@@ -81,15 +81,62 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     Ok(if report.corruptions == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Prints errors as they are found, and progress on a terminal.
-fn print_events(events: &mpsc::Receiver<CheckEvent>, printer: &mut Printer) -> anyhow::Result<()> {
+/// Checks the collection and prints the result; returns it with the scope of each corruption.
+fn check(args: &Args, printer: &mut Printer) -> anyhow::Result<(CheckReport, Vec<CorruptionScope>)> {
+    let (sender, events) = mpsc::channel();
+    let (report, damaged) = thread::scope(|scope| {
+        let check = scope.spawn(|| {
+            // The receiver is gone only after a failed print, which ends the command.
+            store::check(&args.dir, args.snapshot.as_deref(), move |event| drop(sender.send(event)))
+        });
+        let printed = print_events(&events, printer);
+        let report = check.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        anyhow::Ok((report?, printed?))
+    })?;
+    print_summary(&report, printer)?;
+    Ok((report, damaged))
+}
+
+/// Makes damaged derived data again; returns whether there was any.
+fn repair(dir: &Path, damaged: &[CorruptionScope], printer: &mut Printer) -> anyhow::Result<bool> {
+    let is_analysis = damaged.iter().any(CorruptionScope::is_of_analysis);
+    let is_index = damaged.contains(&CorruptionScope::TextIndex);
+    if is_analysis {
+        printer.warn("repairing the analysis: all steps run again")?;
+        analysis::discard_analysis(dir)?;
+        analyze::analyze(dir, &SetArgs::default(), &mut |_| Ok(()))?;
+    }
+    if is_index {
+        printer.warn("repairing the text index: it is built again")?;
+        search::discard_index(dir)?;
+        index::run(&index::Args { dir: dir.to_owned(), set: SetArgs::default() }, printer)?;
+    }
+    let others =
+        damaged.iter().filter(|scope| !scope.is_of_analysis() && **scope != CorruptionScope::TextIndex);
+    match others.count() {
+        0 => {}
+        count => printer.warn(&format!(
+            "cannot repair {}: stored data has no other source; restore a backup",
+            plural(count as u64, "error")
+        ))?,
+    }
+    Ok(is_analysis || is_index)
+}
+
+/// Prints errors as they are found, and progress on a terminal; returns what they affect.
+fn print_events(
+    events: &mpsc::Receiver<CheckEvent>,
+    printer: &mut Printer,
+) -> anyhow::Result<Vec<CorruptionScope>> {
     let mut progress = ProgressLine::new();
+    let mut damaged = Vec::new();
     let (mut files, mut bytes) = (0, 0);
     for event in events {
         match event {
             CheckEvent::Corruption(corruption) => {
                 progress.clear()?;
                 print_corruption(&corruption, printer)?;
+                damaged.push(corruption.scope);
             }
             CheckEvent::FileRead(length) => {
                 files += 1;
@@ -98,7 +145,8 @@ fn print_events(events: &mpsc::Receiver<CheckEvent>, printer: &mut Printer) -> a
             }
         }
     }
-    Ok(progress.clear()?)
+    progress.clear()?;
+    Ok(damaged)
 }
 
 fn print_corruption(corruption: &Corruption, printer: &mut Printer) -> anyhow::Result<()> {

@@ -11,16 +11,17 @@ use store::{Collection, RetentionPolicy};
 
 use crate::human;
 use crate::output::Printer;
-use crate::settings::{self, Settings};
+use crate::settings::{self, SetArgs};
 use crate::system::now_ms;
 
 const EXAMPLES: &str = "\
 Examples:
   weir compact crawl                           keep warc.keep_versions versions per page
-  weir compact crawl --keep-versions latest    keep only the newest version of each page
+  weir compact crawl --keep-versions latest    keep the newest version of each page
   weir compact crawl --keep-versions 3
 
-Unnamed commits are deleted; the files of named snapshots stay (see `weir snapshots`). A WARC file
+The newest successful version (2xx) of a page is always kept, also if the page has failed, moved or
+gone since. Unnamed commits are deleted; the files of named snapshots stay (see `weir snapshots`). A WARC file
 is rewritten if at least 20 % of it is superseded.";
 
 /// Delete superseded page versions and free their space.
@@ -33,6 +34,9 @@ pub(crate) struct Args {
     /// Versions to keep per page: all, latest or a number (default: warc.keep_versions).
     #[arg(long, value_name = "N", value_parser = settings::parse_keep_versions)]
     keep_versions: Option<RetentionPolicy>,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 #[derive(Serialize)]
@@ -43,7 +47,7 @@ struct CompactOutput {
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
-    let settings = Settings::load(&args.dir)?;
+    let settings = args.set.load(&args.dir)?;
     let keep = args.keep_versions.unwrap_or(settings.warc.keep_versions);
     let mut collection = Collection::open(&args.dir, settings.store_settings())?;
     let bytes_before = used_bytes(&args.dir)?;
@@ -67,7 +71,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// Size of the files of all components, whichever commit references them.
+/// Size of the files of all components, of all commits together.
 fn used_bytes(dir: &Path) -> anyhow::Result<u64> {
     let sum = |dir: &Path| -> io::Result<u64> {
         let mut bytes = 0;

@@ -23,7 +23,8 @@ Examples:
   weir export crawl --format parquet tables/                           tables, one directory each
   weir export crawl --format webgraph graph/                           link graph and URL list
 
-Reads one commit; safe to run during a crawl.";
+Reads one commit; safe to run during a crawl. A damaged record is skipped with a warning, and the
+exit code is 1.";
 
 /// Export pages or tables in a standard format.
 #[derive(clap::Args)]
@@ -73,6 +74,7 @@ struct ExportOutput {
     bytes: u64,
     decode_errors: u64,
     skipped: u64,
+    damaged: u64,
 }
 
 #[derive(Serialize)]
@@ -90,19 +92,28 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let selection = PageFilter { sites: args.sites.clone(), ..PageFilter::all() };
     let sites = site_selection::find(&snapshot, &selection)?;
     let keep = if args.all_versions { RetentionPolicy::All } else { RetentionPolicy::Latest };
+    let info = settings::warc_info();
+    let mut warnings = Ok(());
+    let mut on_damage = |url: &str, error: &store::Error| {
+        let warned = printer.warn(&format!("{url} skipped: {error}"));
+        warnings = std::mem::replace(&mut warnings, Ok(())).and(warned);
+    };
     let exported = match args.format {
-        ExportFormat::Warc => {
-            export_warc(&snapshot, sites.as_ref(), keep, &settings::warc_info(), &args.out)?
-        }
-        ExportFormat::Wacz => export_wacz(&snapshot, &selection, keep, &settings::warc_info(), &args.out)?,
+        ExportFormat::Warc => export_warc(&snapshot, sites.as_ref(), keep, &info, &args.out, &mut on_damage)?,
+        ExportFormat::Wacz => export_wacz(&snapshot, &selection, keep, &info, &args.out, &mut on_damage)?,
         ExportFormat::Parquet => export_tables(&snapshot, &args.out)?,
-        ExportFormat::Mirror => export_mirror(&snapshot, &selection, &args.out)?,
+        ExportFormat::Mirror => export_mirror(&snapshot, &selection, &args.out, &mut on_damage)?,
         ExportFormat::Webgraph => return webgraph(args, &snapshot, printer),
     };
-    let ExportSummary { records, files, bytes, decode_errors, skipped } = exported;
+    warnings?;
+    print_summary(args, &exported, printer)?;
+    Ok(if exported.damaged == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn print_summary(args: &Args, exported: &ExportSummary, printer: &mut Printer) -> anyhow::Result<()> {
+    let ExportSummary { records, files, bytes, decode_errors, skipped, damaged } = *exported;
     if printer.json() {
-        printer.object(&ExportOutput { records, files, bytes, decode_errors, skipped })?;
-        return Ok(ExitCode::SUCCESS);
+        return printer.object(&ExportOutput { records, files, bytes, decode_errors, skipped, damaged });
     }
     let files = format!("{}, {}", plural(files, "file"), human::bytes(bytes));
     let exported = match args.format {
@@ -119,7 +130,11 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
             "{pages} not written: invalid content encoding, too large, or no free file name"
         ))?;
     }
-    Ok(ExitCode::SUCCESS)
+    if damaged > 0 {
+        let records = plural(damaged, "record");
+        printer.warn(&format!("{records} damaged and skipped; run `weir check {}`", args.dir.display()))?;
+    }
+    Ok(())
 }
 
 /// Exports the link graph of the last analysis.

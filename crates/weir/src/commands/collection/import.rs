@@ -1,4 +1,4 @@
-//! `weir import`: import of pages from WARC files.
+//! `weir import`: import of pages from WARC, ARC and WACZ files.
 
 use std::fs::File;
 use std::io;
@@ -14,29 +14,35 @@ use crate::exit::UsageError;
 use crate::human::{self, plural};
 use crate::output::Printer;
 use crate::progress_line::ProgressLine;
-use crate::settings::Settings;
+use crate::settings::SetArgs;
 use crate::system;
 
 const EXAMPLES: &str = "\
 Examples:
   weir import web/ crawl-00000.warc.gz crawl-00001.warc.gz
+  weir import web/ site.wacz old.arc.gz
   wget --recursive --warc-file=site https://example.com/ && weir import web/ site.warc.gz";
 
-/// Import pages from WARC files.
+/// Import pages from WARC, ARC and WACZ files.
 ///
 /// Files may be uncompressed or compressed with gzip or zstd. All response and resource records of http and https are
-/// imported, regardless of `[scope]`; a revisit record of the same URL is a fetch that found the page unchanged. Fetches
-/// that the collection already has (same URL, second and body) are skipped, so that a file can be imported again. Records
-/// above 256 MiB are skipped. A damaged file is imported up to the damage, and the exit code is 1.
+/// imported, regardless of `[scope]`. The body of a revisit record is looked up by its digest, in all files and in the
+/// collection; without it, a revisit record of the same URL is a fetch that found the page unchanged, and others are
+/// skipped. Fetches that the collection already has (same URL, body and time in seconds) are skipped, so that a file can be imported
+/// again. Records above 256 MiB are skipped. A malformed record is skipped with a message, a file that cannot be read to its
+/// end is imported up to the damage, and the exit code is 1 then.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Collection directory.
     dir: PathBuf,
 
-    /// WARC files.
+    /// WARC, ARC or WACZ files.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 /// JSON output.
@@ -61,7 +67,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         }
     }
     let start = Instant::now();
-    let settings = Settings::load(&args.dir)?;
+    let settings = args.set.load(&args.dir)?;
     let mut collection = Collection::open(&args.dir, settings.store_settings()).map_err(usage_error)?;
     let gather_settings = settings.gather_settings()?;
     let mut progress = ProgressLine::new();
@@ -121,7 +127,7 @@ fn print_summary(summary: &ImportSummary, seconds: f64, printer: &mut Printer) -
     }
     if skipped > 0 {
         printer.line(&format!(
-            "skipped {skipped} of {} (not http(s) pages, revisits of another URL, or above 256 MiB)",
+            "skipped {skipped} of {} (not http(s) pages, revisits without their body, or above 256 MiB)",
             plural(records, "record")
         ))?;
     }

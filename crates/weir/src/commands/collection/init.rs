@@ -14,17 +14,19 @@ use crate::exit::UsageError;
 use crate::human;
 use crate::output::Printer;
 use crate::seeds::Seeds;
-use crate::settings::{self, HostSuffix, Settings};
+use crate::settings::{self, Preset, ScopeRule, SetArgs, Settings};
 
 const EXAMPLES: &str = "\
 Examples:
   weir init web --seed https://example.org/ --accept .example.org --contact me@example.org
-  weir init web --seeds seeds.txt
+  weir init docs --seed https://example.org/docs/ --accept https://example.org/docs/
+  weir init chile --preset national-domain --seeds seeds.txt --accept .cl
   weir init web-2027 --copy-from web-2026     the next crawl of the same sites
 
+Without --accept, the scope is the hosts of the seeds; --accept '*' is the whole Web.
 A line of a seed file is a URL, optionally followed by [[site]] settings of its site; # begins a
 comment:
-  https://www.example.org/ delay=30s max_pages=1000 max_depth=3";
+  https://www.example.org/ delay=30s max_pages=1000 accept=/docs/,/blog/";
 
 /// Create a collection (the directory that holds a crawl).
 #[derive(clap::Args)]
@@ -36,9 +38,18 @@ pub(crate) struct Args {
     #[command(flatten)]
     seeds: SeedArgs,
 
-    /// Restrict the crawl to hosts with this suffix, such as .example.org; repeatable.
-    #[arg(long, value_name = "SUFFIX", value_parser = settings::parse_value::<HostSuffix>)]
-    accept: Vec<HostSuffix>,
+    /// URLs in scope: a host, .example.org, a URL or SURT prefix, a path pattern or ~REGEX; '*' = the whole Web; repeatable
+    /// (default: the hosts of the seeds).
+    #[arg(long, value_name = "RULE", value_parser = settings::parse_value::<ScopeRule>)]
+    accept: Vec<ScopeRule>,
+
+    /// URLs to reject, by the same kinds of rules; repeatable.
+    #[arg(long, value_name = "RULE", value_parser = settings::parse_value::<ScopeRule>)]
+    reject: Vec<ScopeRule>,
+
+    /// Start with the settings for a kind of crawl.
+    #[arg(long, value_name = "KIND", conflicts_with = "copy_from")]
+    preset: Option<Preset>,
 
     /// Copy settings, sites, unlinked pages and change rates from another collection.
     #[arg(long, value_name = "DIR")]
@@ -51,6 +62,9 @@ pub(crate) struct Args {
     /// Contact URL or e-mail address, sent in the User-Agent.
     #[arg(long, value_name = "URL|MAIL", value_parser = settings::checked_contact)]
     contact: Option<String>,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 /// Options for seeds.
@@ -70,6 +84,7 @@ struct InitOutput<'a> {
     directory: &'a str,
     seeds: u64,
     sites: u32,
+    scope: &'a str,
 }
 
 pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
@@ -81,7 +96,12 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
         return Err(UsageError(message).into());
     }
     let mut settings = args.copy_from.as_deref().map_or_else(|| Ok(Settings::default()), Settings::load)?;
+    if let Some(preset) = args.preset {
+        preset.apply(&mut settings);
+    }
+    args.set.apply(&mut settings)?;
     settings.scope.accept.extend(args.accept.iter().cloned());
+    settings.scope.reject.extend(args.reject.iter().cloned());
     settings.scope.enter_by_front_page |= args.front_pages_only;
     if let Some(contact) = &args.contact {
         settings.crawl.contact.clone_from(contact);
@@ -89,24 +109,30 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
     let mut seeds = args.seeds.read(&settings.url_rules(), printer)?;
     settings.sites.append(&mut seeds.sites);
     let carried_over = args.carry_over(&settings.url_rules())?;
-    let scope = settings.scope()?;
+    let carried_urls = carried_over.iter().map(|page| page.url.clone());
+    let all_seeds: Vec<CanonicalUrl> = seeds.urls.iter().cloned().chain(carried_urls).collect();
+    let mut effective = settings.clone();
+    effective.accept_hosts_of(&all_seeds)?;
+    let scope = effective.scope()?;
     for url in &seeds.urls {
         if let Err(reason) = scope.check(url) {
             printer.warn(&format!("seed {url} is rejected: {reason}"))?;
         }
     }
-    seeds.urls.extend(carried_over.iter().map(|page| page.url.clone()));
-    let mut collection = create_collection(&args.dir, &settings, &seeds.urls)?;
+    let description = settings.describe_scope(&all_seeds)?;
+    let mut collection = create_collection(&args.dir, &settings, &all_seeds)?;
     if !carried_over.is_empty() {
         crawl::apply_carry_over(&mut collection, &carried_over)?;
     }
     let known = collection.urls.reader();
     let (directory, seeds) = (args.dir.display().to_string(), u64::from(known.pages()));
     if printer.json() {
-        printer.object(&InitOutput { directory: &directory, seeds, sites: known.sites() })?;
+        let (sites, scope) = (known.sites(), description.as_str());
+        printer.object(&InitOutput { directory: &directory, seeds, sites, scope })?;
     } else {
         let sites = human::plural(u64::from(known.sites()), "site");
         printer.line(&format!("created {directory}: {} on {sites}", human::plural(seeds, "seed")))?;
+        printer.line(&format!("scope: {description}"))?;
         printer.line(&format!("settings: {}", args.dir.join(settings::FILE).display()))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -134,7 +160,7 @@ pub(crate) fn create_collection(
 }
 
 impl SeedArgs {
-    /// Reads all seeds. Invalid seeds are printed with their reasons, and then nothing is returned.
+    /// Reads all seeds. Invalid seeds are printed with their reasons and skipped; an error if there are no others.
     pub(crate) fn read(&self, rules: &UrlRules, printer: &mut Printer) -> anyhow::Result<Seeds> {
         let mut seeds = Seeds::default();
         for seed in &self.seeds {
@@ -143,9 +169,12 @@ impl SeedArgs {
         if let Some(list) = &self.list {
             seeds.add_list(rules, list, printer)?;
         }
+        let invalid = human::plural(seeds.invalid, "invalid seed");
+        if seeds.invalid > 0 && seeds.urls.is_empty() {
+            return Err(UsageError(format!("{invalid} and no valid one; nothing was changed")).into());
+        }
         if seeds.invalid > 0 {
-            let message = format!("{}; nothing was changed", human::plural(seeds.invalid, "invalid seed"));
-            return Err(UsageError(message).into());
+            printer.warn(&format!("{invalid} skipped"))?;
         }
         Ok(seeds)
     }

@@ -9,7 +9,7 @@ use store::Snapshot;
 
 use crate::human::{self, duration};
 use crate::output::{Printer, TextStyle, printable};
-use crate::settings::Settings;
+use crate::settings::SetArgs;
 use crate::system::now_ms;
 
 const EXAMPLES: &str = "\
@@ -40,6 +40,9 @@ pub(crate) struct Args {
     /// Snapshot name or generation (default: last commit).
     #[arg(long, value_name = "NAME")]
     snapshot: Option<String>,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -76,7 +79,7 @@ impl Sort {
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
-    let rules = Settings::load(&args.dir)?.crawl_settings(&args.dir)?;
+    let rules = args.set.load(&args.dir)?.crawl_settings(&args.dir)?;
     let query =
         SiteQuery { sort: args.sort.order(), filter: args.filter.as_deref(), offset: 0, limit: args.limit };
     let (sites, _) = inspect::list_sites(&snapshot, &rules, &query, now_ms())?;

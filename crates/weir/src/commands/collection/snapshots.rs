@@ -15,8 +15,8 @@ Examples:
   weir snapshots crawl --create before-the-move      name the last commit
   weir snapshots crawl --delete before-the-move      delete the name
 
-A snapshot is a named commit. Unnamed commits are deleted after newer ones. Safe to run during a
-crawl.";
+A snapshot is a named commit. Of the commits without a name, only the newest are kept.
+Safe to run during a crawl.";
 
 /// List, create or delete snapshots.
 #[derive(clap::Args)]

@@ -13,7 +13,7 @@ use store::Snapshot;
 
 use crate::human::{self, plural, timestamp};
 use crate::output::{Printer, TextStyle};
-use crate::settings::Settings;
+use crate::settings::SetArgs;
 use crate::system::now_ms;
 
 const EXAMPLES: &str = "\
@@ -33,6 +33,9 @@ pub(crate) struct Args {
     /// Snapshot name or generation (default: last commit).
     #[arg(long, value_name = "NAME")]
     snapshot: Option<String>,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 /// JSON output.
@@ -47,7 +50,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
     let status = CollectionStatus::load(&snapshot, now_ms())
         .with_context(|| format!("cannot read the status of {}", args.dir.display()))?;
-    let rules = Settings::load(&args.dir)?.crawl_settings(&args.dir)?;
+    let rules = args.set.load(&args.dir)?.crawl_settings(&args.dir)?;
     let budgets = read_budgets(&snapshot, &rules, now_ms())?;
     if printer.json() {
         printer.object(&StatusOutput { status, budgets })?;
@@ -77,7 +80,10 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
 }
 
 fn lines(status: &CollectionStatus) -> Vec<(&'static str, String)> {
-    let pages = format!("{} known: {}", human::number(status.pages_known), parts(status));
+    let mut pages = format!("{} known: {}", human::number(status.pages_known), parts(status));
+    if status.pages_truncated > 0 {
+        pages.push_str(&format!("; {} of the fetched truncated", human::number(status.pages_truncated)));
+    }
     let states = &status.site_states;
     let sites = format!(
         "{} known, {} with queued pages, {} in back-off, {} aliases",

@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crawl::{CrawlLimits, CrawlSummary};
+use crawl::{CrawlLimits, CrawlState, CrawlSummary};
 use fetch::LocalFault;
 use harvest::{CrawlHandle, CrawlSettings, DirBroker, Transport};
 use inspect::CollectionStatus;
-use model::{CanonicalUrl, PageId, Reason};
+use model::{CanonicalUrl, Reason};
 use serde::Serialize;
-use store::{Collection, PageColumn, PageFlags, Snapshot};
+use store::{Collection, Snapshot};
 use web::{RunningServer, Server};
 
 use crate::background_indexer::BackgroundIndexer;
@@ -24,7 +24,7 @@ use crate::human::{self, duration, plural, rate, timestamp};
 use crate::local_workers::LocalWorkers;
 use crate::output::{Printer, TextStyle};
 use crate::server_auth::{ServerAuth, ServerAuthArgs};
-use crate::settings::{self, Settings};
+use crate::settings::{self, SetArgs, Settings};
 use crate::transport::{self, LeaseArgs, TransportArgs};
 use crate::{crawl_control, open_files, system};
 
@@ -56,6 +56,10 @@ pub(crate) struct Args {
     /// Fetch in N worker processes on this machine; local:0 waits for workers started by hand.
     #[arg(long, value_name = "local:N", conflicts_with = "broker", value_parser = local_workers)]
     workers: Option<u16>,
+
+    /// Confirm the permission to ignore robots.txt for the sites with robots = "ignore"; needed once.
+    #[arg(long)]
+    i_have_permission: bool,
 
     /// Update the text index during the crawl.
     #[arg(long)]
@@ -105,6 +109,9 @@ pub(crate) struct FetchArgs {
     /// Show progress on stderr also with --json.
     #[arg(long)]
     pub(crate) progress: bool,
+
+    #[command(flatten)]
+    pub(crate) set: SetArgs,
 }
 
 impl StopArgs {
@@ -127,8 +134,12 @@ struct CrawlOutput {
     cpu_seconds: f64,
     pages_per_second: f64,
     pages_this_run: u64,
+    /// Pages of this run whose body was cut at a limit on size or time.
+    pages_truncated_this_run: u64,
     /// Whether due pages were left.
     stopped_early: bool,
+    /// Whether the remaining pages wait for the next day, by a daily request limit.
+    daily_limit_reached: bool,
     /// Time at which the next page is due, in Unix milliseconds.
     next_due_ms: Option<u64>,
     /// Fault of this machine at the end.
@@ -144,9 +155,12 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     if let (None, Some(option)) = (args.serve, args.server_auth.first_given()) {
         return Err(UsageError(format!("{option} requires --serve ADDR")).into());
     }
-    let settings = load_settings(&args.dir, &args.fetch)?;
+    let mut settings = load_settings(&args.dir, &args.fetch)?;
     let mut collection = Collection::open(&args.dir, settings.store_settings())?;
-    settings.require_contact(&seeds(&collection, &settings)?, &args.dir.join(settings::FILE))?;
+    let seeds = settings.seeds(&collection)?;
+    settings.require_contact(&seeds, &args.dir.join(settings::FILE))?;
+    settings.accept_hosts_of(&seeds)?;
+    require_permission(&mut collection, &settings, args.i_have_permission)?;
     let mut typed = settings.crawl_settings(&args.dir)?;
     let notice = open_files::fit_to_threads(&mut typed);
     let handle = CrawlHandle::new(typed);
@@ -170,6 +184,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let _workers = (local_workers > 0).then(|| LocalWorkers::start(&args.dir, local_workers)).transpose()?;
     let job = CrawlJob {
         settings: &settings,
+        seeds: &seeds,
         handle: &handle,
         limits: args.stop.limits(),
         fetch: &args.fetch,
@@ -182,6 +197,24 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         printer.line(&printer.style(TextStyle::Dim, &next))?;
     }
     Ok(exit::crawl_code(interrupted, &handle.progress()))
+}
+
+/// Checks that the user has confirmed the permission to ignore robots.txt, if the settings do so.
+pub(crate) fn require_permission(
+    collection: &mut Collection,
+    settings: &Settings,
+    is_confirmed: bool,
+) -> anyhow::Result<()> {
+    let sites = settings.sites_without_robots();
+    if sites.is_empty() || CrawlState::permits_ignoring_robots(collection, is_confirmed, system::now_ms())? {
+        return Ok(());
+    }
+    Err(UsageError(format!(
+        "cannot ignore robots.txt of {}: confirm that you have the permission with `weir crawl {} --i-have-permission`",
+        sites.join(", "),
+        collection.dir().display()
+    ))
+    .into())
 }
 
 impl Args {
@@ -262,7 +295,7 @@ fn next_step(dir: &Path, summary: &CrawlSummary, open_batches: usize) -> String 
 
 /// Loads the settings of a collection and applies the options of the command line.
 pub(crate) fn load_settings(dir: &Path, args: &FetchArgs) -> anyhow::Result<Settings> {
-    let mut settings = Settings::load(dir)?;
+    let mut settings = args.set.load(dir)?;
     if let Some(contact) = &args.contact {
         settings.crawl.contact.clone_from(contact);
     }
@@ -290,6 +323,8 @@ pub(crate) fn start_dashboard(
 /// Parameters of a crawl.
 pub(crate) struct CrawlJob<'p> {
     pub(crate) settings: &'p Settings,
+    /// Seeds, which define the default scope.
+    pub(crate) seeds: &'p [CanonicalUrl],
     pub(crate) handle: &'p CrawlHandle,
     pub(crate) limits: CrawlLimits,
     pub(crate) fetch: &'p FetchArgs,
@@ -311,13 +346,14 @@ pub(crate) fn run_crawl(
     job: &CrawlJob<'_>,
     printer: &mut Printer,
 ) -> anyhow::Result<(CrawlSummary, bool)> {
-    let CrawlJob { settings, handle, limits, fetch, index, remote } = *job;
+    let CrawlJob { settings, seeds, handle, limits, fetch, index, remote } = *job;
     let dir = collection.dir().to_owned();
     let mode = ProgressMode::choose(printer.json(), fetch.progress);
     let cpu_before = system::cpu_seconds();
     let reload = || {
         let read = || {
-            let new = load_settings(&dir, fetch)?;
+            let mut new = load_settings(&dir, fetch)?;
+            new.accept_hosts_of(seeds)?;
             let mut typed = new.crawl_settings(&dir)?;
             open_files::fit_to_threads(&mut typed);
             crawl::check_ranks(&dir, &typed)?;
@@ -371,21 +407,6 @@ pub(crate) fn reload(
     }
 }
 
-/// URLs of the seeds of a collection.
-pub(crate) fn seeds(collection: &Collection, settings: &Settings) -> anyhow::Result<Vec<CanonicalUrl>> {
-    let parts = collection.page_state.reader().scan(
-        &[PageColumn::StageAndFlags],
-        |seeds: &mut Vec<PageId>, row| {
-            if row.flags.has(PageFlags::SEED) {
-                seeds.push(row.page);
-            }
-        },
-    )?;
-    let urls = collection.urls.reader().urls(&parts.concat())?;
-    let rules = settings.url_rules();
-    Ok(urls.into_iter().flatten().filter_map(|url| rules.canonical(&url).ok()).collect())
-}
-
 fn print_summary(
     dir: &Path,
     summary: &CrawlSummary,
@@ -397,7 +418,7 @@ fn print_summary(
     let seconds = summary.duration.as_secs_f64();
     let pages_this_run = summary.progress.pages_fetched;
     let pages_per_second = pages_this_run as f64 / seconds.max(0.001);
-    let CrawlSummary { stopped_early: stopped, next_due_ms, progress, .. } = *summary;
+    let CrawlSummary { stopped_early: stopped, next_due_ms, daily_limit_reached, progress, .. } = *summary;
     if printer.json() {
         let output = CrawlOutput {
             status,
@@ -405,7 +426,9 @@ fn print_summary(
             cpu_seconds,
             pages_per_second,
             pages_this_run,
+            pages_truncated_this_run: progress.pages_truncated,
             stopped_early: stopped,
+            daily_limit_reached,
             next_due_ms,
             local_fault: progress.local_fault.map(|status| status.fault),
             retried_requests: progress.retried_requests,
@@ -422,12 +445,21 @@ fn print_summary(
         plural(progress.failed_fetches, "failed fetch"),
         rate(pages_per_second),
     ))?;
+    if progress.pages_truncated > 0 {
+        printer.line(&format!(
+            "{} cut at a limit on size or time (fetch.max_body_size, fetch.total_timeout)",
+            plural(progress.pages_truncated, "page")
+        ))?;
+    }
     printer.line(&format!(
         "{} known on {}: {}",
         plural(status.pages_known, "page"),
         plural(status.sites_known, "site"),
         status::parts(&status)
     ))?;
+    if let Some(next_due_ms) = next_due_ms.filter(|_| daily_limit_reached) {
+        printer.line(&format!("daily limit reached until {}", timestamp(next_due_ms as i64)))?;
+    }
     if let Some(pages) = pages_indexed {
         printer.line(&format!("{} in the text index", plural(pages, "page")))?;
     }

@@ -96,6 +96,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     let server = (!args.no_serve).then(start_server).transpose()?;
     let job = CrawlJob {
         settings: &settings,
+        seeds: std::slice::from_ref(&portal),
         handle: &handle,
         limits,
         fetch: &args.fetch,
@@ -140,7 +141,8 @@ fn remove_old_demo(dir: &Path) -> anyhow::Result<()> {
     if is_empty {
         return Ok(());
     }
-    if fs::read_to_string(dir.join(DEMO_MARKER)).ok().as_deref() != Some(DEMO_MARKER_TEXT) {
+    let marker = store::read_limited(&dir.join(DEMO_MARKER), DEMO_MARKER_TEXT.len() as u64);
+    if marker.ok().as_deref() != Some(DEMO_MARKER_TEXT.as_bytes()) {
         let message = format!("{} is not a demo; use an empty or new directory", dir.display());
         return Err(UsageError(message).into());
     }

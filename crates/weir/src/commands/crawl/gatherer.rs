@@ -11,7 +11,7 @@ use store::Collection;
 
 use crate::human::{self, plural};
 use crate::output::Printer;
-use crate::settings::Settings;
+use crate::settings::SetArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,6 +31,9 @@ pages are fetched again.";
 pub(crate) struct Args {
     /// Collection directory.
     dir: PathBuf,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 /// JSON output.
@@ -47,8 +50,9 @@ struct GathererOutput {
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
-    let settings = Settings::load(&args.dir)?;
+    let mut settings = args.set.load(&args.dir)?;
     let mut collection = Collection::open(&args.dir, settings.store_settings())?;
+    settings.accept_hosts_of(&settings.seeds(&collection)?)?;
     let summary = gather(&mut collection, &Arc::new(settings.crawl_settings(&args.dir)?))?;
     let GatherSummary {
         harvests,

@@ -73,6 +73,7 @@ impl Args {
             (None, Some(file)) => Settings::load_file(file)?,
             (None, None) => Settings::default(),
         };
+        self.fetch.set.apply(&mut settings)?;
         if let Some(contact) = &self.fetch.contact {
             settings.crawl.contact.clone_from(contact);
         }

@@ -8,9 +8,10 @@ use crawl::{CreatedBatch, manage};
 use serde::Serialize;
 use store::Collection;
 
+use crate::commands::crawl::crawl::require_permission;
 use crate::human::{plural, timestamp};
 use crate::output::Printer;
-use crate::settings::Settings;
+use crate::settings::SetArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,6 +37,9 @@ pub(crate) struct Args {
     /// Number of batches to create.
     #[arg(long, value_name = "N", default_value_t = 1)]
     batches: u64,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 /// JSON output.
@@ -55,8 +59,10 @@ struct BatchOutput {
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
-    let settings = Settings::load(&args.dir)?;
+    let mut settings = args.set.load(&args.dir)?;
     let mut collection = Collection::open(&args.dir, settings.store_settings())?;
+    settings.accept_hosts_of(&settings.seeds(&collection)?)?;
+    require_permission(&mut collection, &settings, false)?;
     let managed = manage(&mut collection, &Arc::new(settings.crawl_settings(&args.dir)?), args.batches)?;
     if printer.json() {
         let output = |batch: CreatedBatch| {

@@ -6,5 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod gatherer;
 pub(crate) mod harvester;
 pub(crate) mod manager;
+pub(crate) mod refetch;
+pub(crate) mod rejudge;
 pub(crate) mod seeder;
 pub(crate) mod worker;

@@ -13,7 +13,7 @@ use store::Collection;
 use crate::commands::collection::init::SeedArgs;
 use crate::human::plural;
 use crate::output::Printer;
-use crate::settings::{self, Settings, SiteSection};
+use crate::settings::{self, SetArgs, SiteSection};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,6 +36,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     seeds: SeedArgs,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 /// JSON output.
@@ -50,7 +53,7 @@ struct SeederOutput {
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
-    let settings = Settings::load(&args.dir)?;
+    let settings = args.set.load(&args.dir)?;
     let mut collection = Collection::open(&args.dir, settings.store_settings())?;
     let seeds = args.seeds.read(&settings.url_rules(), printer)?;
     add_sites(&args.dir, &seeds.sites)?;

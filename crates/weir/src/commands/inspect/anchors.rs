@@ -10,7 +10,7 @@ use store::{Cancellation, Inlink, Snapshot, inlinks};
 
 use crate::human;
 use crate::output::{Printer, TextStyle, printable};
-use crate::settings::Settings;
+use crate::settings::SetArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// Snapshot name or generation (default: last commit).
     #[arg(long, value_name = "NAME")]
     snapshot: Option<String>,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 /// JSON output: one anchor text.
@@ -57,7 +60,7 @@ struct AnchorCount {
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
-    let rules = Settings::load(&args.dir)?.url_rules();
+    let rules = args.set.load(&args.dir)?.url_rules();
     let url = rules
         .canonical(&args.url)
         .map_err(|rejected| inspect::invalid_url_error(&snapshot, &args.url, rejected))?;

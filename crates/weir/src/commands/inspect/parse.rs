@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::exit::UsageError;
 use crate::input;
 use crate::output::{Printer, TextStyle, printable};
-use crate::settings::Settings;
+use crate::settings::SetArgs;
 
 /// Maximum number of bytes read of a page.
 const MAX_PAGE_BYTES: u64 = 64 << 20;
@@ -53,6 +53,9 @@ pub(crate) struct Args {
     /// Read file names from LIST, one per line; `-` is standard input.
     #[arg(long, value_name = "LIST", conflicts_with = "files")]
     files_from: Option<String>,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 /// JSON output: one page.
@@ -142,7 +145,7 @@ impl PageParser {
         let (rules, mut options, simplified_tags) = match &args.collection {
             Some(dir) => {
                 store::find_snapshot(dir, None)?;
-                let settings = Settings::load(dir)?;
+                let settings = args.set.load(dir)?;
                 (settings.url_rules(), settings.gather_settings()?.options, settings.simplified_tags())
             }
             None => (UrlRules::default(), Options::default(), TagAllowlist::default()),

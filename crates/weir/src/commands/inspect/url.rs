@@ -1,19 +1,24 @@
-//! `weir url`: canonical form, SURT key, site, registered domain and class of URLs.
+//! `weir url`: canonical form, SURT key, site, registered domain and class of URLs, and whether a crawl includes them.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use frontier::{Scope, ScopeDecision};
 use model::{CanonicalUrl, ExtensionLists, UrlError, UrlRules};
 use serde::Serialize;
+use store::Snapshot;
 
 use crate::exit::UsageError;
 use crate::input;
 use crate::output::{Printer, TextStyle, printable};
+use crate::settings::SetArgs;
 
 const EXAMPLES: &str = "\
 Examples:
   weir url 'HTTP://Example.com/a/../b?utm_source=x'
   weir url --base https://example.com/docs/ ../index.html '#top'
   weir url --json < urls.txt | jq -r .canonical
+  weir url --collection web https://example.org/private/     in scope or not, and by which rule
 
 The exit code is 0 also if a URL is rejected.";
 
@@ -35,6 +40,13 @@ pub(crate) struct Args {
     /// Sort query parameters by name.
     #[arg(long)]
     sort_query: bool,
+
+    /// Use the settings of this collection, and tell whether its scope includes the URLs.
+    #[arg(long, value_name = "DIR")]
+    collection: Option<PathBuf>,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 /// JSON output: an accepted URL.
@@ -46,6 +58,20 @@ struct AcceptedOutput<'a> {
     site: &'a str,
     registered_domain: Option<&'a str>,
     url_class: &'a str,
+    #[serde(flatten)]
+    scope: Option<ScopeOutput>,
+}
+
+/// JSON output: whether the scope of a collection includes a URL.
+#[derive(Serialize)]
+struct ScopeOutput {
+    in_scope: bool,
+    /// Reason why it is not in scope.
+    reason: Option<&'static str>,
+    /// Setting that decides.
+    setting: &'static str,
+    /// Rule of the setting that matches.
+    rule: Option<String>,
 }
 
 /// JSON output: a rejected URL.
@@ -56,14 +82,22 @@ struct RejectedOutput<'a> {
 }
 
 pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
-    let Args { urls, base, sort_query } = args;
-    let rules = UrlRules { sort_query, ..UrlRules::default() };
+    let Args { urls, base, sort_query, collection, set } = args;
+    let (rules, scope) = match &collection {
+        None => (UrlRules::default(), None),
+        Some(dir) => {
+            let mut settings = set.load(dir)?;
+            settings.accept_seed_hosts(&Snapshot::open(dir, None)?)?;
+            (settings.url_rules(), Some(settings.scope()?))
+        }
+    };
+    let rules = UrlRules { sort_query: sort_query || rules.sort_query, ..rules };
     let base = base.map(|text| {
         let invalid = |reason| UsageError(format!("--base {text}: {reason}"));
         rules.canonical(&text).map_err(invalid)
     });
     let base = base.transpose()?;
-    let lists = ExtensionLists::default();
+    let lists = scope.as_ref().map_or_else(ExtensionLists::default, |scope| scope.extensions.clone());
     let mut surt = String::new();
     input::for_each_item(&urls, printer, |input, printer| match canonical(&rules, base.as_ref(), input) {
         Ok(url) => {
@@ -71,8 +105,9 @@ pub(crate) fn run(args: Args, printer: &mut Printer) -> anyhow::Result<ExitCode>
             url.push_surt(&mut surt);
             let (canonical, site, registered_domain) = (url.as_str(), url.site(), url.registered_domain());
             let url_class = url.class(&lists).as_str();
+            let scope = scope.as_ref().map(|scope| scope_output(scope, &url));
             print_accepted(
-                &AcceptedOutput { input, canonical, surt: &surt, site, registered_domain, url_class },
+                &AcceptedOutput { input, canonical, surt: &surt, site, registered_domain, url_class, scope },
                 printer,
             )
         }
@@ -99,7 +134,21 @@ fn print_accepted(output: &AcceptedOutput<'_>, printer: &mut Printer) -> anyhow:
     print_field(printer, "surt", output.surt)?;
     print_field(printer, "site", output.site)?;
     print_field(printer, "domain", output.registered_domain.unwrap_or("none"))?;
-    print_field(printer, "class", output.url_class)
+    print_field(printer, "class", output.url_class)?;
+    let Some(scope) = &output.scope else { return Ok(()) };
+    let rule = scope.rule.as_ref().map_or_else(String::new, |rule| format!(" = {rule:?}"));
+    let text = match scope.reason {
+        None if scope.rule.is_none() => "in scope".to_owned(),
+        None => format!("in scope ({}{rule})", scope.setting),
+        Some(reason) => format!("out of scope: {reason} ({}{rule})", scope.setting),
+    };
+    print_field(printer, "scope", &text)
+}
+
+fn scope_output(scope: &Scope, url: &CanonicalUrl) -> ScopeOutput {
+    let ScopeDecision { result, setting, rule } = scope.explain(url);
+    let reason = result.err().map(model::Reason::as_str);
+    ScopeOutput { in_scope: reason.is_none(), reason, setting, rule }
 }
 
 fn print_rejected(output: &RejectedOutput<'_>, printer: &mut Printer) -> anyhow::Result<()> {

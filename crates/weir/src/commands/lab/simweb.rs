@@ -56,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
 
-    /// Disable all faults and features that are not set.
+    /// Disable all faults and features, except those that other options or --set enable.
     #[arg(long)]
     plain: bool,
 

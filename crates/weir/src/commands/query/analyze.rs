@@ -8,7 +8,7 @@ use analysis::{BowTieCounts, BuildStage, Event, GraphSettings, Step, StepReport,
 use crate::human::{self, plural};
 use crate::output::{Printer, TextStyle};
 use crate::progress_line::ProgressLine;
-use crate::settings::Settings;
+use crate::settings::SetArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,10 +25,13 @@ the next run continues with the interrupted step. The results are in `ranks`, `g
 pub(crate) struct Args {
     /// Collection directory.
     dir: PathBuf,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
-    analyze(&args.dir, &mut |report| {
+    analyze(&args.dir, &args.set, &mut |report| {
         if printer.json() {
             printer.object(report)?;
         } else {
@@ -42,9 +45,10 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
 /// Runs the steps that are out of date, with progress on a terminal; calls `on_step` after each step.
 pub(crate) fn analyze(
     dir: &Path,
+    set: &SetArgs,
     on_step: &mut dyn FnMut(&StepReport) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let settings = Settings::load(dir)?;
+    let settings = set.load(dir)?;
     let settings = GraphSettings { memory_bytes: settings.memory.analysis.0, threads: Threads::available() };
     let mut progress = ProgressLine::new();
     let mut printed = Ok(());

@@ -13,7 +13,7 @@ use crate::exit;
 use crate::human::{self, plural, rate};
 use crate::output::{Printer, printable};
 use crate::progress_line::ProgressLine;
-use crate::settings::Settings;
+use crate::settings::SetArgs;
 use crate::signals::CancelFlag;
 
 const EXAMPLES: &str = "\
@@ -31,7 +31,10 @@ rebuilt at any time. Ctrl-C stops with exit code 130, and the next run continues
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Collection directory.
-    dir: PathBuf,
+    pub(crate) dir: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) set: SetArgs,
 }
 
 /// JSON output.
@@ -60,7 +63,7 @@ struct ExcludedOutput {
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
-    let settings = Settings::load(&args.dir)?.index_settings()?;
+    let settings = args.set.load(&args.dir)?.index_settings()?;
     let snapshot = Snapshot::open(&args.dir, None)?;
     let cancel = CancelFlag::listen()?;
     let (mut progress, start) = (ProgressLine::new(), Instant::now());

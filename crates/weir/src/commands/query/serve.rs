@@ -14,7 +14,7 @@ use web::{RunningServer, Server};
 use crate::exit::UsageError;
 use crate::output::{Printer, TextStyle};
 use crate::server_auth::{ServerAuth, ServerAuthArgs};
-use crate::settings::Settings;
+use crate::settings::SetArgs;
 use crate::signals::BlockingShutdownSignal;
 
 /// Default address.
@@ -49,6 +49,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     auth: ServerAuthArgs,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 /// JSON output.
@@ -62,11 +65,14 @@ struct ServeOutput<'a> {
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     // Fails at once if the directory is not a collection.
-    drop(Snapshot::open(&args.dir, None)?);
+    let snapshot = Snapshot::open(&args.dir, None)?;
     let auth = args.auth.read()?;
     let flight =
         args.flight_listen.map(|address| FlightServer::start(&args.dir, address, &auth)).transpose()?;
-    let settings = Settings::load(&args.dir)?.web_settings(&args.dir, args.listen, auth)?;
+    let mut settings = args.set.load(&args.dir)?;
+    settings.accept_seed_hosts(&snapshot)?;
+    drop(snapshot);
+    let settings = settings.web_settings(&args.dir, args.listen, auth)?;
     // Before the URL is printed, so that no signal is missed.
     let signal = BlockingShutdownSignal::listen()?;
     let server = Server::bind(settings, None)?.start()?;

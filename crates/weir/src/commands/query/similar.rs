@@ -10,7 +10,7 @@ use store::{Cancellation, Snapshot};
 use crate::exit::UsageError;
 use crate::human::plural;
 use crate::output::{Printer, TextStyle, printable};
-use crate::settings::Settings;
+use crate::settings::SetArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// Maximum number of results.
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -62,7 +65,9 @@ impl From<By> for SimilarBy {
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let snapshot = Snapshot::open(&args.dir, None)?;
-    let url = Settings::load(&args.dir)?
+    let url = args
+        .set
+        .load(&args.dir)?
         .url_rules()
         .canonical(&args.url)
         .map_err(|rejected| inspect::invalid_url_error(&snapshot, &args.url, rejected))?;

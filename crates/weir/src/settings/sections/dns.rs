@@ -19,7 +19,7 @@ section! {
         timeout: Duration = 5 * SECOND, within SECOND..=MINUTE;
         /// Maximum number of attempts per query.
         max_attempts: u8 = 2, within 1..=20;
-        /// Lower bound of the cache lifetime of an address, whatever the TTL of its record.
+        /// Lower bound of the cache lifetime of an address, also if the TTL of its record is shorter.
         min_ttl: Duration = 10 * MINUTE, within Duration::ZERO..=(30 * DAY);
         /// Upper bound of the cache lifetime of an address.
         max_ttl: Duration = DAY, within SECOND..=(30 * DAY);
@@ -27,7 +27,7 @@ section! {
         negative_ttl: Duration = 10 * MINUTE, within SECOND..=(30 * DAY);
         /// Maximum number of names in the cache.
         max_cache_entries: u32 = 200_000, within 1..=100_000_000;
-        /// Static addresses of hosts, not resolved: { "www.example.org" = "192.0.2.7" }.
+        /// Static addresses of hosts, used instead of DNS: { "www.example.org" = "192.0.2.7" }.
         hosts: HostMap = HostMap::default();
     }
 }

@@ -23,12 +23,12 @@ section! {
         /// Time at the start of a response in which min_speed is not checked.
         min_speed_grace: Duration = 20 * SECOND, within SECOND..=HOUR;
         /// Maximum body size; longer bodies are truncated and marked.
-        max_body_size: Size = Size(400_000), within Size(1_000)..=Size(1 << 30), wire "harvester/maxfilesize";
-        /// Maximum memory of all bodies in reception or before the parser; further responses wait, large bodies are truncated after 10 s.
+        max_body_size: Size = Size(10_000_000), within Size(1_000)..=Size(1 << 30), wire "harvester/maxfilesize";
+        /// Maximum memory of all bodies that are being received or wait for the parser. Above it, further responses wait, and large bodies are truncated after 10 s.
         max_body_memory: Size = Size(512 << 20), within Size(1 << 20)..=Size(1 << 40);
         /// Maximum size of the response headers.
         max_header_size: Size = Size(64 << 10), within Size(1 << 10)..=Size(1 << 20);
-        /// MIME types to store, `*` as subtype; other responses are aborted after the headers.
+        /// MIME types to store, such as "text/html" or "image/*"; other responses are aborted after the headers.
         mime_types: Vec<String> = strings(&[
             "text/html", "application/xhtml+xml", "text/plain", "application/rss+xml", "application/atom+xml",
             "application/rdf+xml", "application/xml", "text/xml",

@@ -4,7 +4,7 @@ use crate::settings::section::section;
 use crate::settings::value::Size;
 
 section! {
-    /// Memory limits of a collection, independent of its size.
+    /// Memory limits; they do not depend on the size of the collection.
     "memory", MemorySection {
         /// Maximum number of modified page records in memory, about 200 bytes each; then they are written.
         max_dirty_pages: u32 = 1 << 20, within 1_000..=100_000_000;

@@ -4,7 +4,7 @@ use crate::settings::network_values::Network;
 use crate::settings::section::section;
 
 section! {
-    /// Networks and ports that are never contacted, whatever a DNS response or a redirect contains. Loopback, private and
+    /// Networks and ports that are never contacted, not even if a DNS response or a redirect leads there. Loopback, private and
     /// cloud-metadata ranges are blocked by default.
     "network", NetworkSection {
         /// Additional networks (CIDR) that are never contacted.

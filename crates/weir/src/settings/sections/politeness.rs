@@ -15,7 +15,7 @@ section! {
         large_site_delay: Duration = 5 * SECOND, within Duration::ZERO..=DAY, reload yes;
         /// Number of known pages above which a site is large.
         large_site_pages: u32 = 100, reload yes;
-        /// Delay between two requests to an IP address, whichever of its sites they are for; "none" = the delay of
+        /// Delay between two requests to an IP address, all of its sites together; "none" = the delay of
         /// the site. A shorter delay suits servers that host thousands of small sites.
         ip_delay: Option<Duration> = None, within None..=Some(DAY), reload yes;
         /// Upper bound for Crawl-delay in robots.txt.
@@ -37,7 +37,7 @@ section! {
         max_delay_in_batch: Duration = 10 * MINUTE, within Duration::ZERO..=(30 * DAY), reload yes;
         /// Maximum number of attempts per page.
         max_attempts: u16 = 3, within 1..=1_000, reload yes;
-        /// Delay before the first retry of a page, times four per further retry.
+        /// Delay before the first retry of a page, multiplied by four for each further retry.
         retry_delay: Duration = 10 * MINUTE, within Duration::ZERO..=(30 * DAY), reload yes;
         /// Upper bound of the retry delay of a page.
         max_retry_delay: Duration = DAY, within Duration::ZERO..=(365 * DAY), reload yes;

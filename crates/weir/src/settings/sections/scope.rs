@@ -1,26 +1,32 @@
 //! Scope of the crawl and URL canonicalisation.
 
-use frontier::RejectPatterns;
+use frontier::ScopeRules;
 use model::{SESSION_HASH_PARAMETERS, SESSION_PARAMETERS, Scheme, TRACKING_PARAMETERS};
 
 use super::strings;
-use crate::settings::network_values::HostSuffix;
+use crate::settings::network_values::host_rule;
 use crate::settings::section::section;
 use crate::settings::value::{Size, Value};
 
 section! {
     /// Scope of the crawl and URL canonicalisation.
     "scope", ScopeSection {
-        /// Host suffixes in scope, such as ".example.org"; empty = all hosts.
-        accept: Vec<HostSuffix> = Vec::new(), wire "seeder/accept/domain-suffixes";
-        /// Reject URLs whose path or query matches, case-insensitive. Pattern syntax of robots.txt: a leading `/`
-        /// anchors at the start of the path, `*` matches any characters, a final `$` anchors at the end: "login",
-        /// "/private/", "*/calendar/*/day/", ".cgi$".
-        reject: Vec<RejectPattern> = Vec::new();
+        /// URLs in scope; empty = the hosts of the seeds, with and without "www."; "*" = the whole Web. Rules: a host
+        /// ("www.example.org"), a domain with its subdomains (".example.org"), a URL or SURT prefix
+        /// ("https://example.org/docs/", "org,example)/docs/"), a regular expression for the URL ("~^https?://[a-z]+[.]example[.]org/")
+        /// or a path pattern ("/docs/"). With path patterns, one of them must match, too.
+        accept: Vec<ScopeRule> = Vec::new(), wire "seeder/accept/domain-suffixes", reload yes;
+        /// URLs to reject, by the same kinds of rules. Path patterns are case-insensitive and have the syntax of robots.txt: a
+        /// leading `/` anchors at the start of the path, `*` matches any characters, a final `$` anchors at the end:
+        /// "*login", "/private/", "*/calendar/*/day/", ".cgi$".
+        reject: Vec<ScopeRule> = Vec::new(), reload yes;
+        /// Number of links to follow from pages in scope to pages that `accept` does not cover; their other links are not
+        /// followed.
+        hops_outside: u8 = 0, within 0..=7, reload yes;
         /// URL schemes to fetch: "http", "https", "ftp", "gopher".
-        schemes: Vec<Scheme> = vec![Scheme::Http, Scheme::Https];
+        schemes: Vec<Scheme> = vec![Scheme::Http, Scheme::Https], reload yes;
         /// Ignore links from other sites to inner pages of a site.
-        enter_by_front_page: bool = false;
+        enter_by_front_page: bool = false, reload yes;
         /// Follow the links of byte-identical duplicates. Sites that serve the same page under many URLs are then
         /// crawled up to the limits of a site.
         follow_duplicates: bool = false;
@@ -37,18 +43,19 @@ section! {
     }
 }
 
-/// Pattern of rejected URLs.
+/// Rule that selects URLs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RejectPattern(pub(crate) String);
+pub(crate) struct ScopeRule(pub(crate) String);
 
-impl Value for RejectPattern {
-    const KIND: &'static str = "pattern";
+impl Value for ScopeRule {
+    const KIND: &'static str = "rule";
 
-    fn read(written: &toml::Value) -> Result<RejectPattern, String> {
+    fn read(written: &toml::Value) -> Result<ScopeRule, String> {
         let text = String::read(written)?;
-        match RejectPatterns::new([&text]) {
-            Ok(_) => Ok(RejectPattern(text)),
-            Err(error) => Err(format!("{error}; example: \"logout\"")),
+        let rule = host_rule(&text).unwrap_or(text);
+        match ScopeRules::new([&rule]) {
+            Ok(_) => Ok(ScopeRule(rule)),
+            Err(error) => Err(format!("{error}; examples: \".example.org\", \"/private/\"")),
         }
     }
 

@@ -28,7 +28,7 @@ section! {
         /// Maximum contribution w of PageRank to a score: w·S/(S+k), S = PageRank / mean. A rare word in the text
         /// contributes 5 to 15.
         pagerank_weight: f32 = Ranking::default().pagerank, within 0.0..=100.0;
-        /// k in w·S/(S+k): the multiple of the mean PageRank that contributes w/2.
+        /// k in w·S/(S+k): value of S at which PageRank contributes half of its maximum, w/2.
         pagerank_half: f32 = Ranking::default().pagerank_half, within 0.01..=1e6;
     }
 }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use crate::settings::network_values::{BasicAuth, Header, SiteMatch};
 use crate::settings::section::section;
+use crate::settings::value::choices;
 
+use super::ScopeRule;
 use super::crawl::ProductToken;
 
 section! {
@@ -28,5 +30,21 @@ section! {
         basic_auth: Option<BasicAuth> = None, reload yes;
         /// Product token for robots.txt instead of crawl.agent.
         robots_agent: Option<ProductToken> = None, reload yes;
+        /// "obey" or "ignore" robots.txt. To ignore it needs a legal basis, such as legal deposit, or the permission of the
+        /// site: confirm it once with `weir crawl --i-have-permission`; the warcinfo record lists the sites.
+        robots: Option<RobotsObedience> = None, reload yes;
+        /// URLs of these sites that are in scope, by the rules of scope.accept: ["/docs/", "/blog/"].
+        accept: Option<Vec<ScopeRule>> = None, reload yes;
+        /// URLs of these sites to reject, by the rules of scope.reject.
+        reject: Option<Vec<ScopeRule>> = None, reload yes;
     }
 }
+
+/// Handling of the robots.txt of a site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RobotsObedience {
+    Obey,
+    Ignore,
+}
+
+choices!(RobotsObedience, "choice", RobotsObedience::Obey = "obey", RobotsObedience::Ignore = "ignore");

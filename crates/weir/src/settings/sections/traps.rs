@@ -9,17 +9,17 @@ section! {
     /// Crawler-trap rules: URLs that exceed one of these limits are rejected.
     "traps", TrapsSection {
         /// Maximum URL length.
-        max_url_length: Size = Size(1_024), within Size(64)..=Size(16_000);
+        max_url_length: Size = Size(1_024), within Size(64)..=Size(16_000), reload yes;
         /// Maximum number of path segments.
-        max_path_segments: u16 = 20, within 1..=10_000;
+        max_path_segments: u16 = 20, within 1..=10_000, reload yes;
         /// Maximum number of equal path segments.
-        max_segment_repeats: u16 = 3, within 1..=10_000;
+        max_segment_repeats: u16 = 3, within 1..=10_000, reload yes;
         /// Maximum number of consecutive repetitions of a sequence of two or more segments (/a/b/a/b = 2).
-        max_sequence_repeats: u16 = 2, within 1..=10_000;
+        max_sequence_repeats: u16 = 2, within 1..=10_000, reload yes;
         /// Maximum number of query parameters.
-        max_query_parameters: u16 = 12, within 0..=10_000;
+        max_query_parameters: u16 = 12, within 0..=10_000, reload yes;
         /// Years followed in calendar URLs; "none" = all.
-        calendar_years: Option<Years> = Some(Years(1990..=2035));
+        calendar_years: Option<Years> = Some(Years(1990..=2035)), reload yes;
     }
 }
 

@@ -10,7 +10,7 @@ section! {
     "warc", WarcSection {
         /// Versions of a page that `weir compact` keeps: "all", "latest" or a number.
         keep_versions: RetentionPolicy = RetentionPolicy::All;
-        /// Maximum size of a WARC file; a larger one is not appended to.
+        /// Maximum size of a WARC file; above it, a new file is started.
         max_file_size: Size = Size(1_000_000_000), within Size(1)..=Size(1 << 40);
         /// gzip level, 1 (fast) to 12 (small).
         compression_level: u8 = 1, within 1..=12;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use store::Snapshot;
 
 use crate::output::Printer;
-use crate::settings::Settings;
+use crate::settings::SetArgs;
 use crate::system::now_ms;
 
 const EXAMPLES: &str = "\
@@ -32,11 +32,16 @@ pub(crate) struct Args {
     /// Snapshot name or generation (default: last commit).
     #[arg(long, value_name = "NAME")]
     snapshot: Option<String>,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let snapshot = Snapshot::open(&args.dir, args.snapshot.as_deref())?;
-    let settings = Settings::load(&args.dir)?.crawl_settings(&args.dir)?;
+    let mut settings = args.set.load(&args.dir)?;
+    settings.accept_seed_hosts(&snapshot)?;
+    let settings = settings.crawl_settings(&args.dir)?;
     let report =
         inspect::explain_url(&snapshot, &settings, &args.url, now_ms(), &store::Cancellation::default())?;
     if printer.json() {

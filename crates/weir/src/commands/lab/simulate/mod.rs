@@ -22,7 +22,7 @@ use crate::human::{self, duration};
 use crate::output::Printer;
 use crate::output_dir;
 use crate::progress_line::ProgressLine;
-use crate::settings::{self, Settings};
+use crate::settings::{self, SetArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -103,11 +103,14 @@ pub(crate) struct Args {
     /// Snapshot name or generation (default: last commit).
     #[arg(long, value_name = "NAME", requires = "dir")]
     snapshot: Option<String>,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let settings = match &args.dir {
-        Some(dir) => Settings::load(dir)?.crawl_settings(dir)?,
+        Some(dir) => args.set.load(dir)?.crawl_settings(dir)?,
         None => CrawlSettings::default(),
     };
     if let Some(out) = &args.out {

@@ -14,6 +14,7 @@ use store::{Statistic, StatisticValue};
 use super::custom_figure_files;
 use crate::commands::query::sql::engine_session::with_engine;
 use crate::exit::UsageError;
+use crate::settings::SetArgs;
 use crate::signals::{ShutdownSignal, exit_on_signal};
 
 /// Maximum size of a file.
@@ -58,6 +59,7 @@ pub(crate) fn read(collection: &Path) -> anyhow::Result<Vec<CustomQuery>> {
 pub(crate) fn run(
     custom: Vec<CustomQuery>,
     table_dirs: &[Option<PathBuf>],
+    set: &SetArgs,
     mut inputs: Vec<ReportInput>,
 ) -> anyhow::Result<Option<(Vec<ReportInput>, Vec<CustomFigure>)>> {
     if custom.is_empty() {
@@ -69,8 +71,9 @@ pub(crate) fn run(
             None => notes.push(format!("{} is a snapshot, which cannot be queried.", input.name)),
             Some(dir) => {
                 let tables = all_tables(dir)?;
-                let statistics =
-                    with_engine(dir, tables, async |engine, stop| run_all(&custom, &engine, stop).await)?;
+                let memory_bytes = set.load(dir)?.memory.analysis.0;
+                let run = async |engine, stop| run_all(&custom, &engine, stop).await;
+                let statistics = with_engine(dir, memory_bytes, tables, run)?;
                 let Some(statistics) = statistics else { return Ok(None) };
                 input.statistics.extend(statistics);
             }

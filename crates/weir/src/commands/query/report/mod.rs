@@ -16,6 +16,7 @@ use crate::exit::UsageError;
 use crate::human::{plural, timestamp};
 use crate::output::{Printer, TextStyle};
 use crate::output_dir;
+use crate::settings::SetArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,6 +48,9 @@ pub(crate) struct Args {
     /// Second collection, or snapshot of this one, shown side by side.
     #[arg(long, value_name = "DIR|SNAPSHOT")]
     compare: Option<String>,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 /// JSON output.
@@ -72,7 +76,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
     custom_figure_files::warn_of_skipped(&args.dir, printer)?;
     let inputs = inputs(args)?;
     #[cfg(feature = "sql")]
-    let (inputs, custom) = match custom_figures::run(custom, &table_dirs(args), inputs)? {
+    let (inputs, custom) = match custom_figures::run(custom, &table_dirs(args), &args.set, inputs)? {
         Some(results) => results,
         None => return Ok(ExitCode::from(crate::exit::INTERRUPTED)),
     };
@@ -88,16 +92,16 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
 
 /// Writes the report of a collection without custom figures. Returns the path of the HTML page.
 pub(crate) fn write_report(collection: &Path, out: &Path) -> anyhow::Result<PathBuf> {
-    Ok(build_report(vec![current_input(collection)?], Vec::new())?.write(out)?)
+    Ok(build_report(vec![current_input(collection, &SetArgs::default())?], Vec::new())?.write(out)?)
 }
 
 /// The collection, and the one it is compared with.
 fn inputs(args: &Args) -> anyhow::Result<Vec<ReportInput>> {
-    let mut inputs = vec![current_input(&args.dir)?];
+    let mut inputs = vec![current_input(&args.dir, &args.set)?];
     if let Some(compared) = &args.compare {
         let dir = Path::new(compared);
         inputs.push(if dir.is_dir() {
-            current_input(dir)?
+            current_input(dir, &args.set)?
         } else {
             ReportInput::snapshot(&args.dir, compared)?
         });
@@ -127,8 +131,8 @@ fn build_report(mut inputs: Vec<ReportInput>, custom: Vec<CustomFigure>) -> anyh
 }
 
 /// Statistics of a collection, analysed if they are out of date.
-fn current_input(dir: &Path) -> anyhow::Result<ReportInput> {
-    analyze(dir, &mut |_| Ok(()))?;
+fn current_input(dir: &Path, set: &SetArgs) -> anyhow::Result<ReportInput> {
+    analyze(dir, set, &mut |_| Ok(()))?;
     let name =
         dir.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     Ok(ReportInput::newest(dir, &name.unwrap_or_else(|| dir.display().to_string()))?)

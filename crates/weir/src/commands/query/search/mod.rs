@@ -14,7 +14,7 @@ use store::Snapshot;
 
 use crate::exit::UsageError;
 use crate::output::Printer;
-use crate::settings::Settings;
+use crate::settings::SetArgs;
 
 const HELP: &str = "\
 Query syntax:
@@ -24,8 +24,8 @@ Query syntax:
   a AND b, a OR b        both; either (AND binds more tightly)
   NOT a, -a              negation
   ( )                    grouping
-  pre*  *sub*            prefix; infix wildcard
-  title: url: anchor:    word or phrase in the title, the URL, the anchor text
+  pre* *end in*en *sub*  wildcards: `*` stands for any letters, or none
+  title: url: anchor:    word or phrase in the title, the URL, the anchor text; title:(a OR b)
   site:www.example.org   pages of a site; domain:example.org of a domain with its subdomains
   lang:en  type:html     language code; MIME type
   date:>=2024-01         date: a year, a month or a day after < <= = >= >
@@ -40,6 +40,7 @@ Examples:
   weir search web --any 'what is known of weirs in small rivers?'
   weir search web 'links-to:https://example.org/ type:html' --json | jq -r '.hits[].url'
 
+If no page has all words, pages with any of them are shown, unless the words are joined by AND.
 Needs an index (`weir index`). Link conditions (inlinks:, pagerank:, links-to: and the like) and
 PageRank in the ranking need `weir analyze`. Put `--` before a query that begins with a hyphen.
 See docs/search.md.";
@@ -82,6 +83,9 @@ pub(crate) struct Args {
     /// Show near duplicates instead of collapsing them.
     #[arg(long)]
     show_duplicates: bool,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 impl Args {
@@ -97,6 +101,7 @@ impl Args {
             explain: false,
             facets: false,
             show_duplicates: false,
+            set: SetArgs::default(),
         }
     }
 }
@@ -114,7 +119,7 @@ enum Sort {
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
     let text = args.query.join(" ");
     let query = parse_query(&text, args.any)?;
-    let settings = Settings::load(&args.dir)?;
+    let settings = args.set.load(&args.dir)?;
     let snapshot = Snapshot::open(&args.dir, None)?;
     let links = resolve_links(&settings.url_rules(), &snapshot, &query)?;
     let searcher = Searcher::open(snapshot, settings.ranking())?.with_agent(settings.agent());
@@ -129,6 +134,7 @@ pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode
         facets: args.facets,
         explain: args.explain,
         collapse: !args.show_duplicates,
+        relax: true,
         ..SearchOptions::default()
     };
     let start = Instant::now();

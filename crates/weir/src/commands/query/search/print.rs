@@ -1,6 +1,6 @@
 //! Text output of `weir search`.
 
-use search::{FacetCount, Hit, ScorePart, SearchResult, Snippet};
+use search::{EmptyingCondition, FacetCount, Hit, MatchMode, ScorePart, SearchResult, Snippet};
 
 use crate::human::{self, plural};
 use crate::output::{Printer, TextStyle, printable};
@@ -21,8 +21,17 @@ pub(crate) fn print(
         0 => printer.line("no results")?,
         total => {
             let time = printer.style(TextStyle::Dim, &format!("in {:.1} ms", seconds * 1_000.0));
-            printer.line(&format!("{} {time}", plural(total, "result")))?;
+            let is_relaxed = result.mode == MatchMode::Any && !result.emptied_by.is_empty();
+            let scope = if is_relaxed { " with any of the words; none has all of them," } else { "" };
+            printer.line(&format!("{}{scope} {time}", plural(total, "result")))?;
         }
+    }
+    for EmptyingCondition { condition, is_absent, hits_without } in &result.emptied_by {
+        let condition = printer.style(TextStyle::Match, &printable(condition));
+        printer.line(&match is_absent {
+            true => format!("no page matches {condition}"),
+            false => format!("without {condition}: {}", plural(*hits_without, "result")),
+        })?;
     }
     if let Some(suggestion) = &result.suggestion {
         let suggestion = printer.style(TextStyle::Match, &printable(suggestion));

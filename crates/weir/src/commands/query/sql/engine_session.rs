@@ -7,19 +7,18 @@ use anyhow::Context;
 use sql::{Engine, EngineSettings, Table};
 use tokio::runtime::Runtime;
 
-use crate::settings::Settings;
 use crate::signals::ShutdownSignal;
 
 /// Time that the threads of the engine have to stop.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Runs `work` with an engine for these tables. Returns `None` if a signal arrives.
+/// Runs `work` with an engine for these tables, within a memory limit. Returns `None` if a signal arrives.
 pub(crate) fn with_engine<T>(
     dir: &Path,
+    memory_bytes: u64,
     tables: Vec<Table>,
     work: impl AsyncFnOnce(Engine, ShutdownSignal) -> anyhow::Result<Option<T>>,
 ) -> anyhow::Result<Option<T>> {
-    let memory_bytes = Settings::load(dir)?.memory.analysis.0;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let spill = tempfile::Builder::new().prefix("weir-sql-").tempdir();
     let spill = spill.context("cannot create a temporary directory")?;

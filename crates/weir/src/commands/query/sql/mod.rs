@@ -20,6 +20,7 @@ use crate::exit::UsageError;
 use crate::human::plural;
 use crate::input;
 use crate::output::{Printer, TextStyle, printable};
+use crate::settings::SetArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,6 +57,9 @@ pub(crate) struct Args {
     /// List tables and columns.
     #[arg(long, conflicts_with_all = ["query", "file", "csv"])]
     schema: bool,
+
+    #[command(flatten)]
+    set: SetArgs,
 }
 
 pub(crate) fn run(args: &Args, printer: &mut Printer) -> anyhow::Result<ExitCode> {
@@ -91,7 +95,8 @@ fn run_queries(
     text: &str,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitCode> {
-    query_session::run(&args.dir, tables, text, args.csv, printer)
+    let memory_bytes = args.set.load(&args.dir)?.memory.analysis.0;
+    query_session::run(&args.dir, memory_bytes, tables, text, args.csv, printer)
 }
 
 #[cfg(not(feature = "sql"))]

@@ -19,13 +19,14 @@ use crate::system;
 
 pub(crate) fn run(
     dir: &Path,
+    memory_bytes: u64,
     tables: Vec<Table>,
     text: &str,
     csv: bool,
     printer: &mut Printer,
 ) -> anyhow::Result<ExitCode> {
     let queries = Query::parse_all(text)?;
-    let finished = with_engine(dir, tables, async |engine, signal| {
+    let finished = with_engine(dir, memory_bytes, tables, async |engine, signal| {
         let mut session = QuerySession { engine, format: RowFormat::choose(csv, printer), signal };
         session.run_all(queries, printer).await
     })?;

@@ -1,17 +1,17 @@
-//! Patterns of URLs that a crawl rejects.
+//! Patterns of paths and queries.
 //!
-//! A pattern is searched anywhere in path and query, case-insensitively: `login` rejects `/user/Login?next=1`. As in
+//! A pattern is searched anywhere in path and query, case-insensitively: `login` matches `/user/Login?next=1`. As in
 //! robots.txt, `*` matches any text and a final `$` matches the end of the URL. Also as in robots.txt, a pattern that starts
-//! with `/` matches from the start of the path: `/private/` does not reject `/a/private/`, but `*/private/` does. Host names
+//! with `/` matches from the start of the path: `/private/` does not match `/a/private/`, but `*/private/` does. Host names
 //! are not matched.
 //!
 //! Literal patterns are searched together: a set of trigrams shows whether any of them may start at a position.
 
 use crate::error::Error;
 
-/// Patterns of a crawl.
+/// Set of patterns, searched together.
 #[derive(Debug, Clone, Default)]
-pub struct RejectPatterns {
+pub struct PathPatterns {
     /// Patterns without wildcards and anchors, of at least three bytes, in lower case.
     literals: Vec<Box<[u8]>>,
     /// First three bytes of each literal.
@@ -28,10 +28,10 @@ struct Glob {
     is_anchored_at_end: bool,
 }
 
-impl RejectPatterns {
+impl PathPatterns {
     /// Parses patterns.
-    pub fn new(patterns: impl IntoIterator<Item = impl AsRef<str>>) -> Result<RejectPatterns, Error> {
-        let mut parsed = RejectPatterns::default();
+    pub fn new(patterns: impl IntoIterator<Item = impl AsRef<str>>) -> Result<PathPatterns, Error> {
+        let mut parsed = PathPatterns::default();
         for text in patterns {
             let text = text.as_ref();
             let pattern = Glob::parse(text)
@@ -49,6 +49,11 @@ impl RejectPatterns {
             }
             _ => self.globs.push(pattern),
         }
+    }
+
+    /// Whether there are no patterns.
+    pub fn is_empty(&self) -> bool {
+        self.literals.is_empty() && self.globs.is_empty()
     }
 
     /// Whether any pattern matches this path and query.
@@ -149,7 +154,7 @@ mod tests {
     use super::*;
 
     fn matches(pattern: &str, path_and_query: &str) -> bool {
-        RejectPatterns::new([pattern]).unwrap().matches(path_and_query)
+        PathPatterns::new([pattern]).unwrap().matches(path_and_query)
     }
 
     #[test]
@@ -182,7 +187,7 @@ mod tests {
     #[test]
     fn a_pattern_that_matches_everything_is_an_error() {
         for pattern in ["", "*", "$", "*$", "**", "/", "/*"] {
-            let error = RejectPatterns::new(["login", pattern]).unwrap_err();
+            let error = PathPatterns::new(["login", pattern]).unwrap_err();
             assert_eq!(error, Error::PatternMatchesEverything { pattern: pattern.to_owned() });
         }
     }
@@ -208,7 +213,7 @@ mod tests {
                 let anywhere = if pattern.starts_with('/') { pattern.to_string() } else { format!("*{pattern}") };
                 naive(anywhere.as_bytes(), path.as_bytes())
             });
-            prop_assert_eq!(RejectPatterns::new(&patterns).unwrap().matches(&path), any);
+            prop_assert_eq!(PathPatterns::new(&patterns).unwrap().matches(&path), any);
         }
     }
 }

@@ -6,59 +6,45 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use memchr::memmem::Finder;
 use tantivy::schema::Field;
 use tantivy::termdict::TermMerger;
 use tantivy::{InvertedIndexReader, Searcher, TantivyError, Term};
 
-use super::deadline::Deadline;
-use super::limit_hit::{LimitHit, MAX_EXPANDED_TERMS, MAX_SCANNED_TERMS};
 use crate::error::Result;
+use crate::searcher::deadline::Deadline;
+use crate::searcher::limit_hit::{LimitHit, MAX_EXPANDED_TERMS, MAX_SCANNED_TERMS};
+use crate::text::wildcard::WildcardPattern;
 
 /// Number of terms between two checks of the deadline.
 const DEADLINE_CHECK_INTERVAL: usize = 1_024;
 
-/// Pattern of a wildcard.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Pattern<'p> {
-    /// Terms with this prefix.
-    Prefix(&'p str),
-    /// Terms that contain this text.
-    Infix(&'p str),
-}
-
 /// Expands wildcards within the limits on terms and time.
 #[derive(Debug)]
-pub(super) struct WildcardExpander {
+pub(crate) struct WildcardExpander {
     deadline: Deadline,
     /// Limits hit so far.
-    pub(super) limits_hit: Vec<LimitHit>,
+    pub(crate) limits_hit: Vec<LimitHit>,
 }
 
 impl WildcardExpander {
-    pub(super) fn new(deadline: &Deadline) -> WildcardExpander {
+    pub(crate) fn new(deadline: &Deadline) -> WildcardExpander {
         WildcardExpander { deadline: deadline.clone(), limits_hit: Vec::new() }
     }
 
     /// Returns the matching terms of a field.
-    pub(super) fn terms(
+    pub(crate) fn terms(
         &mut self,
         searcher: &Searcher,
         field: Field,
-        pattern: Pattern<'_>,
+        pattern: &WildcardPattern,
     ) -> Result<Vec<Term>> {
         let segments = searcher.segment_readers().iter().map(|segment| segment.inverted_index(field));
         let segments: Vec<Arc<InvertedIndexReader>> = segments.collect::<tantivy::Result<_>>()?;
         let mut streams = Vec::with_capacity(segments.len());
         for segment in &segments {
-            let range = match pattern {
-                Pattern::Prefix(start) => segment.terms().range().ge(start),
-                Pattern::Infix(_) => segment.terms().range(),
-            };
+            let range = segment.terms().range().ge(pattern.start());
             streams.push(range.into_stream().map_err(TantivyError::from)?);
         }
-        let (Pattern::Prefix(piece) | Pattern::Infix(piece)) = pattern;
-        let piece = Finder::new(piece);
         let mut words = TermMerger::new(streams);
         let mut found = TopTerms::new(MAX_EXPANDED_TERMS);
         let mut scanned = 0;
@@ -71,10 +57,11 @@ impl WildcardExpander {
             if scanned % DEADLINE_CHECK_INTERVAL == 0 && self.deadline.is_expired() {
                 break;
             }
-            match pattern {
-                Pattern::Prefix(start) if !words.key().starts_with(start.as_bytes()) => break,
-                Pattern::Infix(_) if piece.find(words.key()).is_none() => continue,
-                _ => {}
+            if !words.key().starts_with(pattern.start().as_bytes()) {
+                break;
+            }
+            if !pattern.matches(words.key()) {
+                continue;
             }
             let infos = words.current_segment_ords_and_term_infos();
             let pages = infos.map(|(_, info)| u64::from(info.doc_freq)).sum();

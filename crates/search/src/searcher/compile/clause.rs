@@ -3,10 +3,10 @@
 use tantivy::query::{AllQuery, BooleanQuery, ConstScoreQuery, EmptyQuery, Occur, Query};
 
 /// Score of a clause that only filters.
-pub(super) const NO_SCORE: f32 = 0.0;
+pub(crate) const NO_SCORE: f32 = 0.0;
 
 /// Compiled condition.
-pub(super) enum Clause {
+pub(crate) enum Clause {
     /// Condition without words, such as punctuation.
     Empty,
     /// Conjunction of words that are stop words in some languages.
@@ -18,27 +18,27 @@ pub(super) enum Clause {
 }
 
 /// Word that is a stop word in some languages. Pages in these languages match without it, since they are indexed without it.
-pub(super) struct OptionalClause {
-    pub(super) queries: Vec<Box<dyn Query>>,
+pub(crate) struct OptionalClause {
+    pub(crate) queries: Vec<Box<dyn Query>>,
     /// Query for the pages in these languages.
-    pub(super) exempt: Box<dyn Query>,
+    pub(crate) exempt: Box<dyn Query>,
 }
 
 impl OptionalClause {
     /// Query for the pages that have the word or are exempt.
-    pub(super) fn into_query(mut self) -> Box<dyn Query> {
+    pub(crate) fn into_query(mut self) -> Box<dyn Query> {
         self.queries.push(self.exempt);
         any_of(self.queries)
     }
 
     /// Queries for the words, without exemption.
-    pub(super) fn required(clauses: Vec<OptionalClause>) -> Vec<Box<dyn Query>> {
+    pub(crate) fn required(clauses: Vec<OptionalClause>) -> Vec<Box<dyn Query>> {
         clauses.into_iter().flat_map(|clause| clause.queries).collect()
     }
 }
 
 /// Disjunction of queries; matches nothing if there are none.
-pub(super) fn any_of(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
+pub(crate) fn any_of(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
     match (queries.len(), queries.pop()) {
         (_, None) => Box::new(EmptyQuery),
         (1, Some(only)) => only,
@@ -50,7 +50,7 @@ pub(super) fn any_of(mut queries: Vec<Box<dyn Query>>) -> Box<dyn Query> {
 }
 
 /// Converts a clause to a query that can stand alone.
-pub(super) fn into_positive_query(clause: Clause) -> Box<dyn Query> {
+pub(crate) fn into_positive_query(clause: Clause) -> Box<dyn Query> {
     match clause {
         Clause::Empty => all_pages(),
         Clause::Optional(clauses) => any_of(OptionalClause::required(clauses)),
@@ -61,6 +61,6 @@ pub(super) fn into_positive_query(clause: Clause) -> Box<dyn Query> {
     }
 }
 
-pub(super) fn all_pages() -> Box<dyn Query> {
+pub(crate) fn all_pages() -> Box<dyn Query> {
     Box::new(ConstScoreQuery::new(Box::new(AllQuery), NO_SCORE))
 }

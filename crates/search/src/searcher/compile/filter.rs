@@ -11,20 +11,20 @@ use tantivy::query::{BooleanQuery, ConstScoreQuery, Query, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, Searcher, SegmentReader, Term};
 
-use super::SharedColumn;
-use super::clause::NO_SCORE;
 use crate::error::Result;
 use crate::query::{Comparison, Period};
+use crate::searcher::SharedColumn;
+use crate::searcher::compile::clause::NO_SCORE;
 
 /// Predicate on the documents of a segment.
-pub(super) type DocPredicate = Box<dyn Fn(DocId) -> bool + Send + Sync>;
+pub(crate) type DocPredicate = Box<dyn Fn(DocId) -> bool + Send + Sync>;
 
 /// Opens the predicate of a segment.
 type OpenSegment = dyn Fn(&SegmentReader) -> tantivy::Result<DocPredicate> + Send + Sync;
 
 /// Condition that is checked page by page.
 #[derive(Clone)]
-pub(super) struct PageFilter(Arc<OpenSegment>);
+pub(crate) struct PageFilter(Arc<OpenSegment>);
 
 impl PageFilter {
     fn new(
@@ -34,19 +34,19 @@ impl PageFilter {
     }
 
     /// Opens the predicate of a segment.
-    pub(super) fn open(&self, reader: &SegmentReader) -> tantivy::Result<DocPredicate> {
+    pub(crate) fn open(&self, reader: &SegmentReader) -> tantivy::Result<DocPredicate> {
         (self.0)(reader)
     }
 
     /// Converts the filter to a query of its own.
-    pub(super) fn into_query(self) -> Box<dyn Query> {
+    pub(crate) fn into_query(self) -> Box<dyn Query> {
         let open = move |reader: &SegmentReader| self.open(reader);
         unscored(DocPredicateQuery::from(FunctionPredicate::from(open)))
     }
 }
 
 /// Filter on a column by page id.
-pub(super) fn page_column<V>(
+pub(crate) fn page_column<V>(
     page_id: Field,
     column: SharedColumn<V>,
     comparison: Comparison,
@@ -61,12 +61,12 @@ where
 }
 
 /// Filter on a list of pages.
-pub(super) fn page_list(page_id: Field, pages: &[u32], known: u32) -> PageFilter {
+pub(crate) fn page_list(page_id: Field, pages: &[u32], known: u32) -> PageFilter {
     fast_field_filter(page_id, bit_set_predicate(pages, known))
 }
 
 /// Filter on the sites of a domain and its subdomains.
-pub(super) fn under_domain(site_id: Field, snapshot: &Snapshot, domain: &str) -> PageFilter {
+pub(crate) fn under_domain(site_id: Field, snapshot: &Snapshot, domain: &str) -> PageFilter {
     let sites = matching_sites(snapshot, |host| {
         host.strip_suffix(domain).is_some_and(|before| before.is_empty() || before.ends_with('.'))
     });
@@ -84,12 +84,12 @@ fn matching_sites(snapshot: &Snapshot, matches: impl Fn(&str) -> bool) -> Vec<u3
 }
 
 /// Filter on a numeric fast field.
-pub(super) fn numeric_field(field: Field, comparison: Comparison, value: f64) -> PageFilter {
+pub(crate) fn numeric_field(field: Field, comparison: Comparison, value: f64) -> PageFilter {
     fast_field_filter(field, move |number| comparison.holds(number as f64, value))
 }
 
 /// Filter on the date.
-pub(super) fn date(field: Field, comparison: Comparison, period: Period) -> PageFilter {
+pub(crate) fn date(field: Field, comparison: Comparison, period: Period) -> PageFilter {
     let (start_ms, end_ms) = (period.start_ms(), period.end_ms());
     let holds = move |date_ms: i64| match comparison {
         Comparison::Equal => (start_ms..end_ms).contains(&date_ms),
@@ -106,13 +106,13 @@ pub(super) fn date(field: Field, comparison: Comparison, period: Period) -> Page
 
 /// Whether a domain is a registered domain, which all its pages have as a term. Pages under a public suffix such as `github.io` have longer
 /// ones.
-pub(super) fn is_registered_domain(domain: &str) -> bool {
+pub(crate) fn is_registered_domain(domain: &str) -> bool {
     let url = UrlRules::default().canonical(&format!("http://{domain}/"));
     url.is_ok_and(|url| url.registered_domain() == Some(domain))
 }
 
 /// Converts a host to ASCII as in URLs: `bücher.example` to `xn--bcher-kva.example`. Scheme and port are kept.
-pub(super) fn host_to_ascii(host: &str) -> Cow<'_, str> {
+pub(crate) fn host_to_ascii(host: &str) -> Cow<'_, str> {
     if host.is_ascii() {
         return Cow::Borrowed(host);
     }
@@ -124,7 +124,7 @@ pub(super) fn host_to_ascii(host: &str) -> Cow<'_, str> {
 }
 
 /// Terms of the sites of a host: all schemes, or the one that is named. If the host is known only with other ports, these match.
-pub(super) fn site_terms(site_id: Field, snapshot: &Snapshot, host: &str) -> Vec<Term> {
+pub(crate) fn site_terms(site_id: Field, snapshot: &Snapshot, host: &str) -> Vec<Term> {
     let host = host_to_ascii(host.trim_end_matches('/'));
     let names = match host.contains("://") {
         true => vec![host.clone().into_owned()],
@@ -139,13 +139,13 @@ pub(super) fn site_terms(site_id: Field, snapshot: &Snapshot, host: &str) -> Vec
 }
 
 /// Query for any of some terms.
-pub(super) fn any_term(terms: impl Iterator<Item = Term>) -> Box<dyn Query> {
+pub(crate) fn any_term(terms: impl Iterator<Item = Term>) -> Box<dyn Query> {
     let query = |term| Box::new(TermQuery::new(term, IndexRecordOption::Basic)) as Box<dyn Query>;
     unscored(BooleanQuery::union(terms.map(query).collect()))
 }
 
 /// Terms of the MIME types that match a name: `text/html` itself, `html` and `xhtml` for `html`, all text types for `text`.
-pub(super) fn mime_type_terms(searcher: &Searcher, mime_type: Field, requested: &str) -> Result<Vec<Term>> {
+pub(crate) fn mime_type_terms(searcher: &Searcher, mime_type: Field, requested: &str) -> Result<Vec<Term>> {
     let matches = |name: &str| {
         let (main, sub) = name.split_once('/').unwrap_or((name, ""));
         let mut parts = sub.split(['+', '.', '-']);

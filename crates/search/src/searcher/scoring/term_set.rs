@@ -5,14 +5,14 @@ use tantivy::query::{BitSetDocSet, ConstScorer, EnableScoring, Explanation, Quer
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{BitSet, DocId, DocSet, Score, SegmentReader, TantivyError, Term};
 
-use super::deadline::Deadline;
+use crate::searcher::deadline::Deadline;
 
 /// Query for any of some terms of a field, with a constant score.
 #[derive(Debug, Clone)]
-pub(super) struct TermSetQuery {
-    pub(super) field: Field,
-    pub(super) terms: Vec<Term>,
-    pub(super) deadline: Deadline,
+pub(crate) struct TermSetQuery {
+    pub(crate) field: Field,
+    pub(crate) terms: Vec<Term>,
+    pub(crate) deadline: Deadline,
 }
 
 impl Query for TermSetQuery {

@@ -7,25 +7,28 @@
 
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::{Postings, SegmentPostings};
-use tantivy::query::{Bm25Weight, EmptyScorer, EnableScoring, Explanation, Query, Scorer, Weight};
+use tantivy::query::{EmptyScorer, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, TantivyError, Term};
+use tantivy::{DocId, DocSet, Score, SeekDangerResult, SegmentReader, TERMINATED, TantivyError, Term};
 
-use super::deadline::Deadline;
+use crate::searcher::deadline::Deadline;
+use crate::searcher::scoring::bm25::Bm25;
 
 /// Position of a phrase with its terms.
 #[derive(Debug, Clone)]
-pub(super) struct TermPosition {
+pub(crate) struct TermPosition {
     /// Offset from the start of the phrase, in words.
-    pub(super) offset: u32,
+    pub(crate) offset: u32,
     /// Alternative terms, at least one.
-    pub(super) terms: Vec<Term>,
+    pub(crate) terms: Vec<Term>,
 }
 
 /// Phrases near each other, in one field.
 #[derive(Debug, Clone)]
-pub(super) struct ProximityQuery {
+pub(crate) struct ProximityQuery {
     field: Field,
+    /// Influence of the length of the field in BM25.
+    b: Score,
     phrases: Vec<Vec<TermPosition>>,
     /// Maximum distance of each phrase from the previous one.
     max_distances: Vec<u16>,
@@ -37,15 +40,15 @@ const DEADLINE_CHECK_INTERVAL: u32 = 64;
 
 /// Word of a phrase, with the languages in which it is a stop word.
 #[derive(Debug, Clone)]
-pub(super) struct PhraseWord {
-    pub(super) position: TermPosition,
-    pub(super) stop_word_in: Vec<String>,
+pub(crate) struct PhraseWord {
+    pub(crate) position: TermPosition,
+    pub(crate) stop_word_in: Vec<String>,
 }
 
 /// Returns the queries for some phrases: one with all words, and for each language with some of them as stop words one without these,
 /// restricted to that language.
-pub(super) fn query_variants(
-    field: Field,
+pub(crate) fn query_variants(
+    (field, b): (Field, Score),
     phrases: &[Vec<PhraseWord>],
     max_distances: &[u16],
     deadline: &Deadline,
@@ -55,6 +58,7 @@ pub(super) fn query_variants(
     languages.dedup();
     let query = |(phrases, max_distances)| ProximityQuery {
         field,
+        b,
         phrases,
         max_distances,
         deadline: deadline.clone(),
@@ -102,9 +106,10 @@ impl Query for ProximityQuery {
     fn weight(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
         let similarity = match scoring {
             EnableScoring::Enabled { statistics_provider, .. } => {
-                let words =
-                    self.phrases.iter().flatten().filter_map(|position| position.terms.first().cloned());
-                Some(Bm25Weight::for_terms(statistics_provider, &words.collect::<Vec<Term>>())?)
+                // One term per position is enough: all stems of a word have the same document frequency (`bm25_statistics.rs`).
+                let words = self.phrases.iter().flatten().filter_map(|position| position.terms.first());
+                let words: Vec<&Term> = words.collect();
+                Some(Bm25::for_terms(statistics_provider, self.field, self.b, &words)?)
             }
             EnableScoring::Disabled { .. } => None,
         };
@@ -114,10 +119,11 @@ impl Query for ProximityQuery {
 
 struct ProximityWeight {
     query: ProximityQuery,
-    similarity: Option<Bm25Weight>,
+    similarity: Option<Bm25>,
 }
 
 impl ProximityWeight {
+    /// Opens the scorer of a segment before its first match.
     fn open(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Option<ProximityScorer>> {
         let index = reader.inverted_index(self.query.field)?;
         let mut phrases = Vec::with_capacity(self.query.phrases.len());
@@ -139,10 +145,10 @@ impl ProximityWeight {
             (Some(_), Some(fieldnorms)) => fieldnorms,
             _ => FieldNormReader::constant(reader.max_doc(), 1),
         };
-        let similarity = self.similarity.as_ref().map(|similarity| similarity.boost_by(boost));
+        let similarity = self.similarity.as_ref().map(|similarity| similarity.boosted(boost));
         let max_distances = self.query.max_distances.clone();
         let deadline = self.query.deadline.clone();
-        let mut scorer = ProximityScorer {
+        Ok(Some(ProximityScorer {
             phrases,
             max_distances,
             fieldnorms,
@@ -151,22 +157,45 @@ impl ProximityWeight {
             frequency: 0,
             matched_starts: Vec::new(),
             deadline,
-        };
-        scorer.seek_match(0);
-        Ok(Some(scorer))
+        }))
+    }
+
+    fn open_at_first_match(
+        &self,
+        reader: &SegmentReader,
+        boost: Score,
+    ) -> tantivy::Result<Option<ProximityScorer>> {
+        let mut scorer = self.open(reader, boost)?;
+        if let Some(scorer) = &mut scorer {
+            scorer.seek_match(0);
+        }
+        Ok(scorer)
     }
 }
 
 impl Weight for ProximityWeight {
     fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
-        Ok(match self.open(reader, boost)? {
+        Ok(match self.open_at_first_match(reader, boost)? {
             Some(scorer) => Box::new(scorer),
             None => Box::new(EmptyScorer),
         })
     }
 
+    /// Checks only the target: the first match may be far away, and positions are read for every page on the way.
+    fn scorer_danger(
+        &self,
+        reader: &SegmentReader,
+        target: DocId,
+        boost: Score,
+    ) -> tantivy::Result<(SeekDangerResult, Box<dyn Scorer>)> {
+        Ok(match self.open(reader, boost)? {
+            Some(mut scorer) => (scorer.seek_danger(target), Box::new(scorer)),
+            None => (SeekDangerResult::SeekLowerBound(TERMINATED), Box::new(EmptyScorer)),
+        })
+    }
+
     fn explain(&self, reader: &SegmentReader, doc: DocId) -> tantivy::Result<Explanation> {
-        let scorer = self.open(reader, 1.0)?.filter(|scorer| scorer.doc() <= doc);
+        let scorer = self.open_at_first_match(reader, 1.0)?.filter(|scorer| scorer.doc() <= doc);
         match scorer.map(|mut scorer| (scorer.seek(doc), scorer)) {
             Some((found, mut scorer)) if found == doc => Ok(Explanation::new("phrase", scorer.score())),
             _ => Err(TantivyError::InvalidArgument(format!("document {doc} does not match"))),
@@ -179,7 +208,7 @@ struct ProximityScorer {
     phrases: Vec<PhraseMatcher>,
     max_distances: Vec<u16>,
     fieldnorms: FieldNormReader,
-    similarity: Option<Bm25Weight>,
+    similarity: Option<Bm25>,
     doc: DocId,
     /// Number of matches in the current page.
     frequency: u32,
@@ -254,6 +283,7 @@ impl ProximityScorer {
             let max_distances = u32::from(*max_distances);
             let mut starts = phrase.starts.clone();
             starts.retain(|start| {
+                // In any order, but without overlap: one phrase ends before the other starts.
                 let earliest = start.saturating_sub(max_distances + last.length);
                 let first = self.matched_starts.partition_point(|before| *before < earliest);
                 self.matched_starts[first..]
@@ -329,6 +359,19 @@ impl DocSet for ProximityScorer {
 
     fn seek(&mut self, target: DocId) -> DocId {
         if self.doc >= target { self.doc } else { self.seek_match(target) }
+    }
+
+    fn seek_danger(&mut self, target: DocId) -> SeekDangerResult {
+        let candidate = if self.deadline.is_expired() { TERMINATED } else { self.seek_all_words(target) };
+        self.doc = candidate;
+        if candidate != target || candidate == TERMINATED {
+            return SeekDangerResult::SeekLowerBound(candidate);
+        }
+        self.frequency = self.count_matches(candidate);
+        match self.frequency {
+            0 => SeekDangerResult::SeekLowerBound(candidate + 1),
+            _ => SeekDangerResult::Found,
+        }
     }
 
     fn doc(&self) -> DocId {

@@ -8,7 +8,7 @@ use tantivy::schema::Field;
 use tantivy::{Searcher, Term};
 
 /// Statistics of the index and the words of a query.
-pub(super) struct TermStatistics {
+pub(crate) struct TermStatistics {
     searcher: Searcher,
     page_count: u64,
     /// Document frequency of the word of each term.
@@ -16,14 +16,14 @@ pub(super) struct TermStatistics {
 }
 
 impl TermStatistics {
-    pub(super) fn new(searcher: &Searcher) -> tantivy::Result<TermStatistics> {
+    pub(crate) fn new(searcher: &Searcher) -> tantivy::Result<TermStatistics> {
         let page_count = Bm25StatisticsProvider::total_num_docs(searcher)?;
         Ok(TermStatistics { searcher: searcher.clone(), page_count, doc_freqs: HashMap::new() })
     }
 
     /// Adds a word: its terms by field, and the number of pages in whose language it is a stop word. Returns the terms that are in the
     /// index.
-    pub(super) fn add_word(
+    pub(crate) fn add_word(
         &mut self,
         by_field: Vec<Vec<Term>>,
         stop_word_pages: u64,
