@@ -41,11 +41,6 @@ impl OpenBatches {
         self.sites.contains_key(&site)
     }
 
-    /// Creation time of the batch of a site; 0 for a claimed site.
-    pub(crate) fn created_ms(&self, site: SiteId) -> Option<u64> {
-        self.sites.get(&site).map(|site| site.created_ms)
-    }
-
     /// Adds a new batch.
     pub(crate) fn add(&mut self, batch: &Batch, created_ms: u64) {
         for site in &batch.sites {
@@ -108,10 +103,7 @@ mod tests {
         assert_eq!((open.sites(), of(&open)), (3, vec![(7, 2, 4, 4)]));
         open.close(SiteId(1));
         assert_eq!(of(&open), [(7, 1, 2, 4)]);
-        assert_eq!(
-            (open.created_ms(SiteId(1)), open.created_ms(SiteId(2)), open.created_ms(SiteId(9))),
-            (None, Some(99), Some(0))
-        );
+        assert_eq!([1, 2, 9].map(|site| open.contains(SiteId(site))), [false, true, true]);
         open.close(SiteId(2));
         open.close(SiteId(2));
         assert!(of(&open).is_empty() && open.contains(SiteId(9)) && open.sites() == 1);
