@@ -58,7 +58,18 @@ impl Default for FetchSettings {
             user_agent: concat!("weir/", env!("CARGO_PKG_VERSION")).to_owned(),
             from: String::new(),
             accept_language: String::new(),
-            mime_types: ["text/html", "application/xhtml+xml", "text/plain"].map(str::to_owned).to_vec(),
+            mime_types: [
+                "text/html",
+                "application/xhtml+xml",
+                "text/plain",
+                "application/rss+xml",
+                "application/atom+xml",
+                "application/rdf+xml",
+                "application/xml",
+                "text/xml",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
             connect_timeout: Duration::from_secs(30),
             first_byte_timeout: Duration::from_secs(30),
             total_timeout: Duration::from_secs(120),

@@ -29,6 +29,7 @@ pub use refresh::freshness::{
     mean_age_days, mean_freshness, mean_harmonic_staleness, optimal_refreshes, proportional_refreshes,
     uniform_refreshes,
 };
+pub use refresh::poll_intervals::PollIntervals;
 pub use scope::limits::{DomainBudget, Limits, TemplateLimits};
 pub use scope::linking_domains::{estimate_linking_domains, linking_domain_bit};
 pub use scope::path_patterns::PathPatterns;

@@ -41,6 +41,8 @@ pub struct Document {
     pub(crate) headings: Vec<HeadingRecord>,
     pub(crate) links: Vec<LinkRecord>,
     pub(crate) outline: Outline,
+    /// Dates of the entries of a feed in Unix seconds, parallel to its links.
+    pub entry_dates: Vec<Option<i64>>,
     pub(crate) strings: String,
     pub(crate) base: Option<Span>,
     pub(crate) canonical: Option<Span>,
@@ -318,6 +320,7 @@ impl Document {
         self.headings.clear();
         self.links.clear();
         self.outline.nodes.clear();
+        self.entry_dates.clear();
         *self = Document {
             text: cleared(&mut self.text),
             simplified_html: cleared(&mut self.simplified_html),
@@ -325,6 +328,7 @@ impl Document {
             headings: std::mem::take(&mut self.headings),
             links: std::mem::take(&mut self.links),
             outline: std::mem::take(&mut self.outline),
+            entry_dates: std::mem::take(&mut self.entry_dates),
             ..Document::default()
         };
     }

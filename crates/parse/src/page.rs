@@ -80,6 +80,9 @@ impl Document {
             SitemapEntry::Page { url, modified } | SitemapEntry::Sitemap { url, modified } => {
                 self.modified = self.modified.max(modified);
                 self.add_bare_link(url, Span::default(), LinkKind::Feed, options);
+                if self.entry_dates.len() < self.links.len() {
+                    self.entry_dates.push(modified);
+                }
             }
         });
         let unknown = summary.kind == SitemapKind::Unknown;

@@ -200,6 +200,10 @@ settings! {
     change_rate_sigma: f64 = 1.5, Bounds::Number { max: 5.0 }, true, "Standard deviation of the logarithm of the rates, which are log-normal; at most one change per second.";
     clock: f64 = 1.0, Bounds::Number { max: 1e9 }, true, "Speed of page changes relative to real time; 0 stops the clock.";
     start_day: f64 = 365.0, Bounds::Number { max: 10_000.0 }, true, "Start of this clock, in days after the beginning of this Web.";
+    intermittent_sites: f64 = 0.0, SHARE, false, "Share of sites that come and go: for a third of a period of 200 to 500 days they respond with 503.";
+    changing_robots: f64 = 0.0, SHARE, false, "Share of sites whose robots.txt disallows everything for a third of such a period.";
+    moving_mirrors: f64 = 0.0, SHARE, false, "Share of mirrors that redirect to their origin from a day of the first year on.";
+    growing_sitemaps: f64 = 0.0, SHARE, false, "Share of sites with a sitemap that lists isolated pages, each from a day of the first year on.";
 
     // Limits of the server.
     max_connections: u64 = 10_000, Bounds::Count { max: 1_000_000 }, true, "Maximum number of open connections; further ones are closed immediately.";

@@ -12,7 +12,7 @@ use crate::error::{Error, Result, corrupt};
 use crate::layout;
 
 /// Format version that this program reads and writes.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 
 /// Manifest of one commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

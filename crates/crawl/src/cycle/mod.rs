@@ -440,7 +440,6 @@ impl CrawlLoop {
         for site in &seeded.finished_sites {
             self.finish_site(collection, *site)?;
         }
-        self.manager.changed_robots.extend(seeded.changed_robots);
         for site in std::mem::take(&mut self.returned_sites) {
             self.manager.open.close(site);
         }

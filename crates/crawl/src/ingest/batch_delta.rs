@@ -311,7 +311,8 @@ impl BatchDelta {
         delta.failed_requests += u32::from(!page.outcome.is_success());
         delta.bytes += page.content_bytes;
         if page.outcome == FetchOutcome::Success && visit.is_newest && page.url.path_and_query() == "/" {
-            delta.front_page_hash = page.content_hash;
+            let fingerprint = page.document.as_ref().map_or(0, |document| document.front_page_hash);
+            delta.front_page_hash = if fingerprint != 0 { fingerprint } else { page.content_hash };
         }
         if page.outcome != FetchOutcome::NoResponse && visit.is_newest {
             delta.last_response =

@@ -15,8 +15,8 @@ use harvest::files::sealed_dir::{SealedDirError, SealedDirWriter};
 use harvest::files::{checksummed_jsonl, sealed_dir};
 use harvest::item::fetch_outcome::FetchOutcome;
 use harvest::item::gathered_page::{GatheredLink, GatheredLinks, LinkTarget};
-use harvest::item::harvest_event::SitemapUrl;
-use model::{PageId, Reason, SiteId, UrlRules};
+use harvest::item::harvest_event::UrlList;
+use model::{PageId, Reason, UrlRules};
 use parse::LinkKind;
 use serde::{Deserialize, Serialize};
 
@@ -26,15 +26,15 @@ use crate::ingest::page_links::PageLinks;
 pub(crate) enum OutlinksLine {
     /// Page and its outlinks.
     Page(PageLinks),
-    /// URLs of a sitemap.
-    Sitemap { site: SiteId, pages: Vec<SitemapUrl> },
+    /// URLs of a sitemap or feed.
+    Sitemap(UrlList),
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum OutlinksJson {
     Page(OutlinksJsonPage),
-    Sitemap { site: SiteId, pages: Vec<SitemapUrl> },
+    Sitemap(UrlList),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -107,12 +107,8 @@ impl OutlinksWriter {
         }))
     }
 
-    pub(crate) fn push_sitemap(
-        &mut self,
-        site: SiteId,
-        pages: Vec<SitemapUrl>,
-    ) -> Result<(), SealedDirError> {
-        self.write(&OutlinksJson::Sitemap { site, pages })
+    pub(crate) fn push_sitemap(&mut self, list: UrlList) -> Result<(), SealedDirError> {
+        self.write(&OutlinksJson::Sitemap(list))
     }
 
     fn write(&mut self, line: &OutlinksJson) -> Result<(), SealedDirError> {
@@ -172,8 +168,8 @@ impl<'r> OutlinksReader<'r> {
     pub(crate) fn next(&mut self) -> io::Result<Option<OutlinksLine>> {
         let line = match self.lines.read_next()? {
             None => return Ok(None),
-            Some(OutlinksJson::Sitemap { site, pages }) => {
-                return Ok(Some(OutlinksLine::Sitemap { site, pages }));
+            Some(OutlinksJson::Sitemap(list)) => {
+                return Ok(Some(OutlinksLine::Sitemap(list)));
             }
             Some(OutlinksJson::Page(line)) => line,
         };
@@ -218,8 +214,10 @@ mod tests {
     use super::*;
     use harvest::gatherer::Gatherer;
     use harvest::item::fetched_page::FetchedPage;
+    use harvest::item::harvest_event::{SitemapUrl, UrlListKind};
     use harvest::settings::focus::Focus;
     use harvest::settings::gather_settings::GatherSettings;
+    use model::SiteId;
 
     fn page_links() -> PageLinks {
         let body = "<a href='/a?b=1' rel='next nofollow'>no</a> <a href=/ü>läßt</a> <img src=i.png> <a href='mailto:x'>m</a>\
@@ -270,8 +268,13 @@ mod tests {
         assert_eq!(links(&before).len(), 5);
         let mut writer = OutlinksWriter::create(&dir, 1).unwrap();
         writer.push(&before).unwrap();
-        let named = vec![SitemapUrl { url: "http://a.example/s".to_owned(), modified_s: 3 }];
-        writer.push_sitemap(SiteId(2), named.clone()).unwrap();
+        let named = UrlList {
+            site: SiteId(2),
+            file: "http://a.example/sitemap.xml".to_owned(),
+            kind: UrlListKind::Sitemap,
+            urls: vec![SitemapUrl { url: "http://a.example/s".to_owned(), modified_s: 3 }],
+        };
+        writer.push_sitemap(named.clone()).unwrap();
         writer.seal().unwrap();
 
         let rules = UrlRules::default();
@@ -282,8 +285,8 @@ mod tests {
             (page.id, page.url.clone(), page.fetched_ms, page.outcome, page.is_first, page.cash)
         };
         assert_eq!(fields(&after), fields(&before));
-        let Some(OutlinksLine::Sitemap { site, pages }) = reader.next().unwrap() else { panic!("no list") };
-        assert_eq!((site, pages), (SiteId(2), named));
+        let Some(OutlinksLine::Sitemap(list)) = reader.next().unwrap() else { panic!("no list") };
+        assert_eq!(list, named);
         assert!(reader.next().unwrap().is_none());
 
         let path = dir.join(LINES_FILE);

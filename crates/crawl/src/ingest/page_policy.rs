@@ -90,8 +90,16 @@ impl PagePolicy {
         (hops <= scope.hops_outside).then_some(hops)
     }
 
-    /// Loads the sizes of all sites and the prior change rates.
+    /// Loads the sizes of all sites, the page budgets of URL groups and the prior change rates.
     pub(crate) fn load_counts(&mut self, collection: &Collection) -> Result<()> {
+        self.load_site_sizes(collection)?;
+        self.templates.borrow_mut().load(&CrawlState::load(collection)?.template_budgets);
+        self.change_priors = change_priors(collection.page_state.reader())?;
+        Ok(())
+    }
+
+    /// Loads the sizes of all sites.
+    pub(crate) fn load_site_sizes(&mut self, collection: &Collection) -> Result<()> {
         self.full_sites.clear();
         let parts = collection.site_state.reader().scan(|known: &mut Vec<(SiteId, u32)>, site, record| {
             known.push((site, record.pages_known));
@@ -100,8 +108,6 @@ impl PagePolicy {
             self.record_site_size(site, pages);
         }
         self.record_collection_size(collection);
-        self.templates.borrow_mut().load(&CrawlState::load(collection)?.template_budgets);
-        self.change_priors = change_priors(collection.page_state.reader())?;
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use harvest::item::fetch_outcome::FetchOutcome;
 use harvest::item::fetched_page::FetchedPage;
 use harvest::item::gathered_page::GatheredPage;
 use model::PageId;
+use parse::ContentKind;
 use store::{AppendResult, PageFlags, PageRecord, PageStage, RecordLocation};
 
 /// Comparison of a fetch with the page record.
@@ -71,6 +72,11 @@ impl VisitComparison {
             record.content_hash = page.content_hash;
             record.content_bytes = u32::try_from(page.content_bytes).unwrap_or(u32::MAX);
             record.change_hash = change_hash(page);
+            let is_feed = page.document.as_ref().is_some_and(|document| document.kind == ContentKind::Feed);
+            record.flags = match is_feed {
+                true => record.flags.with(PageFlags::FEED),
+                false => record.flags.without(PageFlags::FEED),
+            };
         }
         // Keep the last version with content rather than the last response.
         if page.outcome == FetchOutcome::Success || record.content_hash == 0 {

@@ -1,6 +1,6 @@
 //! Construction of a batch from the selected pages, site by site, with everything that a harvester needs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use harvest::item::batch::{Batch, BatchPage, BatchSite, RobotsRedirect};
 use harvest::item::robots_response::RobotsResponse;
@@ -9,20 +9,22 @@ use model::{PageId, Reason, SiteId};
 use store::{Collection, PageFlags, PageRecord, PageStage, Result, SiteRecord};
 
 use super::page_check::check_settings;
+use super::polls::are_sitemaps_due;
 use super::site_url::front_page;
 use super::validators;
 use crate::state::crawl_state::CrawlState;
 use crate::state::stages::never_fetched;
 use crate::state::{robots_redirects, shared_cash};
 
-/// Builds a batch of the selected pages, best first, and marks them as queued. Pages that the current settings reject are
-/// skipped; returns their number.
+/// Builds a batch of the selected pages, best first, and marks them as queued; `polled` are further sites, of which only
+/// robots.txt and sitemaps are fetched. Pages that the current settings reject are skipped; returns their number.
 pub(super) fn build_batch(
     collection: &mut Collection,
     settings: &CrawlSettings,
     id: u64,
     selected: &[PageId],
-    now_s: u32,
+    polled: &[SiteId],
+    now_ms: u64,
 ) -> Result<(Batch, usize)> {
     let mut sorted = selected.to_vec();
     sorted.sort_unstable();
@@ -66,11 +68,32 @@ pub(super) fn build_batch(
             let mut room = max_pages.saturating_sub(record.pages_fetched);
             pages.retain(|page| !records.get(&page.page).is_some_and(never_fetched) || decrement(&mut room));
         }
-        batch.sites.extend(batch_site(collection, &state, settings, site, &record, pages, now_s)?);
+        batch.sites.extend(batch_site(collection, &state, settings, site, &record, pages, now_ms)?);
     }
     batch.sites.retain(|site| !site.pages.is_empty());
+    add_polled_sites(collection, &state, settings, &mut batch, polled, now_ms)?;
     mark_queued(collection, &batch)?;
     Ok((batch, rejected_pages))
+}
+
+/// Adds sites without pages, as far as they are in scope.
+fn add_polled_sites(
+    collection: &Collection,
+    state: &CrawlState,
+    settings: &CrawlSettings,
+    batch: &mut Batch,
+    polled: &[SiteId],
+    now_ms: u64,
+) -> Result<()> {
+    let in_batch: HashSet<SiteId> = batch.sites.iter().map(|site| site.site).collect();
+    for site in polled.iter().copied().filter(|site| !in_batch.contains(site)) {
+        let front = front_page(collection.urls.reader(), settings, site);
+        let in_scope =
+            front.is_some_and(|url| check_settings(settings, &url, 0, PageFlags::default()).is_ok());
+        let Some(record) = collection.site_state.reader().get(site)?.filter(|_| in_scope) else { continue };
+        batch.sites.extend(batch_site(collection, state, settings, site, &record, Vec::new(), now_ms)?);
+    }
+    Ok(())
 }
 
 fn reject(collection: &mut Collection, mut rejected: Vec<(PageId, Reason)>) -> Result<()> {
@@ -117,7 +140,7 @@ fn batch_site(
     site: SiteId,
     record: &SiteRecord,
     pages: Vec<BatchPage>,
-    now_s: u32,
+    now_ms: u64,
 ) -> Result<Option<BatchSite>> {
     let reader = collection.site_state.reader();
     let Some(name) = collection.urls.reader().site_name(site) else { return Ok(None) };
@@ -129,7 +152,6 @@ fn batch_site(
             text: reader.robots_text(site)?.unwrap_or_default(),
         }),
     };
-    let wants_sitemaps = settings.sitemaps.enabled || settings.sitemaps.robots_rdf;
     Ok(Some(BatchSite {
         site,
         name: name.to_owned(),
@@ -143,8 +165,7 @@ fn batch_site(
         robots_redirects: robots_redirects::hosts(state, site)
             .map(|name| RobotsRedirect { name: name.to_owned(), address: None })
             .collect(),
-        sitemaps_due: wants_sitemaps
-            && record.sitemaps_read_s.saturating_add(settings.sitemaps.max_age_s) <= now_s,
+        sitemaps_due: are_sitemaps_due(settings, record, now_ms),
         pages,
     }))
 }
@@ -161,7 +182,7 @@ mod tests {
 
     fn build(test: &mut TestCollection, settings: &CrawlSettings, urls: &[&str]) -> (Batch, usize) {
         let selected: Vec<PageId> = urls.iter().map(|url| test.page_id(url)).collect();
-        build_batch(&mut test.collection, settings, 7, &selected, NOON_S).unwrap()
+        build_batch(&mut test.collection, settings, 7, &selected, &[], NOON_MS).unwrap()
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod due;
 mod front_page;
 pub(crate) mod page_check;
 pub(crate) mod page_ranks;
+pub(crate) mod polls;
 pub(crate) mod priority;
 pub(crate) mod refetch;
 pub(crate) mod revisit;
@@ -23,7 +24,7 @@ mod site_eligibility;
 pub(crate) mod site_url;
 pub(crate) mod validators;
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use harvest::control::budgets::Budgets;
 use harvest::item::batch::Batch;
@@ -38,7 +39,7 @@ use crate::manager::page_ranks::PageRanks;
 use crate::manager::priority::{FactSource, FactSurvey, PriorityScorer, SiteFacts};
 use crate::state::crawl_state::CrawlState;
 use crate::state::robots_redirects;
-use aliases::mark_aliases;
+use aliases::{mark_aliases, move_alias_pages};
 use batch_builder::build_batch;
 use day_budget::DayBudget;
 use domain_budget::DomainRooms;
@@ -63,8 +64,6 @@ pub(crate) struct Manager {
     pub(crate) open_pages: u64,
     /// Number of sites at their daily limit, and of sites at their domain budget, at the last scan.
     sites_over_budget: (u64, u64),
-    /// Sites whose robots.txt has changed: pages that it disallowed may be allowed now.
-    pub(crate) changed_robots: HashSet<SiteId>,
 }
 
 impl Manager {
@@ -95,7 +94,11 @@ impl Manager {
         now_ms: u64,
     ) -> Result<Option<Batch>, Error> {
         self.load_ranks(collection, settings)?;
-        release_disallowed(collection, &std::mem::take(&mut self.changed_robots))?;
+        let changed_robots =
+            CrawlState::update(collection, |state| std::mem::take(&mut state.changed_robots))?;
+        release_disallowed(collection, &changed_robots)?;
+        mark_aliases(collection)?;
+        move_alias_pages(collection, settings, seconds(now_ms))?;
         // Pages that the current settings reject are detected only when they are selected; then select again.
         loop {
             let (batch, rejected) = self.select_pages(collection, settings, now_ms)?;
@@ -130,8 +133,12 @@ impl Manager {
             let candidates = self.best_candidates(collection, settings, &eligibilities, &day, now_ms)?;
             selected.extend(select(candidates, limits, |site| day.remaining_for_site(site), &mut domains));
         }
+        let max_polls = max_pages.saturating_sub(selected.len());
+        let polled = polls::due_sites(&eligibilities, &day, now_ms, max_polls);
+        let next_poll_ms = polls::next_poll(&eligibilities, now_ms).map_or(u64::MAX, |due| due.time_ms);
+        self.next_scan_ms = self.next_scan_ms.min(next_poll_ms);
         let (batch, rejected) =
-            build_batch(collection, settings, self.last_batch + 1, &selected, seconds(now_ms))?;
+            build_batch(collection, settings, self.last_batch + 1, &selected, &polled, now_ms)?;
         self.last_batch += u64::from(!batch.sites.is_empty());
         self.open_pages = day.open_pages() + batch.pages() as u64;
         Ok((batch, rejected))
@@ -207,7 +214,8 @@ impl Manager {
         Ok(parts.contains(&true))
     }
 
-    /// Time after `after_ms` at which the next page is due: a discovered or failed one; with `revisits` also a fetched one.
+    /// Time after `after_ms` at which the next page is due: a discovered or failed one; with `revisits` also a fetched one, or a
+    /// poll.
     pub(crate) fn next_due(
         &self,
         collection: &Collection,
@@ -228,7 +236,8 @@ impl Manager {
             }
         };
         let parts = collection.page_state.reader().scan(&store::PageColumn::ALL, observe)?;
-        Ok(EarliestDue::merge(parts))
+        let poll = polls::next_poll(&eligibilities, after_ms).filter(|_| revisits);
+        Ok(EarliestDue::merge(parts).into_iter().chain(poll).min_by_key(|due| due.time_ms))
     }
 
     /// Pages that may be selected from each site now.
@@ -239,7 +248,6 @@ impl Manager {
         day: &DayBudget,
         now_ms: u64,
     ) -> Result<(Vec<SiteEligibility>, DomainRooms), Error> {
-        mark_aliases(collection)?;
         let (mut eligibilities, domains) = evaluate_sites(collection, settings)?;
         let over_budget = eligibilities.iter().filter(|eligibility| eligibility.over_budget).count();
         self.sites_over_budget = (day.sites_at_limit(), over_budget as u64);
@@ -290,7 +298,7 @@ fn reserved_pages(settings: &CrawlSettings, pages: usize) -> usize {
 }
 
 /// Moves pages that the old robots.txt disallowed back to the stage discovered.
-pub(crate) fn release_disallowed(collection: &mut Collection, sites: &HashSet<SiteId>) -> store::Result<()> {
+fn release_disallowed(collection: &mut Collection, sites: &BTreeSet<SiteId>) -> store::Result<()> {
     if sites.is_empty() {
         return Ok(());
     }
@@ -511,7 +519,8 @@ mod tests {
         }
         let settings = CrawlSettings::default();
         assert!(next_urls(&mut manager, &mut test, &settings, NOON_MS).is_empty());
-        manager.changed_robots.insert(test.site_id("http://a.example"));
+        let changed = test.site_id("http://a.example");
+        CrawlState::update(&mut test.collection, |state| state.changed_robots.insert(changed)).unwrap();
         assert_eq!(next_urls(&mut manager, &mut test, &settings, NOON_MS), [ONE]);
     }
 }

@@ -4,13 +4,18 @@ use harvest::settings::crawl_settings::{CrawlSettings, DAY_S, RevisitIntervals};
 use store::{PageFlags, PageStage, ScanRow, SiteRecord};
 
 /// Earliest time of the next fetch of a page, in Unix seconds. For fetched pages the current settings decide; a page whose sitemap
-/// reports a change waits at most a day; one whose fetch the user has requested does not wait.
+/// reports a change waits at most a day, and a feed is polled by its change rate. A page whose fetch the user has requested does
+/// not wait.
 pub fn page_due_s(intervals: &RevisitIntervals, row: &ScanRow) -> u32 {
     if row.flags.has(PageFlags::REFETCH) {
         return 0;
     }
     let reported_stale = row.flags.has(PageFlags::REPORTED_STALE);
     match row.stage {
+        PageStage::Fetched if row.flags.has(PageFlags::FEED) => {
+            let interval_s = intervals.polls.of_rate_s(row.changes_per_day);
+            row.last_visit_s.saturating_add(interval_s.min(intervals.success_s))
+        }
         PageStage::Fetched if reported_stale => {
             row.last_visit_s.saturating_add(intervals.success_s.min(DAY_S))
         }

@@ -8,6 +8,7 @@ use store::{Collection, PageStage, Result, ScanRow, SiteRecord};
 
 use super::site_url::front_page;
 use crate::manager::domain_budget::{DomainRooms, SitePages};
+use crate::manager::polls::next_poll_s;
 use crate::manager::priority::SiteFacts;
 
 /// Eligibility of a site.
@@ -20,6 +21,8 @@ pub(super) struct SiteEligibility {
     /// Sketch of the linking domains.
     pub(super) linking_domains_sketch: u64,
     pub(super) back_off_until_ms: u64,
+    /// Time of the next poll of robots.txt or sitemaps, in Unix seconds; `None` if it was never contacted.
+    pub(super) next_poll_s: Option<u32>,
     pub(super) address: Option<IpAddr>,
     /// Whether the site, or a site at the same address, is in an open batch.
     pub(super) open: bool,
@@ -78,6 +81,7 @@ pub(super) fn evaluate_sites(
                     queued: record.pages_queued,
                     linking_domains_sketch: record.linking_domains_sketch,
                     back_off_until_ms: record.back_off_until_ms,
+                    next_poll_s: next_poll_s(settings, record),
                     address: record.address,
                     open: false,
                     over_budget: false,

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use frontier::Politeness;
-use harvest::item::harvest_event::{HarvestEvent, SiteResult, SitemapUrl};
+use frontier::PollIntervals;
+use harvest::item::harvest_event::{HarvestEvent, SiteResult, SitemapOutcome, UrlList};
 use harvest::item::robots_policy::RobotsPolicy;
 use harvest::item::robots_response::RobotsResponse;
+use harvest::settings::crawl_settings::CrawlSettings;
 use model::SiteId;
 use store::{Collection, Result};
 
@@ -18,17 +19,19 @@ use crate::state::{cooldowns, robots_redirects};
 pub(crate) struct EventSummary {
     /// Finished sites.
     pub(crate) finished_sites: Vec<SiteId>,
-    /// Sites whose robots.txt has changed.
-    pub(crate) changed_robots: Vec<SiteId>,
-    /// URLs of sitemaps.
-    pub(crate) sitemap_urls: Vec<(SiteId, Vec<SitemapUrl>)>,
+    /// URLs of sitemaps and feeds.
+    pub(crate) url_lists: Vec<UrlList>,
+    /// Sites whose sitemaps were polled.
+    pub(crate) sitemap_polls: BTreeMap<SiteId, SitemapOutcome>,
+    /// Sitemaps that the robots.txt of a site names, and the time of its fetch in Unix seconds.
+    pub(crate) named_sitemaps: Vec<(SiteId, Vec<String>, u32)>,
 }
 
 /// Applies events to page records, site records and the crawl state.
 pub(crate) fn apply_events(
     collection: &mut Collection,
     events: Vec<HarvestEvent>,
-    politeness: &Politeness,
+    settings: &CrawlSettings,
 ) -> Result<EventSummary> {
     let mut summary = EventSummary::default();
     let mut state = CrawlState::load(collection)?;
@@ -43,8 +46,15 @@ pub(crate) fn apply_events(
             }
             HarvestEvent::RobotsFetched { site, response } => {
                 robots_redirects::remove(&mut state, site);
-                if store_robots(collection, site, &response)? {
-                    summary.changed_robots.push(site);
+                let rules = RobotsPolicy::from_response(&response, "");
+                if store_robots(collection, site, &response, &rules, &settings.revisits.polls)? {
+                    state.changed_robots.insert(site);
+                }
+                if let RobotsPolicy::Rules(rules) = rules
+                    && settings.sitemaps.enabled
+                    && !rules.sitemaps.is_empty()
+                {
+                    summary.named_sitemaps.push((site, rules.sitemaps, response.fetched_s));
                 }
             }
             HarvestEvent::RobotsRedirect { site, name } => robots_redirects::record(&mut state, site, &name),
@@ -56,26 +66,34 @@ pub(crate) fn apply_events(
             }
             HarvestEvent::HostContacted { name, address, ended_ms, until_ms } => {
                 let cooldown = StoredCooldown { host: name, address, until_ms };
-                cooldowns::record(collection, &mut state, cooldown, ended_ms, politeness)?;
+                cooldowns::record(collection, &mut state, cooldown, ended_ms, &settings.politeness)?;
             }
-            HarvestEvent::SitemapUrls { site, urls } => summary.sitemap_urls.push((site, urls)),
+            HarvestEvent::UrlsListed(list) => summary.url_lists.push(list),
             HarvestEvent::SiteDone(result) => results.push(result),
         }
     }
     state.save(collection)?;
     update_unfetched(collection, &unfetched)?;
     results.sort_unstable_by_key(|result| result.site);
+    for result in results.iter().filter(|result| result.sitemaps_read_s != 0) {
+        summary.sitemap_polls.insert(result.site, result.sitemaps);
+    }
     summary.finished_sites = apply_site_results(collection, &results)?;
     Ok(summary)
 }
 
 /// Stores a robots.txt; true if it has changed.
-fn store_robots(collection: &mut Collection, site: SiteId, response: &RobotsResponse) -> Result<bool> {
+fn store_robots(
+    collection: &mut Collection,
+    site: SiteId,
+    response: &RobotsResponse,
+    rules: &RobotsPolicy,
+    polls: &PollIntervals,
+) -> Result<bool> {
     let Some(before) = collection.site_state.reader().get(site)? else { return Ok(false) };
     if before.robots_fetched_s > response.fetched_s {
         return Ok(false);
     }
-    let rules = RobotsPolicy::from_response(response, "");
     // While robots.txt is unreachable, the last good text is retained.
     if matches!(rules, RobotsPolicy::Rules(_)) {
         collection.site_state.set_robots_text(site, &response.text)?;
@@ -83,14 +101,24 @@ fn store_robots(collection: &mut Collection, site: SiteId, response: &RobotsResp
     collection.site_state.update(&[site], |_, record| {
         record.robots_fetched_s = response.fetched_s;
         record.robots_status = response.status;
-        if let RobotsPolicy::Rules(rules) = &rules {
+        if let RobotsPolicy::Rules(rules) = rules {
             let delay = rules.crawl_delay.unwrap_or_default().as_millis();
             record.crawl_delay_ms = u32::try_from(delay).unwrap_or(u32::MAX);
         }
     })?;
     let after = collection.site_state.reader().get(site)?.map_or(0, |record| record.robots_hash());
-    Ok(before.robots_fetched_s != 0
-        && (after, response.status) != (before.robots_hash(), before.robots_status))
+    let is_first = before.robots_fetched_s == 0;
+    let has_changed = !is_first && (after, response.status) != (before.robots_hash(), before.robots_status);
+    collection.site_state.update(&[site], |_, record| {
+        // A new site is asked as often as a stored robots.txt may be used: whether it changes is not known.
+        record.robots_interval_s =
+            if is_first { polls.min_s } else { polls.adapted_s(record.robots_interval_s, has_changed) };
+        if has_changed {
+            // It may name other sitemaps, and those that it disallowed may be allowed now.
+            record.sitemaps_read_s = 0;
+        }
+    })?;
+    Ok(has_changed)
 }
 
 /// Stores the results of finished sites; returns the sites.
@@ -123,7 +151,15 @@ mod tests {
     const SITE: &str = "http://a.example";
 
     fn apply(test: &mut TestCollection, events: Vec<HarvestEvent>) -> EventSummary {
-        apply_events(&mut test.collection, events, &Politeness::default()).unwrap()
+        apply_events(&mut test.collection, events, &CrawlSettings::default()).unwrap()
+    }
+
+    /// Sites whose robots.txt has changed by an event.
+    fn changed_robots(test: &mut TestCollection, event: HarvestEvent) -> Vec<SiteId> {
+        apply(test, vec![event]);
+        let changed =
+            CrawlState::update(&mut test.collection, |state| std::mem::take(&mut state.changed_robots));
+        changed.unwrap().into_iter().collect()
     }
 
     fn robots(test: &TestCollection, fetched_s: u32, status: u16, text: &str) -> HarvestEvent {
@@ -141,7 +177,7 @@ mod tests {
         let mut test = TestCollection::contacted(&["http://a.example/"]);
         let text = "User-agent: *\nCrawl-delay: 20\nDisallow: /x\n";
         let event = robots(&test, NOON_S, 200, text);
-        assert!(apply(&mut test, vec![event]).changed_robots.is_empty(), "the first one is no change");
+        assert!(changed_robots(&mut test, event).is_empty(), "the first one is no change");
         let event = robots(&test, NOON_S + 60, 503, "");
         apply(&mut test, vec![event]);
         let site = test.site(SITE);
@@ -159,12 +195,12 @@ mod tests {
         let event = robots(&test, NOON_S, 200, old);
         apply(&mut test, vec![event]);
         let event = robots(&test, NOON_S + 60, 200, old);
-        assert!(apply(&mut test, vec![event]).changed_robots.is_empty());
+        assert!(changed_robots(&mut test, event).is_empty());
         let event = robots(&test, NOON_S + 120, 200, new);
-        assert_eq!(apply(&mut test, vec![event]).changed_robots, [test.site_id(SITE)]);
+        assert_eq!(changed_robots(&mut test, event), [test.site_id(SITE)]);
         // Journals of several harvesters can be replayed in any order.
         let event = robots(&test, NOON_S + 60, 200, old);
-        assert!(apply(&mut test, vec![event]).changed_robots.is_empty());
+        assert!(changed_robots(&mut test, event).is_empty());
         assert_eq!((stored_text(&test).as_str(), test.site(SITE).robots_fetched_s), (new, NOON_S + 120));
     }
 
@@ -211,6 +247,7 @@ mod tests {
             back_off_until_ms: NOON_MS + 5,
             throttle_delay_ms: 30_000,
             sitemaps_read_s: 0,
+            sitemaps: SitemapOutcome::Absent,
         };
         let (early, late) = (result(NOON_MS), result(NOON_MS + 30_000));
         assert_eq!(

@@ -4,21 +4,22 @@
 //! returned pages, robots.txt, cooldowns, sitemaps.
 
 pub(crate) mod events;
+pub(crate) mod sitemaps;
 
 use std::sync::Arc;
 
 use harvest::item::gathered_page::GatheredPage;
-use harvest::item::harvest_event::{HarvestEvent, SitemapUrl};
+use harvest::item::harvest_event::{HarvestEvent, UrlList};
 use harvest::settings::crawl_settings::CrawlSettings;
-use model::UrlBatch;
-use model::{PageId, SiteId, UrlClass};
-use store::{Collection, PageFlags, ResolvedBatch, Result};
+use model::SiteId;
+use store::{Collection, Result};
 
 use crate::ingest::page_links::PageLinks;
 use crate::ingest::page_policy::PagePolicy;
 use crate::ingest::summary::IngestSummary;
-use crate::ingest::{Ingest, template_release, visit};
+use crate::ingest::{Ingest, template_release};
 use crate::seeder::events::apply_events;
+use crate::seeder::sitemaps::{add_sitemaps_on_other_sites, finish_sitemap_polls};
 
 /// Ingests pages and events in batches.
 pub(crate) struct Seeder {
@@ -36,8 +37,6 @@ pub(crate) struct SeedResult {
     pub(crate) bytes: u64,
     /// Finished sites.
     pub(crate) finished_sites: Vec<SiteId>,
-    /// Sites whose robots.txt has changed.
-    pub(crate) changed_robots: Vec<SiteId>,
 }
 
 /// Equal to the default deduplication window of the page store.
@@ -91,12 +90,16 @@ impl Seeder {
     pub(crate) fn seed(&mut self, collection: &mut Collection) -> Result<SeedResult> {
         let mut result = SeedResult { bytes: std::mem::take(&mut self.bytes), ..SeedResult::default() };
         result.ingested = self.ingest.ingest(collection, std::mem::take(&mut self.pages))?;
-        let summary = apply_events(collection, std::mem::take(&mut self.events), &self.settings.politeness)?;
-        for (site, pages) in &summary.sitemap_urls {
-            result.ingested.new_pages += self.add_sitemap_urls(collection, *site, pages)?;
+        let summary = apply_events(collection, std::mem::take(&mut self.events), &self.settings)?;
+        let policy = &mut self.ingest.policy;
+        for (site, named, now_s) in &summary.named_sitemaps {
+            add_sitemaps_on_other_sites(collection, policy, &self.settings, *site, named, *now_s)?;
         }
+        for list in &summary.url_lists {
+            result.ingested.new_pages += self.add_listed_urls(collection, list)?;
+        }
+        finish_sitemap_polls(collection, &self.settings.revisits.polls, &summary.sitemap_polls)?;
         result.finished_sites = summary.finished_sites;
-        result.changed_robots = summary.changed_robots;
         Ok(result)
     }
 
@@ -114,89 +117,17 @@ impl Seeder {
         template_release::release(collection, &self.ingest.policy)
     }
 
-    /// Adds the URLs of a sitemap; their depth is 1, as if the front page linked to them.
-    pub(crate) fn add_sitemap_urls(
-        &mut self,
-        collection: &mut Collection,
-        site: SiteId,
-        pages: &[SitemapUrl],
-    ) -> Result<u64> {
-        let policy = &self.ingest.policy;
-        let gather = &self.settings.gathering;
-        let mut urls = UrlBatch::new();
-        let mut entries = Vec::with_capacity(pages.len());
-        for page in pages {
-            if let Ok(url) = gather.rules.canonical(&page.url) {
-                urls.push(&url);
-                entries.push((url.class(&gather.scope.extensions) == UrlClass::Dynamic, page.modified_s));
-            }
-        }
-        let (mut new_static, mut new_dynamic) = (0, 0);
-        let resolved = collection.resolve_admitted(
-            &urls,
-            // The site exists, so the discovery time of new sites is not used.
-            0,
-            |site| policy.admits(site),
-            |new| {
-                let (dynamic, modified_s) = entries[new.link_index as usize];
-                if dynamic {
-                    new_dynamic += 1;
-                } else {
-                    new_static += 1;
-                }
-                let site_pages = policy.pages_known(new.site) + new_static + new_dynamic;
-                let mut record = policy.new_page_record(new.site, site_pages, 1, 0, dynamic);
-                record.last_change_s = modified_s;
-                let url = urls.url(new.link_index as usize);
-                record.url_score = policy.url_scorer.score(url);
-                policy.apply_template_budget(&mut record, url, None);
-                record
-            },
-        )?;
-        record_sitemap_dates(collection, &resolved, &entries)?;
-        collection.site_state.update(&[site], |_, record| {
-            record.pages_known += new_static + new_dynamic;
-            record.pages_static += new_static;
-            record.pages_dynamic += new_dynamic;
-        })?;
-        let known = collection.site_state.reader().get(site)?.map_or(0, |record| record.pages_known);
-        self.ingest.policy.record_site_size(site, known);
-        self.ingest.policy.record_collection_size(collection);
-        Ok(u64::from(new_static + new_dynamic))
+    /// Adds the URLs of a sitemap or feed; returns the number of new pages.
+    pub(crate) fn add_listed_urls(&mut self, collection: &mut Collection, list: &UrlList) -> Result<u64> {
+        sitemaps::add_listed_urls(collection, &mut self.ingest.policy, &self.settings, list)
     }
-}
-
-/// Stores the modification dates of a sitemap. A date later than the last fetch marks the copy as stale; an old date proves
-/// nothing.
-fn record_sitemap_dates(
-    collection: &mut Collection,
-    resolved: &ResolvedBatch<Option<PageId>>,
-    entries: &[(bool, u32)],
-) -> Result<()> {
-    let dated = resolved.pages.iter().zip(entries);
-    let mut changes: Vec<(PageId, u32)> = dated
-        .filter_map(|(page, (_, modified_s))| Some(((*page)?, *modified_s)))
-        .filter(|(page, time_s)| *page < resolved.first_new_page && *time_s > 0)
-        .collect();
-    changes.sort_unstable();
-    // A page may be listed twice; the latest date counts.
-    changes.reverse();
-    changes.dedup_by_key(|(page, _)| *page);
-    changes.reverse();
-    let pages: Vec<PageId> = changes.iter().map(|(page, _)| *page).collect();
-    collection.page_state.update(&pages, |index, record| {
-        let modified_s = changes[index].1;
-        record.last_change_s = record.last_change_s.max(modified_s);
-        if visit::is_reported_stale(record, modified_s) {
-            record.flags = record.flags.with(PageFlags::REPORTED_STALE);
-        }
-    })
 }
 
 #[cfg(test)]
 mod tests {
+    use harvest::item::harvest_event::{SitemapUrl, UrlListKind};
     use model::Reason;
-    use store::PageStage;
+    use store::{PageFlags, PageStage};
 
     use super::*;
     use crate::test_collection::{NOON_S, TestCollection};
@@ -209,7 +140,8 @@ mod tests {
             urls.map(|(url, modified_s)| SitemapUrl { url: (*url).to_owned(), modified_s: *modified_s });
         let urls = urls.collect();
         let mut seeder = Seeder::new(&Arc::new(settings), &test.collection).unwrap();
-        seeder.add_event(HarvestEvent::SitemapUrls { site: test.site_id(SITE), urls });
+        let (file, kind) = (format!("{SITE}/sitemap.xml"), UrlListKind::Sitemap);
+        seeder.add_event(HarvestEvent::UrlsListed(UrlList { site: test.site_id(SITE), file, kind, urls }));
         seeder.seed(&mut test.collection).unwrap()
     }
 

@@ -19,7 +19,7 @@ use harvest::gatherer::pool::{GatherBatcher, MAX_JOBS_IN_FLIGHT, PendingPages, P
 use harvest::harvester::pool::journal_error;
 use harvest::item::batch::Batch;
 use harvest::item::gathered_page::GatheredPage;
-use harvest::item::harvest_event::HarvestEvent;
+use harvest::item::harvest_event::{HarvestEvent, UrlList, UrlListKind};
 use harvest::item::harvest_item::HarvestItem;
 use harvest::settings::clock::CrawlClock;
 use harvest::settings::crawl_settings::CrawlSettings;
@@ -34,10 +34,10 @@ use crate::error::Error;
 use crate::ingest::Ingest;
 use crate::ingest::outlinks_dir::OutlinksWriter;
 use crate::ingest::page_policy::PagePolicy;
-use crate::manager::release_disallowed;
 use crate::quarantine;
 use crate::seeder::DUPLICATE_WINDOW;
 use crate::seeder::events::apply_events;
+use crate::seeder::sitemaps::{add_sitemaps_on_other_sites, finish_sitemap_polls};
 use crate::state::crawl_state::{CrawlState, IngestProgress};
 use crate::state::ingest_progress;
 
@@ -149,10 +149,15 @@ impl GatherRun<'_> {
         self.report(number, &verified.rejections);
         self.summary.pages_not_fetched +=
             events.iter().filter(|event| is_unfetched_page(event)).count() as u64;
-        let summary = apply_events(collection, events, &self.settings.politeness)?;
-        release_disallowed(collection, &summary.changed_robots.into_iter().collect())?;
-        for (site, pages) in summary.sitemap_urls {
-            outlinks.push_sitemap(site, pages)?;
+        let summary = apply_events(collection, events, self.settings)?;
+        for (site, named, now_s) in &summary.named_sitemaps {
+            let policy = &mut self.ingest.policy;
+            add_sitemaps_on_other_sites(collection, policy, self.settings, *site, named, *now_s)?;
+        }
+        // The seeder adds the listed URLs later, so that they count for the next poll.
+        finish_sitemap_polls(collection, &self.settings.revisits.polls, &summary.sitemap_polls)?;
+        for list in summary.url_lists {
+            outlinks.push_sitemap(list)?;
         }
         outlinks.seal()?;
         Ok(result.broken)
@@ -247,9 +252,17 @@ impl GatherRun<'_> {
     fn ingest_pages(
         &mut self,
         collection: &mut Collection,
-        pages: Vec<GatheredPage>,
+        mut pages: Vec<GatheredPage>,
         outlinks: &mut OutlinksWriter,
     ) -> Result<(), Error> {
+        for page in &mut pages {
+            let urls = std::mem::take(&mut page.feed_entries);
+            let site = collection.urls.reader().find_site(page.url.site());
+            if let Some(site) = site.filter(|_| !urls.is_empty()) {
+                let (file, kind) = (page.url.as_str().to_owned(), UrlListKind::Feed);
+                outlinks.push_sitemap(UrlList { site, file, kind, urls })?;
+            }
+        }
         let (summary, links) = self.ingest.ingest_pages(collection, pages)?;
         self.summary.pages += summary.pages;
         self.summary.bytes += summary.bytes;

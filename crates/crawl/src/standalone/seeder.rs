@@ -92,7 +92,7 @@ fn ingest_dir(
                     links += page.links.all.len();
                     pages.push(page);
                 }
-                Some(OutlinksLine::Sitemap { site, pages }) => sitemap = Some((site, pages)),
+                Some(OutlinksLine::Sitemap(list)) => sitemap = Some(list),
                 None => is_end = true,
             }
         }
@@ -100,8 +100,8 @@ fn ingest_dir(
         let ingested = seeder.ingest_links(collection, pages)?;
         summary.links += ingested.links;
         summary.new_pages += ingested.new_pages;
-        if let Some((site, pages)) = sitemap {
-            summary.new_pages += seeder.add_sitemap_urls(collection, site, &pages)?;
+        if let Some(list) = sitemap {
+            summary.new_pages += seeder.add_listed_urls(collection, &list)?;
         }
         if is_end {
             return Ok(());

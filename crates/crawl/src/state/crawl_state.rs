@@ -1,7 +1,7 @@
 //! State of a crawl that is committed together with the collection, so that a restart neither repeats nor loses anything.
 //!
 //! The store keeps it as one opaque value of the manifest ([`Manifest::application_state`]). It is small: it holds entries only
-//! for open batches, hosts in a cooldown and sites that wait for a redirected robots.txt. Each change is read, applied and
+//! for open batches, hosts in a cooldown, and sites whose robots.txt is redirected or has just changed. Each change is read, applied and
 //! written back; callers that make several changes load the state once.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +38,8 @@ pub struct CrawlState {
     pub(crate) host_cooldowns: Vec<StoredCooldown>,
     /// Hosts to which the robots.txt of a site redirects, until it has been fetched.
     pub(crate) robots_redirects: BTreeMap<SiteId, BTreeSet<String>>,
+    /// Sites whose robots.txt has changed: pages that it disallowed may be allowed now.
+    pub(crate) changed_robots: BTreeSet<SiteId>,
     /// OPIC cash that no page holds, in millionths.
     pub(crate) shared_cash_millionths: u64,
     /// Page requests of the current day.
@@ -84,6 +86,7 @@ impl Default for CrawlState {
             ingest_progress: BTreeMap::new(),
             host_cooldowns: Vec::new(),
             robots_redirects: BTreeMap::new(),
+            changed_robots: BTreeSet::new(),
             shared_cash_millionths: 0,
             day_counter: DayCounter::default(),
             robots_permission_ms: None,

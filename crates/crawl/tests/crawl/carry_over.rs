@@ -18,6 +18,37 @@ fn create(dir: &Path, seeds: &[CanonicalUrl]) -> Collection {
 }
 
 #[test]
+fn linked_but_unfetched_pages_are_carried_over_with_the_front_page_of_their_site() {
+    let old = tempfile::tempdir().unwrap();
+    let names = ["http://a.test/", "http://a.test/deep/x", "http://never.test/y", "http://alias.test/z"];
+    let mut collection = create(old.path(), &names.map(url));
+    let find = |name: &str| collection.urls.reader().find(&url(name)).unwrap().unwrap();
+    let ids = names.map(find);
+    let sites: Vec<model::SiteId> =
+        collection.page_state.reader().get_many(&ids).unwrap().iter().map(|page| page.site).collect();
+    // Only the front page of the first site was fetched; nothing is a seed.
+    collection
+        .page_state
+        .update(&ids, |index, record| {
+            (record.flags, record.inlinks) = (store::PageFlags::default(), 3);
+            if index == 0 {
+                (record.stage, record.fetch_count) = (PageStage::Fetched, 1);
+            }
+        })
+        .unwrap();
+    collection.site_state.update(&[sites[0]], |_, record| record.last_seen_s = 1).unwrap();
+    collection.site_state.update(&[sites[3]], |_, record| record.alias_of = Some(sites[0])).unwrap();
+    collection.commit(0).unwrap();
+    let snapshot = Snapshot::open(old.path(), None).unwrap();
+    let expected = ["http://a.test/", "http://a.test/deep/x", "http://never.test/", "http://never.test/y"];
+    for front_pages_only in [false, true] {
+        let listed = list_carry_over(&snapshot, &UrlRules::default(), front_pages_only).unwrap();
+        let urls: Vec<&str> = listed.iter().map(|page| page.url.as_str()).collect();
+        assert_eq!(urls, expected);
+    }
+}
+
+#[test]
 fn front_pages_unlinked_pages_and_change_rates_are_carried_over() {
     let old = tempfile::tempdir().unwrap();
     let names = [

@@ -10,7 +10,9 @@ use std::time::Duration;
 use crawl::{CrawlLimits, CrawlSummary, crawl_by_workers, list_quarantine};
 use fetch::NetworkFilter;
 use harvest::files::journal::JournalEntry;
-use harvest::item::harvest_event::{HarvestEvent, SiteResult, SitemapUrl};
+use harvest::item::harvest_event::{
+    HarvestEvent, SiteResult, SitemapOutcome, SitemapUrl, UrlList, UrlListKind,
+};
 use harvest::transport::messages::{LogRecord, read_offer, segment_blob_name};
 use harvest::transport::segment::SegmentWriter;
 use harvest::{
@@ -88,6 +90,7 @@ fn site_result(site: SiteId, address: IpAddr) -> SiteResult {
         back_off_until_ms: 0,
         throttle_delay_ms: 0,
         sitemaps_read_s: 0,
+        sitemaps: SitemapOutcome::Absent,
     }
 }
 
@@ -308,7 +311,9 @@ const LIES: &[(&str, Lie)] = &[
     }),
     ("a sitemap of another site", |worker, victim| {
         let urls = vec![SitemapUrl { url: "http://victim.example/x".to_owned(), modified_s: 0 }];
-        send_event(worker, &HarvestEvent::SitemapUrls { site: victim.site, urls });
+        let (site, file) = (victim.site, "http://victim.example/sitemap.xml".to_owned());
+        let kind = UrlListKind::Sitemap;
+        send_event(worker, &HarvestEvent::UrlsListed(UrlList { site, file, kind, urls }));
     }),
     ("a result with a private address", |worker, victim| {
         send_event(worker, &HarvestEvent::SiteDone(site_result(victim.site, [192, 168, 1, 1].into())));

@@ -3,3 +3,4 @@
 pub(crate) mod change_priors;
 pub(crate) mod change_rate;
 pub(crate) mod freshness;
+pub(crate) mod poll_intervals;

@@ -30,7 +30,7 @@ use crate::dispatcher::host_clocks::{Cooldown, HostClocks, HostOwner};
 use crate::dispatcher::resolved_site::ResolvedSite;
 use crate::dispatcher::robots_fetch::CrossHostRobotsFetch;
 use crate::item::batch::{Batch, BatchSite};
-use crate::item::harvest_event::{HarvestEvent, SiteResult};
+use crate::item::harvest_event::{HarvestEvent, SiteResult, SitemapOutcome};
 use crate::item::harvest_item::HarvestItem;
 use crate::item::outbox::Outbox;
 use crate::item::robots_response::RobotsResponse;
@@ -372,6 +372,7 @@ impl Dispatcher {
             back_off_until_ms: 0,
             throttle_delay_ms: site.throttle_delay_ms,
             sitemaps_read_s: 0,
+            sitemaps: SitemapOutcome::Absent,
         };
         self.outbox.push(HarvestItem::Event(HarvestEvent::SiteDone(result)), 64);
     }
@@ -401,6 +402,7 @@ impl Dispatcher {
             back_off_until_ms,
             throttle_delay_ms: site.throttle_delay_ms,
             sitemaps_read_s: 0,
+            sitemaps: SitemapOutcome::Absent,
         };
         self.outbox.push(HarvestItem::Event(HarvestEvent::SiteDone(result)), 64);
     }

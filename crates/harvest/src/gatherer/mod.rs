@@ -8,6 +8,7 @@
 //! table of links. A `nofollow` link is not an endorsement, so that it is not an edge of the link graph either. A reference
 //! with a fragment to the page itself leads to a position in it, and is not a link at all.
 
+mod front_page;
 pub mod pool;
 pub(crate) mod response;
 
@@ -20,12 +21,14 @@ use parse::{
     top_level_domain,
 };
 use warc::RecordEncoder;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
+use crate::gatherer::front_page::front_page_fingerprint;
 use crate::gatherer::response::{MAX_INVALID_URL_BYTES, ResponseParts, cut, describe_response, link_target};
 use crate::item::fetch_outcome::FetchOutcome;
 use crate::item::fetched_page::FetchedPage;
 use crate::item::gathered_page::{GatheredDocument, GatheredLink, GatheredLinks, GatheredPage, LinkTarget};
+use crate::item::harvest_event::SitemapUrl;
 use crate::item::http_head::HttpHead;
 use crate::settings::gather_settings::GatherSettings;
 
@@ -140,6 +143,22 @@ impl<'s> Gatherer<'s> {
         let mut document = self.describe(&fetched.url, &main_text, body.bytes.len() as u64);
         document.relevance = quantize_u16(relevance);
         gathered.document = Some(document);
+        if self.document.kind == ContentKind::Feed {
+            gathered.feed_entries = self.feed_entries(&fetched.url);
+        }
+    }
+
+    /// Pages of the same site that a feed lists. Entries of other sites are links like any other.
+    fn feed_entries(&self, feed: &CanonicalUrl) -> Vec<SitemapUrl> {
+        let mut dates = self.document.entry_dates.iter();
+        let mut entries = Vec::new();
+        self.document.resolve(feed, &self.settings.rules, |resolved| {
+            let date = dates.next().copied().flatten();
+            let url = resolved.target.ok().filter(|url| url.site() == feed.site());
+            let url = url.filter(|url| self.settings.scope.check(url).is_ok());
+            entries.extend(url.map(|url| SitemapUrl::new(url, date)));
+        });
+        entries
     }
 
     /// Collects the links of a page in a reused buffer; the copy in the result has no spare capacity.
@@ -216,7 +235,14 @@ impl<'s> Gatherer<'s> {
             text_bytes: document.text.len() as u64,
             words: document.word_count(),
             text_hash: if main_text.is_empty() { 0 } else { xxh3_64(main_text.as_bytes()) },
-            change_hash: document.change_hash(main_text),
+            change_hash: match document.kind {
+                ContentKind::Feed => entries_hash(document),
+                _ => document.change_hash(main_text),
+            },
+            front_page_hash: match page.path_and_query() {
+                "/" => front_page_fingerprint(document, page, rules),
+                _ => 0,
+            },
             fingerprint: Fingerprint::from_text(main_text),
             relevance: 0,
             title: std::mem::take(&mut document.title),
@@ -238,6 +264,16 @@ fn mark_incomplete(end: DecodeEnd, gathered: &mut GatheredPage) {
         gathered.truncated = truncated;
         gathered.failure = gathered.failure.or(failure);
     }
+}
+
+/// Hash of the entries of a feed: the time at which it was generated is no change.
+fn entries_hash(feed: &Document) -> u64 {
+    let mut hash = Xxh3Default::new();
+    for (link, date) in feed.links().zip(&feed.entry_dates) {
+        hash.update(link.href.as_bytes());
+        hash.update(&date.unwrap_or(0).to_le_bytes());
+    }
+    hash.digest()
 }
 
 fn is_nofollow(rel: &str) -> bool {

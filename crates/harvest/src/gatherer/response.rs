@@ -58,6 +58,7 @@ pub(crate) fn describe_response(settings: &GatherSettings, response: ResponsePar
         record: None,
         document: None,
         links: GatheredLinks::default(),
+        feed_entries: Vec::new(),
     };
     if response.outcome == FetchOutcome::Redirect {
         read_redirect(settings, head, &mut gathered);

@@ -10,7 +10,7 @@ use model::{CanonicalUrl, SiteId};
 use parse::RobotsRules;
 
 use crate::dispatcher::resolved_site::ResolvedSite;
-use crate::item::harvest_event::SiteResult;
+use crate::item::harvest_event::{SiteResult, SitemapOutcome};
 use crate::item::robots_policy::RobotsPolicy;
 use crate::item::robots_response::RobotsResponse;
 use crate::settings::crawl_settings::{CrawlSettings, SiteOverride};
@@ -37,6 +37,7 @@ pub(crate) struct ActiveSite {
     pub(crate) next_request_ms: u64,
     pub(crate) sitemaps_due: bool,
     pub(crate) sitemaps_read_s: u32,
+    pub(crate) sitemaps: SitemapOutcome,
     /// URLs that can still be accepted from sitemaps.
     pub(crate) sitemap_url_quota: u32,
     /// Sitemaps that were requested or are queued.
@@ -75,6 +76,7 @@ impl ActiveSite {
             next_request_ms: site.earliest_request_ms,
             sitemaps_due: site.sitemaps_due,
             sitemaps_read_s: 0,
+            sitemaps: SitemapOutcome::Absent,
             sitemap_url_quota: settings.sitemaps.max_urls,
             sitemap_files: HashSet::new(),
             robots_agent: String::new(),
@@ -162,6 +164,7 @@ impl ActiveSite {
             back_off_until_ms: self.back_off_until_ms,
             throttle_delay_ms: self.throttle_delay_ms,
             sitemaps_read_s: self.sitemaps_read_s,
+            sitemaps: self.sitemaps,
         }
     }
 }

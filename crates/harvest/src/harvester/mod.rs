@@ -429,7 +429,7 @@ impl<'s> Harvester<'s> {
         if let Some(entry) = JournalEntry::from_event(&event, look_up) {
             self.journal.append(&entry)?;
         }
-        let bytes = if let HarvestEvent::SitemapUrls { urls, .. } = &event { urls.len() * 64 } else { 64 };
+        let bytes = if let HarvestEvent::UrlsListed(list) = &event { list.urls.len() * 64 } else { 64 };
         self.outbox.push(HarvestItem::Event(event), bytes);
         Ok(())
     }

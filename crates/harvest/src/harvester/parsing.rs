@@ -4,7 +4,9 @@ use fetch::{BodyReservation, Response};
 use model::{CanonicalUrl, PageId, Reason, SiteId};
 
 use super::{HarvestItem, Harvester};
+use crate::harvester::sitemaps::drop_useless_dates;
 use crate::item::fetched_page::FetchedPage;
+use crate::item::harvest_event::{HarvestEvent, SitemapUrl, UrlList, UrlListKind};
 
 /// Page that has arrived and is not parsed.
 pub(super) struct UnparsedPage {
@@ -52,7 +54,12 @@ impl Harvester<'_> {
     ) -> std::io::Result<()> {
         let bytes = fetched.body.len() + fetched.head.len();
         let item = match &mut self.gatherer {
-            Some(gatherer) => HarvestItem::Gathered(Box::new(gatherer.gather(&fetched))),
+            Some(gatherer) => {
+                let mut gathered = gatherer.gather(&fetched);
+                let entries = std::mem::take(&mut gathered.feed_entries);
+                self.send_feed_entries(site, &gathered.url, entries)?;
+                HarvestItem::Gathered(Box::new(gathered))
+            }
             None => HarvestItem::Fetched(page, Box::new(fetched)),
         };
         drop(reservation);
@@ -62,5 +69,21 @@ impl Harvester<'_> {
             active.unparsed -= 1;
         }
         self.close_if_done(site)
+    }
+
+    /// Sends the pages that a feed lists.
+    fn send_feed_entries(
+        &mut self,
+        site: SiteId,
+        feed: &CanonicalUrl,
+        mut urls: Vec<SitemapUrl>,
+    ) -> std::io::Result<()> {
+        urls.truncate(self.settings.sitemaps.max_urls as usize);
+        drop_useless_dates(&mut urls, self.context.clock.now_s());
+        if urls.is_empty() {
+            return Ok(());
+        }
+        let (file, kind) = (feed.as_str().to_owned(), UrlListKind::Feed);
+        self.send(HarvestEvent::UrlsListed(UrlList { site, file, kind, urls }))
     }
 }

@@ -9,7 +9,7 @@ use crate::dispatcher::host_clocks::Cooldown;
 use crate::dispatcher::robots_fetch::{CrossHostRobotsFetch, SiteKey};
 use crate::harvester::job::RequestJob;
 use crate::harvester::sitemaps;
-use crate::item::harvest_event::HarvestEvent;
+use crate::item::harvest_event::{HarvestEvent, SitemapOutcome, UrlList, UrlListKind};
 use crate::item::http_head::HttpHead;
 use crate::item::robots_policy;
 use crate::item::robots_policy::RobotsPolicy;
@@ -118,9 +118,13 @@ impl Harvester<'_> {
         let Some(active) = self.sites.get_mut(&site) else { return Ok(()) };
         let content =
             sitemaps::parse_sitemap(active, url, response, &self.settings, self.context.clock.now_s());
-        // After a server error the next batch tries again; any other response counts as read.
-        if (200..500).contains(&response.status) && response.status != 429 {
-            active.sitemaps_read_s = self.context.clock.now_s();
+        active.sitemaps_read_s = self.context.clock.now_s();
+        // After a server error the next poll is soon; any other response counts as read.
+        let has_failed = !(200..500).contains(&response.status) || response.status == 429;
+        if has_failed {
+            active.sitemaps = SitemapOutcome::Failed;
+        } else if active.sitemaps == SitemapOutcome::Absent {
+            active.sitemaps = SitemapOutcome::Read;
         }
         if depth < sitemaps::MAX_SITEMAP_DEPTH {
             for url in content.sitemaps {
@@ -131,7 +135,8 @@ impl Harvester<'_> {
         if content.pages.is_empty() {
             Ok(())
         } else {
-            self.send(HarvestEvent::SitemapUrls { site, urls: content.pages })
+            let (file, kind) = (url.as_str().to_owned(), UrlListKind::Sitemap);
+            self.send(HarvestEvent::UrlsListed(UrlList { site, file, kind, urls: content.pages }))
         }
     }
 }

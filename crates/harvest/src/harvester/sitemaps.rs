@@ -1,7 +1,8 @@
 //! Sitemaps that the robots.txt of a site lists, and robots.rdf.
 //!
-//! Only files on the site itself are fetched, and only URLs of the site itself are accepted, so that no site can fill the
-//! queue of another one.
+//! Only files on the site itself are fetched here. A file on another site is a page of that site, which the seeder adds. URLs
+//! of other sites are passed on: the seeder knows whether the robots.txt of these sites names the file, so that no site can fill
+//! the queue of another one.
 
 use std::io::Cursor;
 
@@ -13,7 +14,6 @@ use crate::harvester::active_site::ActiveSite;
 use crate::item::harvest_event::SitemapUrl;
 use crate::item::http_head::HttpHead;
 use crate::item::robots_policy::RobotsPolicy;
-use crate::settings::clock::seconds;
 use crate::settings::crawl_settings::CrawlSettings;
 
 /// Maximum depth of nested sitemap indexes.
@@ -36,6 +36,9 @@ pub(crate) fn sitemap_urls(site: &mut ActiveSite, settings: &CrawlSettings) -> V
         let listed =
             rules.sitemaps.iter().filter_map(|url| settings.gathering.rules.join(&site.front_page, url).ok());
         urls.extend(listed.take(MAX_SITEMAPS_PER_SITE));
+        if rules.sitemaps.is_empty() && settings.sitemaps.default_path {
+            urls.extend(settings.gathering.rules.join(&site.front_page, "/sitemap.xml"));
+        }
     }
     if settings.sitemaps.robots_rdf {
         urls.extend(settings.gathering.rules.join(&site.front_page, "/robots.rdf"));
@@ -71,18 +74,20 @@ pub(crate) fn parse_sitemap(
         entries: u64::from(site.sitemap_url_quota),
     };
     let rules = &settings.gathering.rules;
-    let on_site = |url: &str| rules.join(file, url).ok().filter(|url| url.site() == site.front_page.site());
+    let in_scope = |url: &str| {
+        let url = rules.join(file, url).ok();
+        url.filter(|url| settings.gathering.scope.check(url).is_ok())
+    };
     read_sitemap(Cursor::new(&body.bytes[..]), limits, |entry| match entry {
         SitemapEntry::Page { url, modified } => {
-            let url = on_site(url).filter(|url| settings.gathering.scope.check(url).is_ok());
-            let modified_s = modified.and_then(|time_s| u64::try_from(time_s).ok());
-            content.pages.extend(url.map(|url| SitemapUrl {
-                url: url.as_str().to_owned(),
-                modified_s: modified_s.map_or(0, |time_s| seconds(time_s.saturating_mul(1_000))),
-            }));
+            content.pages.extend(in_scope(url).map(|url| SitemapUrl::new(&url, modified)));
         }
         SitemapEntry::Sitemap { url, .. } if content.sitemaps.len() < MAX_SITEMAPS_PER_SITE => {
-            content.sitemaps.extend(on_site(url));
+            match rules.join(file, url) {
+                Ok(url) if url.site() == site.front_page.site() => content.sitemaps.push(url),
+                // A sitemap of another site is subject to the same rule as a page of it.
+                _ => content.pages.extend(in_scope(url).map(|url| SitemapUrl::new(&url, None))),
+            }
         }
         SitemapEntry::Sitemap { .. } => {}
     });
@@ -94,7 +99,7 @@ pub(crate) fn parse_sitemap(
 
 /// Removes dates without information: those in the future, and those of a file in which all dates are the same, which is the
 /// time at which the file was generated.
-fn drop_useless_dates(pages: &mut [SitemapUrl], now_s: u32) {
+pub(crate) fn drop_useless_dates(pages: &mut [SitemapUrl], now_s: u32) {
     for page in pages.iter_mut().filter(|page| page.modified_s > now_s) {
         page.modified_s = 0;
     }

@@ -30,7 +30,7 @@ use crate::files::{journal, work_dirs};
 use crate::harvester::pool;
 use crate::harvester::pool::{HarvesterPool, HarvesterPoolConfig, journal_error};
 use crate::item::batch::Batch;
-use crate::item::harvest_event::HarvestEvent;
+use crate::item::harvest_event::{HarvestEvent, UrlList};
 use crate::item::harvest_item::HarvestItem;
 use crate::settings::crawl_settings::CrawlSettings;
 use crate::settings::stop_mode::StopMode;
@@ -282,7 +282,7 @@ impl HarvestRun {
             HarvestEvent::RobotsFetched { site, .. }
             | HarvestEvent::RobotsRedirect { site, .. }
             | HarvestEvent::SiteBackedOff { site, .. }
-            | HarvestEvent::SitemapUrls { site, .. } => self.sites.get(site).copied(),
+            | HarvestEvent::UrlsListed(UrlList { site, .. }) => self.sites.get(site).copied(),
             HarvestEvent::SiteDone(result) => self.sites.remove(&result.site),
             // The host can be in none of the batches: any open harvest will do.
             HarvestEvent::HostContacted { .. } => self.writers.iter().position(Option::is_some),

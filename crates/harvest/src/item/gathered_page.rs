@@ -9,6 +9,7 @@ use parse::{ContentKind, Fingerprint, LinkKind, RobotsDirectives};
 use warc::EncodedRecord;
 
 use crate::item::fetch_outcome::FetchOutcome;
+use crate::item::harvest_event::SitemapUrl;
 
 /// Parsed page, ready to be ingested.
 #[derive(Debug)]
@@ -53,6 +54,8 @@ pub struct GatheredPage {
     pub document: Option<GatheredDocument>,
     /// Links.
     pub links: GatheredLinks,
+    /// Pages of the same site that a feed lists, with their dates.
+    pub feed_entries: Vec<SitemapUrl>,
 }
 
 /// Content of a parsed page.
@@ -80,6 +83,8 @@ pub struct GatheredDocument {
     pub text_hash: u64,
     /// Hash of the content that is compared with other versions of the page; 0 without any.
     pub change_hash: u64,
+    /// Fingerprint of a front page; 0 for other pages, and for one with too little content.
+    pub front_page_hash: u64,
     /// SimHash fingerprint of the main text.
     pub fingerprint: Fingerprint,
 }

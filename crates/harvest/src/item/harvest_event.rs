@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use model::{PageId, Reason, SiteId};
+use model::{CanonicalUrl, PageId, Reason, SiteId};
 use serde::{Deserialize, Serialize};
 
 use crate::item::robots_response::RobotsResponse;
@@ -60,13 +60,8 @@ pub enum HarvestEvent {
         /// End of the cooldown of host and address, in Unix milliseconds.
         until_ms: u64,
     },
-    /// URLs that the sitemaps of a site list.
-    SitemapUrls {
-        /// Site.
-        site: SiteId,
-        /// URLs.
-        urls: Vec<SitemapUrl>,
-    },
+    /// A sitemap or feed of a site was read.
+    UrlsListed(UrlList),
     /// All work for a site is done.
     SiteDone(SiteResult),
 }
@@ -94,18 +89,65 @@ impl HarvestEvent {
             HarvestEvent::PageSkipped { .. }
             | HarvestEvent::PageReturned { .. }
             | HarvestEvent::RobotsRedirect { .. }
-            | HarvestEvent::SitemapUrls { .. } => {}
+            | HarvestEvent::UrlsListed(_) => {}
         }
     }
 }
 
-/// URL in a sitemap.
+/// URLs that a sitemap or feed of a site lists. Those of other sites are verified by the seeder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UrlList {
+    /// Site.
+    pub site: SiteId,
+    /// Canonical URL of the sitemap or feed, which is on the site.
+    pub file: String,
+    /// Kind of the list.
+    pub kind: UrlListKind,
+    /// URLs.
+    pub urls: Vec<SitemapUrl>,
+}
+
+/// Kind of a list of URLs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UrlListKind {
+    /// Sitemap or robots.rdf, read on the clock of the site.
+    Sitemap,
+    /// Feed or sitemap that is a page of the crawl, read on its own clock.
+    Feed,
+}
+
+/// URL in a sitemap or feed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SitemapUrl {
     /// Canonical URL.
     pub url: String,
     /// Last modification by the sitemap, in Unix seconds; 0 if unknown.
     pub modified_s: u32,
+}
+
+impl SitemapUrl {
+    /// Entry of a list, with its modification time in Unix seconds.
+    pub(crate) fn new(url: &CanonicalUrl, modified: Option<i64>) -> SitemapUrl {
+        let modified_s = modified.and_then(|time_s| u64::try_from(time_s).ok());
+        SitemapUrl {
+            url: url.as_str().to_owned(),
+            modified_s: modified_s.map_or(0, |time_s| seconds(time_s.saturating_mul(1_000))),
+        }
+    }
+}
+
+/// Outcome of a poll of the sitemaps of a site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SitemapOutcome {
+    /// The site has no sitemaps that may be requested.
+    #[default]
+    Absent,
+    /// All were read, or do not exist.
+    Read,
+    /// One could not be fetched.
+    Failed,
 }
 
 /// State of a site when a harvester has finished it.
@@ -128,6 +170,9 @@ pub struct SiteResult {
     /// Delay that results from throttling responses (429).
     #[serde(default)]
     pub throttle_delay_ms: u64,
-    /// Time at which sitemaps were fetched, in Unix seconds; 0 if they were not.
+    /// Time at which sitemaps were requested, in Unix seconds; 0 if they were not.
     pub sitemaps_read_s: u32,
+    /// Outcome of these requests.
+    #[serde(default)]
+    pub sitemaps: SitemapOutcome,
 }

@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 
 use fetch::{DnsSettings, FetchSettings, SiteHeaders};
-use frontier::{Limits, Politeness, PriorityModel, RetryPolicy, Strategy, UrlPattern, Weights};
+use frontier::{
+    Limits, Politeness, PollIntervals, PriorityModel, RetryPolicy, Strategy, UrlPattern, Weights,
+};
 use model::CanonicalUrl;
 
 use crate::settings::clock::CrawlClock;
@@ -93,8 +95,8 @@ pub struct SitemapSettings {
     pub enabled: bool,
     /// Whether robots.rdf is fetched.
     pub robots_rdf: bool,
-    /// Time after which sitemaps and robots.rdf are fetched again.
-    pub max_age_s: u32,
+    /// Whether /sitemap.xml is requested of sites whose robots.txt names no sitemap.
+    pub default_path: bool,
     /// Maximum URLs accepted from the sitemaps of one site.
     pub max_urls: u32,
     /// Maximum size of a sitemap.
@@ -128,6 +130,8 @@ pub struct RevisitIntervals {
     pub client_error_s: u32,
     /// After a server error or no response, when all retries have failed.
     pub failure_s: u32,
+    /// Of robots.txt, sitemaps and feeds.
+    pub polls: PollIntervals,
 }
 
 /// Settings that differ for some sites.
@@ -212,7 +216,7 @@ impl Default for SitemapSettings {
         SitemapSettings {
             enabled: true,
             robots_rdf: true,
-            max_age_s: 7 * DAY_S,
+            default_path: false,
             max_urls: 50_000,
             max_bytes: 10 << 20,
         }
@@ -233,7 +237,12 @@ impl Default for LookupLimits {
 
 impl Default for RevisitIntervals {
     fn default() -> RevisitIntervals {
-        RevisitIntervals { success_s: 180 * DAY_S, client_error_s: 365 * DAY_S, failure_s: 30 * DAY_S }
+        RevisitIntervals {
+            success_s: 180 * DAY_S,
+            client_error_s: 365 * DAY_S,
+            failure_s: 30 * DAY_S,
+            polls: PollIntervals::default(),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use model::{AddressGroup, PageId, Reason, SiteId};
 use parse::MAX_ROBOTS_BYTES;
 
 use crate::item::batch::Batch;
-use crate::item::harvest_event::{HarvestEvent, SiteResult, SitemapUrl};
+use crate::item::harvest_event::{HarvestEvent, SiteResult, UrlList, UrlListKind};
 use crate::item::harvest_item::HarvestItem;
 use crate::item::robots_response::RobotsResponse;
 use crate::settings::crawl_settings::CrawlSettings;
@@ -261,9 +261,9 @@ impl LeasedBatch {
                 }
                 bounds.allows_wait(until_ms).then_some(Some(event)).ok_or(TOO_LONG_WAIT)
             }
-            HarvestEvent::SitemapUrls { site, urls } => {
-                let urls = self.verify_sitemap(site, urls, context, &bounds, rejections)?;
-                Ok((!urls.is_empty()).then_some(HarvestEvent::SitemapUrls { site, urls }))
+            HarvestEvent::UrlsListed(mut list) => {
+                self.verify_list(&mut list, context, &bounds, rejections)?;
+                Ok((!list.urls.is_empty()).then_some(HarvestEvent::UrlsListed(list)))
             }
             HarvestEvent::SiteDone(result) => {
                 self.verify_site_result(&result, context, &bounds)?;
@@ -320,30 +320,37 @@ impl LeasedBatch {
         Ok(())
     }
 
-    /// URLs of a sitemap that belong to the site, within the limit.
-    fn verify_sitemap(
+    /// Verifies a list of URLs, and removes those that are out of scope or beyond the limit. Of a feed, only URLs of its own
+    /// site count. The seeder verifies that a sitemap may list URLs of other sites.
+    fn verify_list(
         &mut self,
-        site: SiteId,
-        mut urls: Vec<SitemapUrl>,
+        list: &mut UrlList,
         context: &VerificationContext<'_>,
         bounds: &TimeBounds,
         rejections: &mut Rejections,
-    ) -> Result<Vec<SitemapUrl>, &'static str> {
+    ) -> Result<(), &'static str> {
         let gathering = &context.settings.gathering;
-        let leased = self.sites.get_mut(&site).ok_or("the batch does not have this site")?;
-        let before = urls.len();
-        urls.retain(|entry| {
-            let url = gathering.rules.canonical(&entry.url).ok().filter(|url| url.as_str() == entry.url);
-            url.is_some_and(|url| url.site() == leased.name && gathering.scope.check(&url).is_ok())
+        let leased = self.sites.get_mut(&list.site).ok_or("the batch does not have this site")?;
+        let canonical = |text: &str| gathering.rules.canonical(text).ok().filter(|url| url.as_str() == text);
+        if canonical(&list.file).is_none_or(|file| file.site() != leased.name) {
+            return Err("the sitemap is not a file of the site");
+        }
+        let before = list.urls.len();
+        let accepts_site = |name: &str| list.kind == UrlListKind::Sitemap || name == leased.name;
+        list.urls.retain(|entry| {
+            canonical(&entry.url)
+                .is_some_and(|url| accepts_site(url.site()) && gathering.scope.check(&url).is_ok())
                 && bounds.is_past(entry.modified_s)
         });
-        urls.truncate((context.settings.sitemaps.max_urls as usize).saturating_sub(leased.sitemap_urls));
-        leased.sitemap_urls += urls.len();
-        if urls.len() < before {
-            let cause = "URLs of another site, out of scope, with impossible dates or beyond the maximum";
-            rejections.add(format_args!("{} URLs of a sitemap", before - urls.len()), cause);
+        let max_urls = context.settings.sitemaps.max_urls as usize;
+        list.urls.truncate(max_urls.saturating_sub(leased.sitemap_urls));
+        leased.sitemap_urls += list.urls.len();
+        if list.urls.len() < before {
+            let cause =
+                "URLs that are not canonical, out of scope, with impossible dates or beyond the maximum";
+            rejections.add(format_args!("{} URLs of a sitemap", before - list.urls.len()), cause);
         }
-        Ok(urls)
+        Ok(())
     }
 }
 
@@ -400,7 +407,7 @@ fn event_name(event: &HarvestEvent) -> String {
         HarvestEvent::RobotsRedirect { site, .. } => format!("robots.txt redirect of site {}", site.0),
         HarvestEvent::SiteBackedOff { site, .. } => format!("back-off of site {}", site.0),
         HarvestEvent::HostContacted { .. } => "contacted host".to_owned(),
-        HarvestEvent::SitemapUrls { site, .. } => format!("sitemap of site {}", site.0),
+        HarvestEvent::UrlsListed(list) => format!("sitemap of site {}", list.site.0),
         HarvestEvent::SiteDone(result) => format!("result of site {}", result.site.0),
     }
 }

@@ -93,6 +93,14 @@ pub struct SiteInfo {
     pub back_off_until_ms: Option<u64>,
     /// Sites at the same IP address, including itself; they are fetched one at a time.
     pub sites_at_ip: u64,
+    /// Time of the next poll of robots.txt; `None` before the first request.
+    pub next_robots_poll_ms: Option<u64>,
+    /// Time at which sitemaps were requested last.
+    pub sitemaps_read_ms: Option<u64>,
+    /// Time of the next poll of sitemaps.
+    pub next_sitemap_poll_ms: Option<u64>,
+    /// URLs of other sites in its sitemaps that were refused, because the robots.txt of these sites does not name the sitemap.
+    pub sitemap_refusals: u32,
 }
 
 /// Decision of robots.txt.

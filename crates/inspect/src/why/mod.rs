@@ -62,7 +62,7 @@ pub fn explain_url(
         site.map(|(site, id)| robots_info(snapshot, settings, &url, id, &site)).transpose()?.flatten();
     let checked = check_settings(settings, &url);
     let (stage, reason, summary) = match &record {
-        Some(record) => known(record, site.as_ref().map(|(site, _)| site)),
+        Some(record) => known(record, site.as_ref().map(|(site, _)| site), robots.as_ref()),
         None => {
             unknown(&checked, &links, robots.as_ref(), site.is_some_and(|(site, _)| site.alias_of.is_some()))
         }
@@ -227,6 +227,8 @@ fn site_info(
     let site_override = settings.override_for(url);
     let delay_override_ms = site_override.and_then(|site| site.delay_ms);
     let name = |site: SiteId| snapshot.urls.site_name(site).unwrap_or_default().to_owned();
+    let ms =
+        |seconds: Option<u32>| seconds.filter(|time_s| *time_s != 0).map(|time_s| u64::from(time_s) * 1_000);
     SiteInfo {
         site: url.site().to_owned(),
         site_id: id.0,
@@ -242,6 +244,10 @@ fn site_info(
         delay_ms: crawl::site_delay_ms(settings, site, delay_override_ms),
         sites_at_ip,
         back_off_until_ms: Some(site.back_off_until_ms).filter(|until_ms| *until_ms > now_ms),
+        next_robots_poll_ms: ms(crawl::robots_due_s(settings, site)),
+        sitemaps_read_ms: ms(Some(site.sitemaps_read_s)),
+        next_sitemap_poll_ms: ms(crawl::sitemaps_due_s(settings, site)),
+        sitemap_refusals: site.sitemap_refusals,
     }
 }
 

@@ -9,10 +9,16 @@ use super::info::RobotsInfo;
 pub(crate) type StageText = (&'static str, Option<Reason>, String);
 
 /// Stage of a page of the collection.
-pub(crate) fn known(record: &PageRecord, site: Option<&SiteRecord>) -> StageText {
+pub(crate) fn known(
+    record: &PageRecord,
+    site: Option<&SiteRecord>,
+    robots: Option<&RobotsInfo>,
+) -> StageText {
     let is_unfetched = matches!(record.stage, PageStage::Discovered | PageStage::Queued);
     let alias = site.filter(|site| is_unfetched && site.alias_of.is_some()).map(|_| Reason::SiteAlias);
-    let reason = alias.or(record.reason);
+    // A page that waits for its site has no reason of its own.
+    let robots = robots.filter(|robots| is_unfetched && !robots.allowed).map(robots_reason);
+    let reason = alias.or(record.reason).or(robots);
     let cause = reason.map_or_else(|| "unknown reason".to_owned(), |reason| reason.to_string());
     match record.stage {
         PageStage::Discovered if matches!(reason, Some(Reason::DomainBudget | Reason::SitePageLimit)) => {
@@ -49,8 +55,8 @@ pub(crate) fn unknown(
     if let Some(reason) = reason.or(is_alias.then_some(Reason::SiteAlias)) {
         return stage(reason);
     }
-    if robots.is_some_and(|robots| !robots.allowed) {
-        return stage(Reason::RobotsDisallowed);
+    if let Some(robots) = robots.filter(|robots| !robots.allowed) {
+        return stage(robots_reason(robots));
     }
     let summary = "not in the collection: in scope, but no fetched page links to it";
     ("unknown", None, summary.to_owned())
@@ -75,9 +81,7 @@ pub(crate) fn notes(
         return notes;
     }
     if let Some(robots) = robots.filter(|robots| !robots.allowed) {
-        // Disallowed without a rule means that robots.txt is unreachable.
-        let reason = if robots.rule.is_some() { Reason::RobotsDisallowed } else { Reason::RobotsUnreachable };
-        notes.push(reason.to_string());
+        notes.push(robots_reason(robots).to_string());
     }
     if u64::from(record.earliest_visit_s) * 1_000 > now_ms {
         let time = time(i64::from(record.earliest_visit_s) * 1_000);
@@ -87,6 +91,11 @@ pub(crate) fn notes(
         notes.push(format!("site in back-off until {}", time(until_ms as i64)));
     }
     notes
+}
+
+/// Reason why robots.txt does not allow a page. Disallowed without a rule means that robots.txt is unreachable.
+fn robots_reason(robots: &RobotsInfo) -> Reason {
+    if robots.rule.is_some() { Reason::RobotsDisallowed } else { Reason::RobotsUnreachable }
 }
 
 fn time(time_ms: i64) -> String {

@@ -72,7 +72,9 @@ pub(super) fn is_date(name: &str) -> bool {
 pub(super) struct Item {
     /// Nesting depth of its element.
     pub(super) depth: usize,
-    pub(super) url: Option<String>,
+    url: Option<String>,
+    /// Resource that an RDF item describes. In RSS 1.0 it can be any identifier, so that a link takes precedence.
+    pub(super) about: Option<String>,
     id: Option<String>,
     modified: Option<i64>,
     /// Whether it describes the feed itself.
@@ -81,7 +83,12 @@ pub(super) struct Item {
 
 impl Item {
     pub(super) fn new(depth: usize) -> Item {
-        Item { depth, url: None, id: None, modified: None, describes_feed: false }
+        Item { depth, url: None, about: None, id: None, modified: None, describes_feed: false }
+    }
+
+    /// Reports whether it has a link, or describes a resource.
+    pub(super) fn has_url(&self) -> bool {
+        self.url.is_some() || self.about.is_some()
     }
 
     /// Sets a field. Of several URLs the first counts, of several dates the latest.
@@ -99,7 +106,8 @@ impl Item {
     /// Returns the entry of the item if it has a URL.
     pub(super) fn entry(&self, kind: SitemapKind) -> Option<SitemapEntry<'_>> {
         let modified = self.modified;
-        let url = self.url.as_deref().or(self.id.as_deref()).filter(|_| !self.describes_feed)?;
+        let url = self.url.as_deref().or(self.about.as_deref()).or(self.id.as_deref());
+        let url = url.map(str::trim).filter(|url| !url.is_empty() && !self.describes_feed)?;
         Some(match kind {
             SitemapKind::Index => SitemapEntry::Sitemap { url, modified },
             _ => SitemapEntry::Page { url, modified },

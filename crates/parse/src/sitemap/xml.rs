@@ -39,6 +39,10 @@ where
         if let Err(stop) = outcome {
             break Some(stop);
         }
+        // What servers append to a file, such as a script or a comment, does not belong to the document.
+        if document.is_complete() {
+            break None;
+        }
     };
     (document.kind, stop)
 }
@@ -57,6 +61,11 @@ struct XmlReader<'a, F> {
 impl<'a, F: FnMut(SitemapEntry<'_>)> XmlReader<'a, F> {
     fn new(sink: &'a mut EntrySink<F>) -> XmlReader<'a, F> {
         XmlReader { sink, kind: SitemapKind::Unknown, depth: 0, item: None, field: None, text: String::new() }
+    }
+
+    /// Reports whether the root element is closed.
+    fn is_complete(&self) -> bool {
+        self.depth == 0 && self.kind != SitemapKind::Unknown
     }
 
     fn handle(&mut self, event: &Event<'_>) -> Result<(), StopReason> {
@@ -94,7 +103,7 @@ impl<'a, F: FnMut(SitemapEntry<'_>)> XmlReader<'a, F> {
     /// Opens an RDF item: an element with a URL as an attribute, or with a child element that contains one.
     fn open_resource(&mut self, element: &BytesStart<'_>, name: &str) {
         let may_open =
-            |depth: usize| self.item.as_ref().is_none_or(|item| item.url.is_none() && item.depth < depth);
+            |depth: usize| self.item.as_ref().is_none_or(|item| !item.has_url() && item.depth < depth);
         if self.kind.field(name).is_some() {
             if may_open(self.depth - 1) {
                 self.item = Some(Item::new(self.depth - 1));
@@ -104,7 +113,7 @@ impl<'a, F: FnMut(SitemapEntry<'_>)> XmlReader<'a, F> {
         let url = attribute(element, |name| matches!(name, "about" | "resource"));
         if let Some(url) = url.filter(|_| may_open(self.depth)) {
             let mut item = Item::new(self.depth);
-            item.set(Field::Url, &url);
+            item.about = Some(url).filter(|url| url.len() <= MAX_SITEMAP_URL_BYTES);
             item.set(Field::Modified, &attribute(element, is_date).unwrap_or_default());
             item.describes_feed = matches!(name, "channel" | "image" | "textinput");
             self.item = Some(item);

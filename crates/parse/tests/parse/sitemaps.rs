@@ -95,6 +95,23 @@ fn rss_1_0_names_its_items_once() {
 }
 
 #[test]
+fn the_link_of_an_rss_1_item_takes_precedence_over_the_resource_that_it_describes() {
+    let text = r#"<rdf:RDF><channel rdf:about="http://h/rss"/>
+        <item rdf:about="urn:uuid:1"><title>a</title><link>http://h/a</link></item>
+        <item rdf:about="http://h/b?id"><dc:date>2024-05-17T10:00:00Z</dc:date><link> http://h/b </link></item>
+        <item rdf:about="http://h/c"><link/></item></rdf:RDF>"#;
+    check(text, SitemapKind::Rdf, &["http://h/a", "http://h/b changed", "http://h/c"]);
+}
+
+#[test]
+fn markup_behind_the_root_element_is_ignored() {
+    for appended in ["<script src='/x.js'></script>", "<!-- 0.2 s --><p><rss>", "</rss>", "text <"] {
+        let text = format!("<rss><channel><item><link>http://h/a</link></item></channel></rss>\n{appended}");
+        check(&text, SitemapKind::Rss, &["http://h/a"]);
+    }
+}
+
+#[test]
 fn a_robots_rdf_contains_documents_and_their_dates() {
     let text = r#"<rdf:RDF>
         <rdf:Description rdf:about="/a.html"><lastModified>2024-05-17T10:00:00Z</lastModified></rdf:Description>

@@ -1,5 +1,5 @@
 //! Sitemaps in four formats, and robots.rdf, with the correct date of the last change of each page. Isolated pages
-//! are in neither.
+//! are in neither, unless the sitemap grows.
 
 use std::fmt::Write;
 
@@ -47,7 +47,7 @@ pub(crate) fn file(
                 Some(SitemapFile { content_type: "application/gzip", bytes })
             }
             SitemapKind::Text => {
-                let bytes = url_list(world, site, pages, naming).into_bytes();
+                let bytes = url_list(world, site, pages, naming, seconds).into_bytes();
                 Some(SitemapFile { content_type: "text/plain; charset=utf-8", bytes })
             }
             SitemapKind::Index => xml(index(world, site, naming).into_bytes()),
@@ -68,7 +68,7 @@ pub(crate) fn rdf(world: &World, site: &Site, naming: Naming, seconds: u64) -> S
         "<?xml version=\"1.0\"?>\n<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" \
          xmlns:dc=\"http://purl.org/dc/elements/1.1/\">\n",
     );
-    for_each_page(world, site, 0..site.linked.min(PAGES_PER_FILE), naming, |page, url| {
+    for_each_page(world, site, 0..site.linked.min(PAGES_PER_FILE), naming, seconds, |page, url| {
         let _ = write!(out, "<rdf:Description rdf:about=\"{}\"><dc:date>", url.replace('&', "&amp;"));
         date::push_iso(&mut out, world.version(site, page, seconds).1);
         out.push_str("</dc:date></rdf:Description>\n");
@@ -88,7 +88,7 @@ pub(crate) fn lists(site: &Site, page: &Page) -> bool {
 
 fn url_set(world: &World, site: &Site, pages: std::ops::Range<u32>, naming: Naming, seconds: u64) -> String {
     let mut out = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"{NAMESPACE}\">\n");
-    for_each_page(world, site, pages, naming, |page, url| {
+    for_each_page(world, site, pages, naming, seconds, |page, url| {
         let _ = write!(out, "<url><loc>{}</loc><lastmod>", url.replace('&', "&amp;"));
         date::push_iso(&mut out, world.version(site, page, seconds).1);
         out.push_str("</lastmod></url>\n");
@@ -97,9 +97,9 @@ fn url_set(world: &World, site: &Site, pages: std::ops::Range<u32>, naming: Nami
     out
 }
 
-fn url_list(world: &World, site: &Site, pages: std::ops::Range<u32>, naming: Naming) -> String {
+fn url_list(world: &World, site: &Site, pages: std::ops::Range<u32>, naming: Naming, seconds: u64) -> String {
     let mut out = String::new();
-    for_each_page(world, site, pages, naming, |_, url| {
+    for_each_page(world, site, pages, naming, seconds, |_, url| {
         out.push_str(url);
         out.push('\n');
     });
@@ -123,12 +123,18 @@ fn for_each_page(
     site: &Site,
     pages: std::ops::Range<u32>,
     naming: Naming,
+    seconds: u64,
     mut each: impl FnMut(&Page, &str),
 ) {
     let mut url = String::new();
     world.write_origin(site, naming, &mut url);
     let origin = url.len();
-    for page in pages.map(|index| world.page(site, index)).filter(|page| lists(site, page)) {
+    // The first file also lists isolated pages, from their time on.
+    let isolated = if pages.start == 0 { site.linked..site.pages } else { 0..0 };
+    let isolated =
+        isolated.filter(|index| world.listed_s(site, *index).is_some_and(|time_s| time_s <= seconds));
+    let linked = pages.map(|index| world.page(site, index)).filter(|page| lists(site, page));
+    for page in linked.chain(isolated.map(|index| world.page(site, index))) {
         path::write_path(world, site, &page, &mut url);
         each(&page, &url);
         url.truncate(origin);

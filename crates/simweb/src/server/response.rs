@@ -110,6 +110,9 @@ impl World {
             return failure;
         }
         let mut response = match found {
+            Resource::Page { .. } if self.has_moved(site, request.seconds) => {
+                self.moved_response(site, request)
+            }
             Resource::Page { page, hop } => self.page_response(site, &self.page(site, page), hop, request),
             Resource::Robots { redirected } => self.robots_response(site, redirected, request),
             Resource::Sitemap(path) => {
@@ -136,6 +139,7 @@ impl World {
     /// the site for a day.
     fn site_failure(&self, site: &Site, request: &SimRequest<'_>, found: &Resource) -> Option<SimResponse> {
         let status = match site.health {
+            _ if self.is_absent(site, request.seconds) => 503,
             Health::Down => 503,
             Health::Unresponsive => {
                 return Some(SimResponse { delivery: Delivery::Hang, ..SimResponse::default() });
@@ -179,6 +183,14 @@ impl World {
         }
     }
 
+    /// Returns the redirect of a page of a mirror to the same page of its origin.
+    fn moved_response(&self, site: &Site, request: &SimRequest<'_>) -> SimResponse {
+        let mut location = String::new();
+        self.write_origin(&self.site(site.content), request.naming, &mut location);
+        location.push_str(request.path);
+        SimResponse { status: 301, location: Some(location), ..SimResponse::default() }
+    }
+
     fn robots_response(&self, site: &Site, redirected: bool, request: &SimRequest<'_>) -> SimResponse {
         if site.robots == RobotsKind::Redirected && !redirected {
             return SimResponse {
@@ -193,9 +205,10 @@ impl World {
             self.write_origin(&self.site(site.content), request.naming, &mut url);
             url + kind.path()
         });
-        let text = site.robots.text(self.settings.crawl_delay_s, sitemap.as_deref());
-        let delay_ms = if site.robots == RobotsKind::Slow { self.settings.slow_ms } else { 0 };
-        SimResponse { status: site.robots.status(), delay_ms, ..ok("text/plain".into(), text.into_bytes()) }
+        let robots = self.robots_at(site, request.seconds);
+        let text = robots.text(self.settings.crawl_delay_s, sitemap.as_deref());
+        let delay_ms = if robots == RobotsKind::Slow { self.settings.slow_ms } else { 0 };
+        SimResponse { status: robots.status(), delay_ms, ..ok("text/plain".into(), text.into_bytes()) }
     }
 
     fn page_response(&self, site: &Site, page: &Page, hop: u32, request: &SimRequest<'_>) -> SimResponse {

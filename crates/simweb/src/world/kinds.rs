@@ -197,4 +197,8 @@ pub(crate) enum SiteKey {
     Replica,
     Ip,
     Isolated,
+    Absence,
+    RobotsPhases,
+    Move,
+    Growth,
 }

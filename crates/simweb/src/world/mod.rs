@@ -6,6 +6,7 @@ pub(crate) mod change_process;
 pub(crate) mod charset;
 pub(crate) mod clock;
 pub(crate) mod date;
+pub(crate) mod history;
 pub(crate) mod kinds;
 pub(crate) mod language;
 pub(crate) mod links;

@@ -7,8 +7,8 @@ use fetch::{
     BasicCredentials, DnsSettings, FetchSettings, NetworkFilter, Proxy, SiteHeaders, SiteRequestSettings,
 };
 use frontier::{
-    DomainBudget, Limits, Politeness, PriorityModel, RetryPolicy, Scope, ScopeRules, SiteScope, SiteScopes,
-    TemplateLimits, TrapLimits,
+    DomainBudget, Limits, Politeness, PollIntervals, PriorityModel, RetryPolicy, Scope, ScopeRules,
+    SiteScope, SiteScopes, TemplateLimits, TrapLimits,
 };
 use harvest::{CommitSettings, LookupLimits, RobotsSettings, SitemapSettings};
 use harvest::{CrawlSettings, Focus, GatherSettings, RevisitIntervals, SiteOverride};
@@ -105,7 +105,7 @@ impl Settings {
             sitemaps: SitemapSettings {
                 enabled: sitemaps.enabled,
                 robots_rdf: sitemaps.robots_rdf,
-                max_age_s: seconds(sitemaps.refresh_interval),
+                default_path: sitemaps.default_path,
                 max_urls: sitemaps.max_urls_per_site,
                 max_bytes: sitemaps.max_size.0 as usize,
             },
@@ -137,6 +137,10 @@ impl Settings {
                 success_s: seconds(revisit.min_interval_ok),
                 client_error_s: seconds(revisit.min_interval_client_error),
                 failure_s: seconds(revisit.min_interval_failed),
+                polls: PollIntervals {
+                    min_s: seconds(revisit.min_poll_interval),
+                    max_s: seconds(revisit.max_poll_interval),
+                },
             },
             url_patterns: quality.url_keywords.clone(),
             gathering: GatherSettings { focus: self.focus_query(dir)?, ..self.gather_settings()? },

@@ -24,6 +24,7 @@ mod stops;
 mod terminal;
 mod transfers;
 mod traps;
+mod why_ground_truth;
 mod workers;
 
 /// Whether the long versions of the tests run.

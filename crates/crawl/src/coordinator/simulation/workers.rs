@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use harvest::item::batch::Batch;
-use harvest::item::harvest_event::{HarvestEvent, SiteResult};
+use harvest::item::harvest_event::{HarvestEvent, SiteResult, SitemapOutcome};
 use harvest::transport::blob_store::BlobStore;
 use harvest::transport::broker::Broker;
 use harvest::transport::messages::{LogRecord, read_offer, segment_blob_name};
@@ -178,5 +178,6 @@ fn site_result(site: SiteId) -> SiteResult {
         back_off_until_ms: 0,
         throttle_delay_ms: 0,
         sitemaps_read_s: 0,
+        sitemaps: SitemapOutcome::Absent,
     }
 }

@@ -64,6 +64,7 @@ pub(crate) struct SegmentDocument<'a> {
     pub(crate) relevance: u16,
     pub(crate) text_hash: u64,
     pub(crate) change_hash: u64,
+    pub(crate) front_page_hash: u64,
     pub(crate) fingerprint: (u64, Option<u64>),
 }
 
@@ -125,6 +126,7 @@ impl<'a> SegmentDocument<'a> {
             relevance: document.relevance,
             text_hash: document.text_hash,
             change_hash: document.change_hash,
+            front_page_hash: document.front_page_hash,
             fingerprint: (document.fingerprint.simhash, document.fingerprint.minhash),
         }
     }

@@ -27,7 +27,7 @@ use crate::verification::leased_batch::{LeasedBatch, VerificationContext, Verifi
 pub const MAX_SEGMENT_BYTES: u64 = 256 << 20;
 /// Maximum length of the decompressed items: a segment is sent when it has 8 MiB, and one sitemap can add its maximum size.
 const MAX_ITEMS_BYTES: u64 = 128 << 20;
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const FOOTER_BYTES: usize = 8 + 8 + 8 + 4;
 
 /// Error of reading a segment.

@@ -211,6 +211,7 @@ fn read_document(document: &SegmentDocument<'_>, settings: &GatherSettings) -> G
         relevance: document.relevance,
         text_hash: document.text_hash,
         change_hash: document.change_hash,
+        front_page_hash: document.front_page_hash,
         fingerprint: Fingerprint { simhash, minhash },
     }
 }

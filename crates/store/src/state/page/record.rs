@@ -7,7 +7,7 @@
 //! | column | fields |
 //! |---|---|
 //! | 0 `Site` | site `u32` |
-//! | 1 `StageAndFlags` | depth `u8`, stage (4 low bits) and flags 8 to 11 `u8`, reason `u8`, flags 0 to 7 `u8` |
+//! | 1 `StageAndFlags` | depth `u8`, stage (3 low bits) and flags 8 to 12 `u8`, reason `u8`, flags 0 to 7 `u8` |
 //! | 2 `EarliestVisit` | earliest visit `u32` |
 //! | 3 `LastVisit` | last visit `u32` |
 //! | 4 `ChangeRate` | changes per day `f32` |
@@ -119,7 +119,7 @@ impl PageStage {
     /// Decodes a stage. Other values cannot occur, because the block has a checksum and the file a version; they are
     /// treated as rejected, so that the page is not fetched.
     fn from_byte(byte: u8) -> PageStage {
-        match byte & 0b1111 {
+        match byte & 0b111 {
             0 => PageStage::Discovered,
             1 => PageStage::Queued,
             2 => PageStage::Fetched,
@@ -147,6 +147,8 @@ impl PageFlags {
     pub const REPORTED_STALE: PageFlags = PageFlags(128);
     /// The user has requested a fetch; cleared by the next one.
     pub const REFETCH: PageFlags = PageFlags(256);
+    /// The page lists other pages (feed or sitemap) and is polled.
+    pub const FEED: PageFlags = PageFlags(4096);
 
     /// Bits of the number of redirects that lead to the page.
     const REDIRECTS: u16 = 0b0011_1000;
@@ -180,11 +182,11 @@ impl PageFlags {
     /// The two bytes of a record: the high bits share theirs with the stage.
     fn encode_with(self, stage: PageStage) -> (u8, u8) {
         let [high, low] = self.0.to_be_bytes();
-        (stage as u8 | high << 4, low)
+        (stage as u8 | high << 3, low)
     }
 
     fn decode(stage: u8, low: u8) -> PageFlags {
-        PageFlags(u16::from_be_bytes([stage >> 4, low]))
+        PageFlags(u16::from_be_bytes([stage >> 3, low]))
     }
 
     /// Whether all of `flags` are set.
@@ -320,7 +322,7 @@ mod tests {
             depth: 2,
             stage: PageStage::Failed,
             reason: Some(Reason::TooDeep),
-            flags: PageFlags::DYNAMIC.with(PageFlags::REFETCH).with_hops_outside(5),
+            flags: PageFlags::DYNAMIC.with(PageFlags::REFETCH).with(PageFlags::FEED).with_hops_outside(5),
             earliest_visit_s: 6,
             last_visit_s: 7,
             changes_per_day: 8.5,

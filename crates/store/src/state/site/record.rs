@@ -1,6 +1,6 @@
 //! Record of a site and its layout on disk.
 //!
-//! A record has 154 bytes in one column: the fields of [`SiteRecord`] in their order, little-endian and without gaps.
+//! A record has 170 bytes in one column: the fields of [`SiteRecord`] in their order, little-endian and without gaps.
 //! The address has 16 bytes, with IPv4 mapped into IPv6, all zero for none; `alias_of` is 0 for none, else the site's
 //! id + 1; the location of the robots.txt text is the number of its file `u32`, its offset in 48 bits and its length
 //! `u32`, which is 0 for none.
@@ -12,7 +12,7 @@ use model::SiteId;
 use crate::file::fields::{FieldReader, FieldWriter};
 
 /// Size of a record.
-pub(crate) const ROW_BYTES: usize = 154;
+pub(crate) const ROW_BYTES: usize = 170;
 
 /// State of a site. Its name is in the URL table.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,7 +67,15 @@ pub struct SiteRecord {
     pub last_seen_s: u32,
     /// Time of the last request of sitemaps in Unix seconds; 0 if never.
     pub sitemaps_read_s: u32,
-    /// Hash of the body of the front page; 0 if unknown. Equal for aliases and mirrors.
+    /// Interval between two polls of robots.txt, by what they have yielded; 0 without an estimate.
+    pub robots_interval_s: u32,
+    /// Interval between two polls of sitemaps, by what they have yielded; 0 without an estimate.
+    pub sitemap_interval_s: u32,
+    /// Pages that sitemaps have added or reported as changed since their last poll.
+    pub sitemap_yield: u32,
+    /// URLs of other sites that sitemaps listed at their last poll without permission by the robots.txt of these sites.
+    pub sitemap_refusals: u32,
+    /// Fingerprint of the front page; 0 if unknown. Equal for aliases and mirrors.
     pub front_page_hash: u64,
     /// Sketch of the registered domains that link to the site: each sets one of 64 bits.
     pub linking_domains_sketch: u64,
@@ -125,6 +133,12 @@ impl SiteRecord {
         put.u32(self.first_seen_s);
         put.u32(self.last_seen_s);
         put.u32(self.sitemaps_read_s);
+        for value in [self.robots_interval_s, self.sitemap_interval_s] {
+            put.u32(value);
+        }
+        for count in [self.sitemap_yield, self.sitemap_refusals] {
+            put.u32(count);
+        }
         put.u64(self.front_page_hash);
         put.u64(self.linking_domains_sketch);
         put.u64(self.bytes_received);
@@ -160,6 +174,10 @@ impl SiteRecord {
             first_seen_s: take.u32(),
             last_seen_s: take.u32(),
             sitemaps_read_s: take.u32(),
+            robots_interval_s: take.u32(),
+            sitemap_interval_s: take.u32(),
+            sitemap_yield: take.u32(),
+            sitemap_refusals: take.u32(),
             front_page_hash: take.u64(),
             linking_domains_sketch: take.u64(),
             bytes_received: take.u64(),
@@ -212,6 +230,10 @@ mod tests {
             first_seen_s: 24,
             last_seen_s: 25,
             sitemaps_read_s: 26,
+            robots_interval_s: 31,
+            sitemap_interval_s: 32,
+            sitemap_yield: 33,
+            sitemap_refusals: 34,
             front_page_hash: u64::MAX - 27,
             linking_domains_sketch: u64::MAX - 28,
             bytes_received: 29 << 40,

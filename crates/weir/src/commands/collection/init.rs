@@ -55,7 +55,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     copy_from: Option<PathBuf>,
 
-    /// Copy only front pages and set scope.enter_by_front_page.
+    /// Copy only front pages and pages that were not fetched, and set scope.enter_by_front_page.
     #[arg(long, requires = "copy_from")]
     front_pages_only: bool,
 

@@ -29,7 +29,10 @@ section! {
         /// Maximum size of the response headers.
         max_header_size: Size = Size(64 << 10), within Size(1 << 10)..=Size(1 << 20);
         /// MIME types to store, such as "text/html" or "image/*"; other responses are aborted after the headers.
-        mime_types: Vec<String> = strings(&["text/html", "application/xhtml+xml", "text/plain"]);
+        mime_types: Vec<String> = strings(&[
+            "text/html", "application/xhtml+xml", "text/plain", "application/rss+xml", "application/atom+xml",
+            "application/rdf+xml", "application/xml", "text/xml",
+        ]);
         /// Use HTTP/2 if the server offers it.
         http2: bool = true;
         /// Accept invalid TLS certificates.

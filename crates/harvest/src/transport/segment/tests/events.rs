@@ -3,7 +3,7 @@
 use model::{PageId, Reason, SiteId};
 
 use super::*;
-use crate::item::harvest_event::{SiteResult, SitemapUrl};
+use crate::item::harvest_event::{SiteResult, SitemapOutcome, SitemapUrl, UrlList, UrlListKind};
 use crate::item::robots_response::RobotsResponse;
 
 pub(super) fn site_result() -> SiteResult {
@@ -17,6 +17,7 @@ pub(super) fn site_result() -> SiteResult {
         back_off_until_ms: 0,
         throttle_delay_ms: 0,
         sitemaps_read_s: 0,
+        sitemaps: SitemapOutcome::Absent,
     }
 }
 
@@ -30,7 +31,21 @@ fn contacted(name: &str) -> HarvestEvent {
 }
 
 fn sitemap(url: &str, modified_s: u32) -> HarvestEvent {
-    HarvestEvent::SitemapUrls { site: SITE, urls: vec![SitemapUrl { url: url.to_owned(), modified_s }] }
+    url_list(UrlListKind::Sitemap, vec![SitemapUrl { url: url.to_owned(), modified_s }])
+}
+
+fn url_list(kind: UrlListKind, urls: Vec<SitemapUrl>) -> HarvestEvent {
+    let file = "http://a.example/sitemap.xml".to_owned();
+    HarvestEvent::UrlsListed(UrlList { site: SITE, file, kind, urls })
+}
+
+/// Sitemap with one page, of another site or file.
+fn of_sitemap(change: impl Fn(&mut UrlList)) -> HarvestEvent {
+    let mut event = sitemap("http://a.example/s", 1);
+    if let HarvestEvent::UrlsListed(list) = &mut event {
+        change(list);
+    }
+    event
 }
 
 /// Verifies one event; returns the number of items and of rejections.
@@ -56,6 +71,8 @@ fn honest_events_are_accepted() {
         HarvestEvent::SiteBackedOff { site: SITE, until_ms: NOW_MS + 37 * 86_400_000, consecutive_errors: 9 },
         contacted("http://a.example"),
         sitemap("http://a.example/s", 1),
+        // Whether the other site permits it is not known here.
+        sitemap("http://b.example/", 0),
     ] {
         assert_eq!(accept(event.clone()), (1, 0), "{event:?}");
     }
@@ -111,8 +128,9 @@ fn a_lie_about_a_site_or_a_host_is_reported_and_has_no_effect() {
             ended_ms: NOW_MS,
             until_ms: u64::MAX,
         },
-        HarvestEvent::SitemapUrls { site: other, urls: Vec::new() },
-        sitemap("http://b.example/", 0),
+        of_sitemap(|list| list.site = other),
+        of_sitemap(|list| list.file = "http://b.example/sitemap.xml".to_owned()),
+        url_list(UrlListKind::Feed, vec![SitemapUrl { url: "http://b.example/".to_owned(), modified_s: 0 }]),
         sitemap("http://a.example/a\nb", 0),
         sitemap("http://a.example/", u32::MAX),
         done(|result| result.site = SiteId(4)),
@@ -149,8 +167,8 @@ fn a_site_is_finished_once_and_the_sitemap_within_its_limit() {
     let max_urls = settings().sitemaps.max_urls as usize;
     let urls = (0..max_urls + 3)
         .map(|number| SitemapUrl { url: format!("http://a.example/{number}"), modified_s: 0 });
-    let event = HarvestEvent::SitemapUrls { site: SITE, urls: urls.collect() };
+    let event = url_list(UrlListKind::Sitemap, urls.collect());
     let VerifiedItems { items, rejections } = read(&segment(&[], &[event]), &mut leased()).unwrap();
-    let [HarvestItem::Event(HarvestEvent::SitemapUrls { urls, .. })] = &items[..] else { panic!() };
-    assert_eq!((urls.len(), rejections.count), (max_urls, 1));
+    let [HarvestItem::Event(HarvestEvent::UrlsListed(list))] = &items[..] else { panic!() };
+    assert_eq!((list.urls.len(), rejections.count), (max_urls, 1));
 }

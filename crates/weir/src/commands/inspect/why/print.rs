@@ -120,6 +120,21 @@ fn site_parts(site: &SiteInfo) -> Vec<String> {
         let sites = human::number(site.sites_at_ip);
         parts.push(format!("{sites} sites share this IP and are fetched one at a time"));
     }
+    let mut polls = Vec::new();
+    polls.extend(
+        site.next_robots_poll_ms.map(|due_ms| format!("robots.txt after {}", timestamp(due_ms as i64))),
+    );
+    polls.extend(
+        site.next_sitemap_poll_ms.map(|due_ms| format!("sitemaps after {}", timestamp(due_ms as i64))),
+    );
+    if !polls.is_empty() {
+        parts.push(format!("next polls: {}", polls.join(", ")));
+    }
+    if site.sitemap_refusals > 0 {
+        let refused = plural(u64::from(site.sitemap_refusals), "URL");
+        parts
+            .push(format!("{refused} of other sites in its sitemaps refused: not named in their robots.txt"));
+    }
     if site.consecutive_failures > 0 {
         parts.push(plural(u64::from(site.consecutive_failures), "consecutive failure"));
     }
