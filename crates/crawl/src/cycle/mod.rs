@@ -16,6 +16,7 @@
 //! [journals](harvest::files::journal) hold the delays that servers requested in the meantime.
 
 pub(crate) mod backend;
+mod judgement;
 mod leasing;
 pub(crate) mod limits;
 mod schedule;
@@ -51,7 +52,6 @@ use crate::error::Error;
 use crate::ingest::table_rows::describe_sites;
 use crate::manager::{DueTime, Manager, domain_budget};
 use crate::recovery;
-use crate::rejudge::rejudge;
 use crate::seeder::Seeder;
 use crate::state::crawl_state::CrawlState;
 use crate::state::log_cursors;
@@ -282,33 +282,6 @@ impl CrawlLoop {
             }
         }
         self.schedule.scanned(start, Instant::now());
-        Ok(())
-    }
-
-    /// Judges the pages again after a change of the settings, and reports the effect as a warning.
-    fn judge_again(
-        &mut self,
-        collection: &mut Collection,
-        settings: &Arc<CrawlSettings>,
-    ) -> Result<(), Error> {
-        if self.judged.as_ref().is_some_and(|judged| Arc::ptr_eq(judged, settings)) {
-            return Ok(());
-        }
-        self.judged = Some(Arc::clone(settings));
-        if CrawlState::load(collection)?.setting_digests == settings.setting_digests {
-            return Ok(());
-        }
-        // The links that are judged are those of the last commit.
-        self.commit(collection)?;
-        let summary = rejudge(collection, settings, self.context.clock.now_ms())?;
-        self.commit(collection)?;
-        self.schedule.scan_needed = true;
-        let (freed, rejected) = summary.pages();
-        if freed + rejected > 0 {
-            let names = summary.changed_settings.join(", ");
-            self.sampler
-                .warn(format!("settings changed ({names}): {freed} pages freed, {rejected} pages rejected"));
-        }
         Ok(())
     }
 

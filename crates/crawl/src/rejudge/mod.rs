@@ -56,7 +56,7 @@ impl RejudgeSummary {
     }
 }
 
-/// Maximum number of effects that are told apart; the rest is counted per reason, under [`OTHER_SITES`].
+/// Maximum number of separate effects; the rest is counted per reason, under [`OTHER_SITES`].
 const MAX_EFFECTS: usize = 100_000;
 const OTHER_SITES: &str = "other sites";
 
@@ -80,7 +80,7 @@ impl EffectCounts {
     }
 }
 
-/// What is read of a collection or of a snapshot.
+/// Readers of a collection or of a snapshot.
 #[derive(Clone, Copy)]
 struct Readers<'c> {
     pages: &'c PageStateReader,

@@ -23,7 +23,7 @@ pub(super) struct PageChange {
     pub(super) effect: Option<(bool, Reason)>,
 }
 
-/// What is done with a page.
+/// Action on a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageAction {
     /// Sets the reason for which the page is excluded; the stage becomes rejected, except for a fetched page.
