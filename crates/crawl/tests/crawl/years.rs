@@ -136,12 +136,16 @@ fn version(web: &SimWeb, page: PageRef, seconds: u64) -> Option<String> {
     web.world.respond(&web.world.site(page.site), &request).etag
 }
 
-/// Pages of sites without a history, which are revisited at regular intervals.
+/// Pages of sites without a history, which are revisited at regular intervals. Dates of sitemaps make copies fresher than the
+/// simulator, which has none, predicts.
 fn regular_pages(web: &SimWeb, skipped: &str, until_s: u64) -> Vec<PageRef> {
     let sites = web.world.site_indexes().map(|site| web.world.site(site));
     let regular = sites.filter(|site| {
         let has_history = web.world.site_changed_s(site, until_s) > 0;
-        !has_history && site.replica.is_none() && web.world.name(site.index) != skipped
+        !has_history
+            && site.sitemap.is_none()
+            && site.replica.is_none()
+            && web.world.name(site.index) != skipped
     });
     let pages = regular.flat_map(|site| {
         let crawlable = |page: &u32| web.world.page_ground_truth(&site, *page).crawlable;
