@@ -198,7 +198,7 @@ fn page(number: u32) -> PageRecord {
     let noise = random(u64::from(number));
     let share = (noise >> 40) as f32 / (1 << 24) as f32;
     let site = SiteId((share.powi(4) * 200_000.0) as u32);
-    let mut record = PageRecord::new(site, (noise % 12) as u8, PageFlags(noise as u8 >> 7));
+    let mut record = PageRecord::new(site, (noise % 12) as u8, PageFlags(u16::from(noise as u8 >> 7)));
     record.inlinks = (1.0 / (share + 1e-6)) as u32;
     record.cash = share * 1e-3;
     if noise.is_multiple_of(5) {

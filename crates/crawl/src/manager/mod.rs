@@ -317,6 +317,8 @@ fn release_disallowed(collection: &mut Collection, sites: &BTreeSet<SiteId>) -> 
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
     use crate::state::day_counter::DAY_MS;
     use crate::test_collection::{MIDNIGHT_MS, NOON_MS, NOON_S, TestCollection, batch_urls};

@@ -90,13 +90,12 @@ mod tests {
 
     const NOON_S: u32 = crate::test_collection::NOON_S;
 
-    fn contacted(status: u16) -> SiteRecord {
-        SiteRecord {
-            robots_fetched_s: NOON_S,
-            robots_status: status,
-            sitemaps_read_s: NOON_S,
-            ..SiteRecord::new(1)
-        }
+    /// Site whose robots.txt and sitemaps were read at noon, with intervals of polls.
+    fn contacted(status: u16, robots_interval_s: u32, sitemap_interval_s: u32) -> SiteRecord {
+        let mut site = SiteRecord::new(1);
+        (site.robots_fetched_s, site.sitemaps_read_s, site.robots_status) = (NOON_S, NOON_S, status);
+        (site.robots_interval_s, site.sitemap_interval_s) = (robots_interval_s, sitemap_interval_s);
+        site
     }
 
     #[test]
@@ -105,17 +104,17 @@ mod tests {
         let due_days = |site: &SiteRecord| next_poll_s(&settings, site).map(|due_s| (due_s - NOON_S) / DAY_S);
         assert_eq!(due_days(&SiteRecord::new(1)), None, "its first page comes first");
         // Without an estimate, both are polled after a week.
-        assert_eq!(due_days(&contacted(200)), Some(7));
-        assert_eq!(due_days(&SiteRecord { robots_interval_s: 3 * DAY_S, ..contacted(200) }), Some(3));
-        assert_eq!(due_days(&SiteRecord { sitemap_interval_s: 2 * DAY_S, ..contacted(200) }), Some(2));
-        assert_eq!(due_days(&SiteRecord { sitemap_interval_s: DAY_S, ..contacted(503) }), Some(7));
+        assert_eq!(due_days(&contacted(200, 0, 0)), Some(7));
+        assert_eq!(due_days(&contacted(200, 3 * DAY_S, 0)), Some(3));
+        assert_eq!(due_days(&contacted(200, 0, 2 * DAY_S)), Some(2));
+        assert_eq!(due_days(&contacted(503, 0, DAY_S)), Some(7));
     }
 
     #[test]
     fn a_robots_txt_is_not_polled_while_it_can_be_used() {
         let mut settings = CrawlSettings::default();
         settings.revisits.polls.min_s = 60;
-        let site = SiteRecord { robots_interval_s: 60, ..contacted(200) };
+        let site = contacted(200, 60, 0);
         assert_eq!(robots_due_s(&settings, &site), Some(NOON_S + DAY_S));
         (settings.sitemaps.enabled, settings.sitemaps.robots_rdf) = (false, false);
         assert_eq!(sitemaps_due_s(&settings, &site), None);

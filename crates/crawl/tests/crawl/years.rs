@@ -75,6 +75,7 @@ fn settings_of(web: &SimWeb, step: u64, skipped: &str) -> CrawlSettings {
             headers: SiteHeaders::default(),
             robots_agent: None,
             skip: true,
+            ignores_robots: false,
         }];
     }
     settings

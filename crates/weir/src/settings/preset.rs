@@ -69,7 +69,7 @@ impl Preset {
                 settings.revisit.min_interval_ok = HOUR;
                 settings.revisit.min_interval_client_error = 30 * DAY;
                 settings.revisit.min_interval_failed = DAY;
-                settings.sitemaps.refresh_interval = DAY;
+                settings.revisit.min_poll_interval = 6 * HOUR;
                 settings.crawl.max_requests_per_site_per_day = 1_000;
                 settings.warc.keep_versions = RetentionPolicy::Versions(10);
             }
