@@ -36,7 +36,7 @@ pub use ingest::table_rows::describe_sites;
 pub use manager::budgets::read_budgets;
 pub use manager::day_budget::{DayBudget, daily_budgets};
 pub use manager::page_ranks::check_ranks;
-pub use manager::polls::{robots_due_s, sitemaps_due_s};
+pub use manager::poll_times::{robots_due_s, sitemaps_due_s};
 pub use manager::priority::{PriorityExplanation, explain_priority};
 pub use manager::refetch::{RefetchSummary, request_refetch};
 pub use manager::revisit::{page_due_s, site_delay_ms};

@@ -463,14 +463,13 @@ impl CrawlLoop {
     }
 
     fn summary(&self) -> CrawlSummary {
+        let is_stopped = self.context.stop_mode() > StopMode::Running;
         CrawlSummary {
             progress: self.context.counters.progress(),
             duration: self.started.elapsed(),
             next_due_ms: self.next_due_ms,
             daily_limit_reached: self.daily_limit_reached,
-            stopped_early: self.context.stop_mode() > StopMode::Running
-                || self.limit_reached()
-                || self.pages_left,
+            stopped_early: is_stopped || self.limit_reached() || self.pages_left,
         }
     }
 

@@ -173,7 +173,8 @@ impl Ingest {
         }
         let duplicate = page.outcome == FetchOutcome::Success && record.duplicate_of.is_some();
         delta.summary.duplicates += u64::from(duplicate && is_changed);
-        let follows = !duplicate || self.policy.follow_links_of_duplicates;
+        let is_ignored = duplicate && page.content_bytes >= MIN_IGNORED_DUPLICATE_BYTES;
+        let follows = !is_ignored || self.policy.follow_links_of_duplicates;
         let links_count = visit.is_newest && is_changed && follows && page.outcome.is_success();
         if !links_count {
             delta.add_shared_cash(cash);
@@ -193,6 +194,10 @@ impl Ingest {
         }
     }
 }
+
+/// Minimum size of a duplicate whose links are ignored. The few relative links of a smaller page are often the same on sites
+/// that are not, and lead to other pages there.
+const MIN_IGNORED_DUPLICATE_BYTES: u64 = 512;
 
 /// Stores the response; a body that is already stored, or that a 304 confirms, becomes a revisit record.
 fn store_response(

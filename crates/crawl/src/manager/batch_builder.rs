@@ -9,7 +9,7 @@ use model::{PageId, Reason, SiteId};
 use store::{Collection, PageFlags, PageRecord, PageStage, Result, SiteRecord};
 
 use super::page_check::check_settings;
-use super::polls::are_sitemaps_due;
+use super::poll_times::are_sitemaps_due;
 use super::site_url::front_page;
 use super::validators;
 use crate::state::crawl_state::CrawlState;

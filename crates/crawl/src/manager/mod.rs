@@ -15,7 +15,8 @@ mod due;
 mod front_page;
 pub(crate) mod page_check;
 pub(crate) mod page_ranks;
-pub(crate) mod polls;
+pub(crate) mod poll_times;
+mod polls;
 pub(crate) mod priority;
 pub(crate) mod refetch;
 pub(crate) mod revisit;
@@ -476,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alias_of_another_site_is_not_crawled() {
+    fn pages_of_an_alias_are_fetched_from_the_site_that_it_stands_for() {
         let (mut test, mut manager) = (TestCollection::contacted(&[ONE, OTHER]), Manager::default());
         for name in ["http://a.example", "http://b.example"] {
             test.update_site(name, |site| {
@@ -486,7 +487,7 @@ mod tests {
         }
         let urls = next_urls(&mut manager, &mut test, &CrawlSettings::default(), NOON_MS);
         let original = test.site_id("http://a.example").min(test.site_id("http://b.example"));
-        assert_eq!(urls.iter().map(|url| test.page(url).site).collect::<Vec<_>>(), [original]);
+        assert_eq!(urls.iter().map(|url| test.page(url).site).collect::<Vec<_>>(), [original, original]);
     }
 
     #[test]

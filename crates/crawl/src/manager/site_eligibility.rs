@@ -8,7 +8,7 @@ use store::{Collection, PageStage, Result, ScanRow, SiteRecord};
 
 use super::site_url::front_page;
 use crate::manager::domain_budget::{DomainRooms, SitePages};
-use crate::manager::polls::next_poll_s;
+use crate::manager::poll_times::next_poll_s;
 use crate::manager::priority::SiteFacts;
 
 /// Eligibility of a site.

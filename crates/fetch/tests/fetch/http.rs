@@ -44,7 +44,8 @@ async fn a_request_has_identification_preferences_and_validators() {
     let expected = format!(
         "GET /a/b%20c?d=e HTTP/1.1\r\nHost: {}\r\nUser-Agent: tester/1.0 (+https://example.org/tester)\r\n\
          From: crawl@example.org\r\nAccept-Language: es, en;q=0.5\r\n\
-         Accept: text/html,application/xhtml+xml,text/plain,*/*;q=0.1\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n\
+         Accept: text/html,application/xhtml+xml,text/plain,application/rss+xml,application/atom+xml,application/rdf+xml,\
+         application/xml,text/xml,*/*;q=0.1\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n\
          If-None-Match: \"v1\"\r\nIf-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\nConnection: keep-alive\r\n\r\n",
         server.address
     );

@@ -21,7 +21,12 @@ pub(crate) fn known(
     let reason = alias.or(record.reason).or(robots);
     let cause = reason.map_or_else(|| "unknown reason".to_owned(), |reason| reason.to_string());
     match record.stage {
-        PageStage::Discovered if matches!(reason, Some(Reason::DomainBudget | Reason::SitePageLimit)) => {
+        PageStage::Discovered
+            if matches!(
+                reason,
+                Some(Reason::DomainBudget | Reason::SitePageLimit | Reason::RobotsDisallowed)
+            ) =>
+        {
             ("discovered", reason, format!("discovered; not selected: {cause}"))
         }
         PageStage::Discovered if reason.is_some() => {

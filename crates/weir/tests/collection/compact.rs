@@ -44,7 +44,7 @@ fn the_settings_limit_the_versions_and_a_snapshot_keeps_its_own() {
     assert_eq!(code, 2);
     assert_eq!(
         err,
-        "weir: DIR/weir.toml: unknown setting `warc.keep_version`; did you mean `warc.keep_versions`?\n"
+        "weir: DIR/weir.toml: line 2: unknown setting `warc.keep_version`; did you mean `warc.keep_versions`?\n"
     );
 }
 

@@ -41,6 +41,7 @@ fn a_fetched_page_is_listed_with_its_fetches() {
       priority  22.500 (freshness), freshness 0 %, changes every 30 days, due
       site      https://a.test: 0 pages known, 0 fetched (maximum 25,000), 0 queued
                 IP unknown; delay 15 s
+                next polls: robots.txt after 2026-11-22 08:30:00 UTC
       robots    allowed by line 2: Allow: /; fetched 2026-11-15 08:30:00 UTC
       fetches   2026-11-15 08:30:00 UTC, ok, HTTP 200
                 2026-11-15 08:31:00 UTC, ok, HTTP 200
@@ -81,7 +82,7 @@ fn every_page_that_was_not_fetched_has_a_reason() {
     .map(summary);
     insta::assert_snapshot!(reports.concat(), @r#"
     https://a.test/docs/Guide: rejected, too-deep: rejected: exceeds limits.max_depth_static or max_depth_dynamic; []
-    https://a.test/docs/guide?x=1: discovered, -: discovered, not yet in a batch; ["disallowed by robots.txt"]
+    https://a.test/docs/guide?x=1: discovered, robots-disallowed: discovered; not selected: disallowed by robots.txt; ["disallowed by robots.txt"]
     http://b.test:8080/gone: failed, client-error: last fetch failed: client error (HTTP 4xx); []
     https://a.test/other: unknown, -: not in the collection: in scope, but no fetched page links to it; []
     https://a.test/docs/other: unknown, robots-disallowed: not in the collection: disallowed by robots.txt; []

@@ -49,7 +49,7 @@ fn a_page_is_printed_as_text() {
     kind        html
     title       The weir
     description About a dam
-    language    en (confidence 100 %)
+    language    en (confidence 99 %)
     declared    en
     charset     utf-8 (from validation)
     canonical   http://a.test/weir

@@ -306,7 +306,7 @@ fn blocked_ip_addresses_are_never_contacted() {
         _ => None,
     });
     let settings = format!(
-        "dns.servers = ['{names}']\ndns.min_ttl = '0s'\n\
+        "dns.servers = ['{names}']\ndns.min_ttl = '0s'\nscope.accept = ['*']\n\
          network.allowed_networks = ['127.0.0.0/8']\nnetwork.blocked_networks = ['127.66.0.0/16']\n"
     );
     let inner = format!("http://inner.test:{port}/");

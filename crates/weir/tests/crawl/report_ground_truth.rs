@@ -54,6 +54,8 @@ impl GroundTruth {
                 assert!(page.reachable && page.allowed, "{}", page.url);
                 let links = web.world.links_ground_truth(&site, index).map(|link| link.target);
                 let targets = links.chain(page.redirect_to.clone());
+                // A link of a page to itself is not an arc.
+                let targets = targets.filter(|target| *target != page.url);
                 truth.arcs.extend(targets.map(|target| (page.url.clone(), target)));
                 truth.pages.insert(page.url.clone(), page);
             }

@@ -355,8 +355,9 @@ fn a_weight_for_a_rank_that_was_not_computed_is_a_usage_error() {
 #[test]
 fn a_run_is_breadth_first_across_batches() {
     let server = endless("breadth", [127, 77, 28, 1]);
-    let settings =
-        hosts(&[&server]) + NO_DELAY + "[crawl]\nstrategy = 'breadth-first'\nmax_batch_pages = 3\n";
+    let settings = hosts(&[&server])
+        + NO_DELAY
+        + "[traps]\nmax_pages_per_template = 0\n[crawl]\nstrategy = 'breadth-first'\nmax_batch_pages = 3\n";
     let collection = Collection::new(&[server.url("/")], &settings);
     collection.crawl(&["--max-pages", "60"]);
     // The depth of page n of the tree is the number of its ancestors.

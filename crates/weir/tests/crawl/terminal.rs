@@ -74,8 +74,12 @@ fn help_lists_all_options() {
           --contact <URL|MAIL>  Contact URL or e-mail address, sent in the User-Agent (default:
                                 crawl.contact)
           --progress            Show progress on stderr also with --json
+          --set <NAME=VALUE>    Use another value of a setting, such as politeness.delay=5s or
+                                scope.accept=.example.org,.example.net; repeatable
           --workers <local:N>   Fetch in N worker processes on this machine; local:0 waits for workers
                                 started by hand
+          --i-have-permission   Confirm the permission to ignore robots.txt for the sites with robots =
+                                "ignore"; needed once
           --index               Update the text index during the crawl
           --serve <ADDR>        Serve the dashboard and API at this address; port 0 picks a free port
           --token-file <FILE>   File with the access token that clients must send; required when

@@ -105,15 +105,15 @@ fn changes_need_cookie_and_csrf_token() {
     let cookie = cookie.as_str();
     let page = served.request("GET", "/snapshots", &[("Cookie", cookie)], "");
     let csrf_token = csrf_token(&page.body);
-    let form = format!("csrf_token={csrf_token}&name=kept");
+    let form = format!("csrf_token={csrf_token}&name=first-crawl");
     let origin = served.url("");
     let create = |headers: &[(&str, &str)], form: &str| {
         served.request("POST", "/snapshots/create", headers, form).status
     };
     let rejected: [(&[(&str, &str)], &str); 7] = [
         (&[], &form),
-        (&[("Cookie", cookie)], "name=kept"),
-        (&[("Cookie", cookie)], "csrf_token=0&name=kept"),
+        (&[("Cookie", cookie)], "name=first-crawl"),
+        (&[("Cookie", cookie)], "csrf_token=0&name=first-crawl"),
         (&[("Cookie", "weir-1=1")], &form),
         (&[("Cookie", cookie), ("Origin", "https://evil.example")], &form),
         (&[("Cookie", cookie), ("Origin", "null")], &form),
@@ -122,11 +122,11 @@ fn changes_need_cookie_and_csrf_token() {
     for (headers, form) in rejected {
         assert_eq!(create(headers, form), 403, "{headers:?} {form}");
     }
-    assert!(!served.get("/snapshots").body.contains("kept"));
+    assert!(!served.get("/snapshots").body.contains("first-crawl"));
     let own_page = [("Cookie", cookie), ("Origin", origin.as_str()), ("Sec-Fetch-Site", "same-origin")];
     assert_eq!(create(&own_page, &form), 303);
-    assert!(served.get("/snapshots").body.contains("kept"));
-    assert_eq!(served.get("/api/v1/snapshots").json()["snapshots"][0]["name"], "kept");
+    assert!(served.get("/snapshots").body.contains("first-crawl"));
+    assert_eq!(served.get("/api/v1/snapshots").json()["snapshots"][0]["name"], "first-crawl");
     // An invalid name.
     assert_eq!(create(&own_page, &format!("csrf_token={csrf_token}&name=7")), 400);
     assert_eq!(served.request("GET", "/snapshots/create", &own_page, "").status, 405, "GET is not allowed");
