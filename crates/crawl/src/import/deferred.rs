@@ -78,7 +78,7 @@ pub(super) struct PayloadFinder {
 
 impl PayloadFinder {
     /// Finds the records with these digests, by one scan of the index.
-    pub(super) fn open(collection: &Collection, digests: HashSet<Sha1Digest>) -> Result<PayloadFinder> {
+    pub(super) fn open(collection: &Collection, digests: &HashSet<Sha1Digest>) -> Result<PayloadFinder> {
         let page_store = PageStoreReader::open(collection.dir(), collection.manifest()?)?;
         let mut records = HashMap::new();
         page_store.for_each_payload(|digest, location| {

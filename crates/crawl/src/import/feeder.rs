@@ -24,7 +24,7 @@ pub(super) enum ImportPass<'f> {
     /// Files of the user; revisit records and the records of their pages after them are deferred.
     Files(&'f [PathBuf]),
     /// Records that were deferred; revisit records without a body are deferred again, unless the pass is the last.
-    Deferred { records: DeferredRecords, payloads: PayloadFinder, is_last: bool },
+    Deferred { records: Box<DeferredRecords>, payloads: PayloadFinder, is_last: bool },
 }
 
 impl<'f> ImportPass<'f> {
@@ -38,8 +38,8 @@ impl<'f> ImportPass<'f> {
         collection: &Collection,
         is_last: bool,
     ) -> Result<ImportPass<'f>> {
-        let payloads = PayloadFinder::open(collection, records.take_digests())?;
-        Ok(ImportPass::Deferred { records, payloads, is_last })
+        let payloads = PayloadFinder::open(collection, &records.take_digests())?;
+        Ok(ImportPass::Deferred { records: Box::new(records), payloads, is_last })
     }
 
     pub(super) fn number(&self) -> u8 {
@@ -110,7 +110,7 @@ impl<'s> ArchiveFeeder<'s> {
         let outcome = match pass {
             ImportPass::Files(files) => files.iter().try_for_each(|file| self.read_file(file)),
             ImportPass::Deferred { records, payloads, is_last } => {
-                self.read_deferred(records, &payloads, is_last)
+                self.read_deferred(*records, &payloads, is_last)
             }
         };
         if let Err(Stop::Failed(error)) = outcome {

@@ -152,7 +152,7 @@ impl<R: Rows> Table<R> {
     fn merge(&self, files: &[FileEntry], generation: u64) -> Result<FileEntry> {
         let mut writer = self.create(generation, "-merged")?;
         for entry in files {
-            self.copy(entry, &mut writer, |batch| Ok(batch))?;
+            self.copy(entry, &mut writer, Ok)?;
         }
         self.finish(writer)
     }

@@ -20,7 +20,7 @@ impl Table<FetchRows> {
     /// `generation` is that of the next commit.
     pub(crate) fn relocate(&mut self, generation: u64, moved: &Relocations) -> Result<()> {
         for index in 0..self.files.len() {
-            if names_rewritten_file(self.reader(&self.files[index])?, moved)? {
+            if names_rewritten_file(&self.reader(&self.files[index])?, moved)? {
                 self.rewrite(index, generation, moved)?;
             }
         }
@@ -51,7 +51,7 @@ fn location(file: &str, offset: i64, length: i32) -> Option<RecordLocation> {
     RecordLocation::parse(name, u64::try_from(offset).ok()?, u32::try_from(length).ok()?).ok()
 }
 
-fn names_rewritten_file(rows: TableReader<FetchRows>, moved: &Relocations) -> Result<bool> {
+fn names_rewritten_file(rows: &TableReader<FetchRows>, moved: &Relocations) -> Result<bool> {
     let mut found = false;
     for group in 0..rows.groups() {
         rows.for_each(group, |row| {

@@ -58,7 +58,7 @@ fn the_demo_creates_a_collection_and_replaces_only_a_demo() {
 #[test]
 fn help_lists_all_options() {
     let help = |command: &str| String::from_utf8(run(&[command, "-h"]).stdout).unwrap();
-    insta::assert_snapshot!(help("crawl"), @r"
+    insta::assert_snapshot!(help("crawl"), @r#"
     Fetch pages politely and follow their links
 
     Usage: weir crawl [OPTIONS] <DIR>
@@ -113,7 +113,7 @@ fn help_lists_all_options() {
 
     Ctrl-C or SIGTERM: finish requests in flight, commit and exit with code 130. Second signal: stop
     immediately. SIGHUP: reload weir.toml.
-    ");
+    "#);
     insta::assert_snapshot!(help("why"), @r"
     Explain why a URL was fetched or not
 
