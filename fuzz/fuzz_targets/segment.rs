@@ -104,8 +104,8 @@ fn check_event(event: &HarvestEvent) {
         }
         HarvestEvent::RobotsFetched { site, .. }
         | HarvestEvent::RobotsRedirect { site, .. }
-        | HarvestEvent::SiteBackedOff { site, .. }
-        | HarvestEvent::SitemapUrls { site, .. } => assert_eq!(*site, SiteId(3), "{event:?}"),
+        | HarvestEvent::SiteBackedOff { site, .. } => assert_eq!(*site, SiteId(3), "{event:?}"),
+        HarvestEvent::UrlsListed(list) => assert_eq!(list.site, SiteId(3), "{event:?}"),
         HarvestEvent::SiteDone(result) => assert_eq!(result.site, SiteId(3), "{event:?}"),
         HarvestEvent::HostContacted { .. } => {}
     }

@@ -29,6 +29,13 @@ mod exit {
     impl std::error::Error for UsageError {}
 }
 
+/// The number format of the binary.
+mod human {
+    pub(crate) fn plural(count: u64, noun: &str) -> String {
+        format!("{count} {noun}s")
+    }
+}
+
 /// The access control of the binary.
 mod server_auth {
     #[derive(Default)]

@@ -37,7 +37,10 @@ fuzz_target!(|data: &[u8]| {
         let mut items = 0;
         for record in reader {
             items += 1;
-            assert!(items <= 2 * data.len() * 1_100, "each item takes at least a byte of the decompressed file");
+            assert!(
+                items <= 2 * data.len() * 1_100,
+                "each item takes at least a byte of the decompressed file"
+            );
             record.iter().for_each(check);
         }
     }
