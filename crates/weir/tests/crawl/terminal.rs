@@ -124,9 +124,11 @@ fn help_lists_all_options() {
       <URL>  URL of the page; canonicalised before lookup
 
     Options:
-          --snapshot <NAME>  Snapshot name or generation (default: last commit)
-          --json             Print JSON, one object per line
-      -h, --help             Print help
+          --snapshot <NAME>   Snapshot name or generation (default: last commit)
+          --set <NAME=VALUE>  Use another value of a setting, such as politeness.delay=5s or
+                              scope.accept=.example.org,.example.net; repeatable
+          --json              Print JSON, one object per line
+      -h, --help              Print help
 
     Examples:
       weir why web https://example.org/news/
