@@ -178,7 +178,7 @@ fn a_crawl_is_controlled_in_a_browser() {
     weir(&["init", &dir, "--seed", &web.world.url(PageRef { site: 0, page: 0 })]);
     let reach = format!(
         "dns.servers = ['{}']\nnetwork.allowed_networks = ['127.0.0.0/8']\nscope.accept = ['.test']\n\
-         politeness.delay = '50ms'\npoliteness.large_site_delay = '50ms'\n",
+         politeness.delay = '200ms'\npoliteness.large_site_delay = '200ms'\n",
         web.dns.unwrap()
     );
     std::fs::write(temp.path().join("simulated/weir.toml"), reach).unwrap();
