@@ -15,7 +15,7 @@ pub(crate) struct PageSelection {
     #[arg(value_name = "URL", required_unless_present_any = ["sites", "condition"])]
     urls: Vec<String>,
 
-    /// All pages of this site (https://example.org, or example.org for any scheme and port); repeatable.
+    /// All pages of this site: scheme and host, or the host alone for any scheme and port; repeatable.
     #[arg(long = "site", value_name = "SITE", conflicts_with = "urls")]
     sites: Vec<String>,
 

@@ -7,7 +7,7 @@
 //! are imported.
 //!
 //! The body of a revisit record is in another record, which may come later or be in the collection already. Such records are
-//! [deferred](deferred) to further passes, in which their body is looked up by its digest:
+//! [deferred] to further passes, in which their body is looked up by its digest:
 //!
 //! 1. All files. Revisit records are deferred, and the records of their pages after them, so that the fetches of a page stay in
 //!    order.

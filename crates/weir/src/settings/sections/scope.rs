@@ -13,7 +13,7 @@ section! {
     "scope", ScopeSection {
         /// URLs in scope; empty = the hosts of the seeds, with and without "www."; "*" = the whole Web. Rules: a host
         /// ("www.example.org"), a domain with its subdomains (".example.org"), a URL or SURT prefix
-        /// ("https://example.org/docs/", "org,example)/docs/"), a regular expression for the URL ("~^https?://[a-z]+[.]example[.]org/")
+        /// (`https://example.org/docs/`, `org,example)/docs/`), a regular expression for the URL ("~^https?://[a-z]+[.]example[.]org/")
         /// or a path pattern ("/docs/"). With path patterns, one of them must match, too.
         accept: Vec<ScopeRule> = Vec::new(), wire "seeder/accept/domain-suffixes", reload yes;
         /// URLs to reject, by the same kinds of rules. Path patterns are case-insensitive and have the syntax of robots.txt: a
